@@ -1,4 +1,4 @@
-import { defineConfig } from "vitest/config";
+import { defineConfig } from 'vitest/config';
 
 /**
  * Projects, by what a test needs:
@@ -6,43 +6,41 @@ import { defineConfig } from "vitest/config";
  * compose = a Docker engine (run by `npm run test:compose` alone).
  */
 const withRedis = {
-	globalSetup: ["libs/runtime/test/redis-setup.ts"],
-	testTimeout: 30_000,
-	hookTimeout: 60_000,
+  globalSetup: ['libs/runtime/test/redis-setup.ts'],
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
 };
-const inTest = (kind: string) => [
-	`{libs,services}/*/test/${kind}/**/*.test.ts`,
-];
+const inTest = (kind: string) => [`{libs,services}/*/test/${kind}/**/*.test.ts`];
 
 export default defineConfig({
-	test: {
-		projects: [
-			{
-				test: { name: "unit", include: ["{libs,services}/*/src/**/*.test.ts"] },
-			},
-			{
-				test: {
-					name: "integration",
-					include: inTest("integration"),
-					...withRedis,
-				},
-			},
-			{
-				test: {
-					name: "e2e",
-					include: inTest("e2e"),
-					...withRedis,
-					testTimeout: 60_000,
-					fileParallelism: false,
-				},
-			},
-			{
-				test: {
-					name: "compose",
-					include: inTest("compose"),
-					testTimeout: 600_000,
-				},
-			},
-		],
-	},
+  test: {
+    projects: [
+      {
+        test: { name: 'unit', include: ['{libs,services}/*/src/**/*.test.ts'] },
+      },
+      {
+        test: {
+          name: 'integration',
+          include: inTest('integration'),
+          ...withRedis,
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: inTest('e2e'),
+          ...withRedis,
+          testTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'compose',
+          include: inTest('compose'),
+          testTimeout: 600_000,
+        },
+      },
+    ],
+  },
 });

@@ -1,26 +1,24 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash, randomUUID } from 'node:crypto';
 
 /** Ids are prefixed and random: `thr_`, `run_`, `task_`, `wrk_` + 32 hex digits. */
-const hex = (uuid: string) => uuid.replaceAll("-", "");
+const hex = (uuid: string) => uuid.replaceAll('-', '');
 
 export const newThreadId = () => `thr_${hex(randomUUID())}`;
 export const newRunId = () => `run_${hex(randomUUID())}`;
 export const newTaskId = () => `task_${hex(randomUUID())}`;
 export const newWorkerId = () => `wrk_${hex(randomUUID())}`;
 
-export const threadIdPattern = "^thr_[0-9a-f]{32}$";
-export const runIdPattern = "^run_[0-9a-f]{32}$";
-export const taskIdPattern = "^task_[0-9a-f]{32}$";
+export const threadIdPattern = '^thr_[0-9a-f]{32}$';
+export const runIdPattern = '^run_[0-9a-f]{32}$';
+export const taskIdPattern = '^task_[0-9a-f]{32}$';
 
 /** The UUIDv4 that a run id is made of; the Agent SDK carries it as the message's `uuid`. */
 export function runUuidOf(runId: string): string {
-	const digits = runId.slice("run_".length);
-	return [0, 8, 12, 16, 20]
-		.map((at, i, cuts) => digits.slice(at, cuts[i + 1]))
-		.join("-");
+  const digits = runId.slice('run_'.length);
+  return [0, 8, 12, 16, 20].map((at, i, cuts) => digits.slice(at, cuts[i + 1])).join('-');
 }
 
 /** A thread id that depends on `parts` alone, for callers that name a conversation by a key of their own. */
 export function derivedThreadId(...parts: string[]): string {
-	return `thr_${createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32)}`;
+  return `thr_${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)}`;
 }

@@ -1,9 +1,9 @@
 /** What crosses a process border: schemas and their types, the error table, event names, ids, thread tokens. */
-export * from "./errors.ts";
-export * from "./events.ts";
-export * from "./ids.ts";
-export * from "./quote.ts";
-export * from "./requests.ts";
-export * from "./resources.ts";
-export * from "./review.ts";
-export * from "./thread-token.ts";
+export * from './errors.ts';
+export * from './events.ts';
+export * from './ids.ts';
+export * from './quote.ts';
+export * from './requests.ts';
+export * from './resources.ts';
+export * from './review.ts';
+export * from './thread-token.ts';

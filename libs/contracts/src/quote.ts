@@ -3,7 +3,7 @@
  * can tell what a result or a reviewer says from what the system says.
  */
 export const quote = (text: string): string =>
-	text
-		.split("\n")
-		.map((line) => `> ${line}`)
-		.join("\n");
+  text
+    .split('\n')
+    .map((line) => `> ${line}`)
+    .join('\n');

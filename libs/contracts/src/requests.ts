@@ -1,62 +1,57 @@
 /** What callers send. Strict: an unknown field is an error, so a misspelt option is never silently ignored. */
-import { z } from "zod";
-import { Metadata, Model, ThreadId } from "./resources.ts";
+import { z } from 'zod';
+import { Metadata, Model, ThreadId } from './resources.ts';
 
 /** Largest text of one message, in characters; the body limit of the gateway (256 KiB) comes on top. */
 export const maxInputChars = 200_000;
 
 const NonBlank = z
-	.string()
-	.max(maxInputChars)
-	.regex(/\S/)
-	.describe("Needs a character that is not white space");
+  .string()
+  .max(maxInputChars)
+  .regex(/\S/)
+  .describe('Needs a character that is not white space');
 
 export const CreateThread = z.strictObject({
-	threadId: ThreadId.optional(),
-	ifExists: z
-		.enum(["raise", "doNothing"])
-		.optional()
-		.describe("Default raise: 409 when the thread exists"),
-	model: Model.optional(),
-	metadata: Metadata.optional(),
-	systemPrompt: z.string().max(maxInputChars).optional(),
-	allowedTools: z
-		.array(z.string().max(128))
-		.max(500)
-		.optional()
-		.describe("Tools of this thread; default all"),
+  threadId: ThreadId.optional(),
+  ifExists: z.enum(['raise', 'doNothing']).optional().describe('Default raise: 409 when the thread exists'),
+  model: Model.optional(),
+  metadata: Metadata.optional(),
+  systemPrompt: z.string().max(maxInputChars).optional(),
+  allowedTools: z
+    .array(z.string().max(128))
+    .max(500)
+    .optional()
+    .describe('Tools of this thread; default all'),
 });
 export type CreateThread = z.infer<typeof CreateThread>;
 
-export const MultitaskStrategy = z.enum(["enqueue", "reject"]);
+export const MultitaskStrategy = z.enum(['enqueue', 'reject']);
 export type MultitaskStrategy = z.infer<typeof MultitaskStrategy>;
 
 export const CreateRun = z.strictObject({
-	input: NonBlank,
-	model: Model.optional(),
-	multitaskStrategy: MultitaskStrategy.optional().describe(
-		"While a run is under way; default enqueue",
-	),
-	metadata: Metadata.optional(),
+  input: NonBlank,
+  model: Model.optional(),
+  multitaskStrategy: MultitaskStrategy.optional().describe('While a run is under way; default enqueue'),
+  metadata: Metadata.optional(),
 });
 export type CreateRun = z.infer<typeof CreateRun>;
 
 export const maxTaskIterations = 20;
 export const CreateTask = z.strictObject({
-	prompt: NonBlank,
-	parentThreadId: ThreadId.optional(),
-	model: Model.optional(),
-	maxIterations: z
-		.int()
-		.min(1)
-		.max(maxTaskIterations)
-		.optional()
-		.describe("Reviews before the result is taken as it is; default 5"),
+  prompt: NonBlank,
+  parentThreadId: ThreadId.optional(),
+  model: Model.optional(),
+  maxIterations: z
+    .int()
+    .min(1)
+    .max(maxTaskIterations)
+    .optional()
+    .describe('Reviews before the result is taken as it is; default 5'),
 });
 export type CreateTask = z.infer<typeof CreateTask>;
 
 export const CallTool = z.strictObject({
-	arguments: z.record(z.string(), z.unknown()).optional(),
-	threadId: ThreadId.optional(),
+  arguments: z.record(z.string(), z.unknown()).optional(),
+  threadId: ThreadId.optional(),
 });
 export type CallTool = z.infer<typeof CallTool>;

@@ -2,148 +2,119 @@
  * The resources of REST, MCP and Redis: one schema each, the type derived from it.
  * Times are ISO 8601 UTC, durations carry their unit, ids are as in ids.ts.
  */
-import { z } from "zod";
-import { runIdPattern, taskIdPattern, threadIdPattern } from "./ids.ts";
+import { z } from 'zod';
+import { runIdPattern, taskIdPattern, threadIdPattern } from './ids.ts';
 
-export const ThreadId = z
-	.string()
-	.regex(new RegExp(threadIdPattern))
-	.describe("thr_ and 32 hex digits");
+export const ThreadId = z.string().regex(new RegExp(threadIdPattern)).describe('thr_ and 32 hex digits');
 export const RunId = z
-	.string()
-	.regex(new RegExp(runIdPattern))
-	.describe("run_ and the 32 hex digits of a UUIDv4");
-export const TaskId = z
-	.string()
-	.regex(new RegExp(taskIdPattern))
-	.describe("task_ and 32 hex digits");
+  .string()
+  .regex(new RegExp(runIdPattern))
+  .describe('run_ and the 32 hex digits of a UUIDv4');
+export const TaskId = z.string().regex(new RegExp(taskIdPattern)).describe('task_ and 32 hex digits');
 
-const Instant = z.string().describe("ISO 8601, UTC");
-const Milliseconds = z.number().nullable().describe("milliseconds");
+const Instant = z.string().describe('ISO 8601, UTC');
+const Milliseconds = z.number().nullable().describe('milliseconds');
 export const Metadata = z
-	.record(z.string().max(64), z.unknown())
-	.describe("The caller’s own data, returned as it was given");
-export const Model = z
-	.string()
-	.min(1)
-	.max(200)
-	.describe("Model name; the default is HARNESS_DEFAULT_MODEL");
+  .record(z.string().max(64), z.unknown())
+  .describe('The caller’s own data, returned as it was given');
+export const Model = z.string().min(1).max(200).describe('Model name; the default is HARNESS_DEFAULT_MODEL');
 
 /** What a failure looks like wherever it is reported: a run, a task, an event, an HTTP answer. */
 export const Failure = z.object({
-	code: z.string(),
-	message: z.string(),
-	details: z.unknown().optional(),
+  code: z.string(),
+  message: z.string(),
+  details: z.unknown().optional(),
 });
 
-export const ThreadState = z.enum(["idle", "busy", "interrupted", "error"]);
+export const ThreadState = z.enum(['idle', 'busy', 'interrupted', 'error']);
 export const Thread = z.object({
-	threadId: ThreadId,
-	parentThreadId: ThreadId.nullable().describe(
-		"The thread that delegated to this one",
-	),
-	state: ThreadState,
-	model: z.string().nullable(),
-	metadata: Metadata,
-	createdAt: Instant,
-	updatedAt: Instant,
+  threadId: ThreadId,
+  parentThreadId: ThreadId.nullable().describe('The thread that delegated to this one'),
+  state: ThreadState,
+  model: z.string().nullable(),
+  metadata: Metadata,
+  createdAt: Instant,
+  updatedAt: Instant,
 });
 export type Thread = z.infer<typeof Thread>;
 
 /** The kinds of mail. `message` comes from people; the system writes the others. */
-export const RunKind = z.enum([
-	"message",
-	"delegate",
-	"feedback",
-	"review",
-	"notification",
-]);
+export const RunKind = z.enum(['message', 'delegate', 'feedback', 'review', 'notification']);
 export type RunKind = z.infer<typeof RunKind>;
 
 export const RunStatus = z.enum([
-	"pending",
-	"running",
-	"success",
-	"error",
-	"timeout",
-	"interrupted",
-	"cancelled",
+  'pending',
+  'running',
+  'success',
+  'error',
+  'timeout',
+  'interrupted',
+  'cancelled',
 ]);
 export type RunStatus = z.infer<typeof RunStatus>;
-export type FinalRunStatus = Exclude<RunStatus, "pending" | "running">;
+export type FinalRunStatus = Exclude<RunStatus, 'pending' | 'running'>;
 
 /** How a run came to its session: warm = still alive, spare = parked process, resume = new process with history, cold = neither. */
-export const SessionPath = z.enum(["warm", "spare", "resume", "cold"]);
+export const SessionPath = z.enum(['warm', 'spare', 'resume', 'cold']);
 export type SessionPath = z.infer<typeof SessionPath>;
 
 export const Usage = z.object({
-	inputTokens: z.number(),
-	outputTokens: z.number(),
-	costUsd: z.number(),
+  inputTokens: z.number(),
+  outputTokens: z.number(),
+  costUsd: z.number(),
 });
 export type Usage = z.infer<typeof Usage>;
 
 export const Timings = z.object({
-	queuedMs: Milliseconds,
-	sessionMs: Milliseconds,
-	firstTokenMs: Milliseconds,
-	totalMs: Milliseconds,
+  queuedMs: Milliseconds,
+  sessionMs: Milliseconds,
+  firstTokenMs: Milliseconds,
+  totalMs: Milliseconds,
 });
 export type Timings = z.infer<typeof Timings>;
 
 export const Run = z.object({
-	runId: RunId,
-	threadId: ThreadId,
-	seq: z.number().int().describe("Place in the thread, from 1"),
-	kind: RunKind,
-	status: RunStatus,
-	attempt: z
-		.number()
-		.int()
-		.describe("0 while it waits; more than 1 after a crash"),
-	path: SessionPath.nullable(),
-	result: z.string().nullable(),
-	error: Failure.nullable(),
-	usage: Usage.nullable(),
-	timings: Timings.nullable(),
-	metadata: Metadata,
-	createdAt: Instant,
-	startedAt: Instant.nullable(),
-	endedAt: Instant.nullable(),
+  runId: RunId,
+  threadId: ThreadId,
+  seq: z.number().int().describe('Place in the thread, from 1'),
+  kind: RunKind,
+  status: RunStatus,
+  attempt: z.number().int().describe('0 while it waits; more than 1 after a crash'),
+  path: SessionPath.nullable(),
+  result: z.string().nullable(),
+  error: Failure.nullable(),
+  usage: Usage.nullable(),
+  timings: Timings.nullable(),
+  metadata: Metadata,
+  createdAt: Instant,
+  startedAt: Instant.nullable(),
+  endedAt: Instant.nullable(),
 });
 export type Run = z.infer<typeof Run>;
 
-export const TaskStatus = z.enum([
-	"working",
-	"input_required",
-	"completed",
-	"failed",
-	"cancelled",
-]);
+export const TaskStatus = z.enum(['working', 'input_required', 'completed', 'failed', 'cancelled']);
 export const Verdict = z.enum([
-	"satisfied",
-	"needs_revision",
-	"max_iterations_reached",
-	"failed",
-	"interrupted",
+  'satisfied',
+  'needs_revision',
+  'max_iterations_reached',
+  'failed',
+  'interrupted',
 ]);
 export type Verdict = z.infer<typeof Verdict>;
 
 export const Task = z.object({
-	taskId: TaskId,
-	threadId: ThreadId.describe("The sub-agent’s own thread"),
-	parentThreadId: ThreadId.nullable(),
-	prompt: z.string(),
-	status: TaskStatus,
-	iteration: z.number().int().describe("From 1"),
-	maxIterations: z.number().int(),
-	verdict: Verdict.nullable().describe(
-		"The last review; max_iterations_reached ends as status completed",
-	),
-	feedback: z.string().nullable(),
-	result: z.string().nullable(),
-	error: Failure.nullable(),
-	createdAt: Instant,
-	updatedAt: Instant,
+  taskId: TaskId,
+  threadId: ThreadId.describe('The sub-agent’s own thread'),
+  parentThreadId: ThreadId.nullable(),
+  prompt: z.string(),
+  status: TaskStatus,
+  iteration: z.number().int().describe('From 1'),
+  maxIterations: z.number().int(),
+  verdict: Verdict.nullable().describe('The last review; max_iterations_reached ends as status completed'),
+  feedback: z.string().nullable(),
+  result: z.string().nullable(),
+  error: Failure.nullable(),
+  createdAt: Instant,
+  updatedAt: Instant,
 });
 export type Task = z.infer<typeof Task>;

@@ -1,19 +1,17 @@
-import { quote } from "./quote.ts";
+import { quote } from './quote.ts';
 
 /** First line of the validation plugin's prompt; scripted-model recognises a reviewer's turn by it. */
-export const reviewHeading = "You review the result of a delegated task.";
+export const reviewHeading = 'You review the result of a delegated task.';
 
 export interface ReviewRequest {
-	iteration: number;
-	maxIterations: number;
-	prompt: string;
-	result: string;
+  iteration: number;
+  maxIterations: number;
+  prompt: string;
+  result: string;
 }
 
 /** The reviewer's prompt. Task and result are quoted: nothing in them can speak for the system. */
-export const reviewPromptOf = (
-	review: ReviewRequest,
-): string => `${reviewHeading}
+export const reviewPromptOf = (review: ReviewRequest): string => `${reviewHeading}
 iteration: ${review.iteration}
 maxIterations: ${review.maxIterations}
 Task:

@@ -2,63 +2,57 @@
  * Thread tokens: what a worker's session presents at /mcp. A JWT (HS256) that binds one thread at one epoch;
  * refused on REST, valid at a tool call only while the epoch matches and a run is under way (the gateway checks).
  */
-import { jwtVerify, SignJWT } from "jose";
-import { z } from "zod";
-import { AppError } from "./errors.ts";
-import { TaskId, ThreadId } from "./resources.ts";
+import { jwtVerify, SignJWT } from 'jose';
+import { z } from 'zod';
+import { AppError } from './errors.ts';
+import { TaskId, ThreadId } from './resources.ts';
 
-const audience = "harness/mcp";
+const audience = 'harness/mcp';
 /** Life of a token in seconds; workers renew between turns. */
 export const threadTokenTtlSeconds = 3600;
 
 const Claims = z.object({
-	sub: ThreadId,
-	tenant: z.string(),
-	epoch: z.number().int(),
-	taskId: TaskId.optional(),
-	tools: z.array(z.string()).optional(),
+  sub: ThreadId,
+  tenant: z.string(),
+  epoch: z.number().int(),
+  taskId: TaskId.optional(),
+  tools: z.array(z.string()).optional(),
 });
 
 export interface ThreadTokenClaims {
-	threadId: string;
-	tenant: string;
-	epoch: number;
-	taskId?: string | undefined;
-	/** Qualified tool names this session may list and call; absent = all. */
-	tools?: string[] | undefined;
+  threadId: string;
+  tenant: string;
+  epoch: number;
+  taskId?: string | undefined;
+  /** Qualified tool names this session may list and call; absent = all. */
+  tools?: string[] | undefined;
 }
 
 const keyOf = (secret: string) => new TextEncoder().encode(secret);
 
-export function signThreadToken(
-	claims: ThreadTokenClaims,
-	secret: string,
-): Promise<string> {
-	const { threadId, ...payload } = claims;
-	return new SignJWT({ ...payload })
-		.setProtectedHeader({ alg: "HS256" })
-		.setSubject(threadId)
-		.setAudience(audience)
-		.setIssuedAt()
-		.setExpirationTime(`${threadTokenTtlSeconds}s`)
-		.sign(keyOf(secret));
+export function signThreadToken(claims: ThreadTokenClaims, secret: string): Promise<string> {
+  const { threadId, ...payload } = claims;
+  return new SignJWT({ ...payload })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setSubject(threadId)
+    .setAudience(audience)
+    .setIssuedAt()
+    .setExpirationTime(`${threadTokenTtlSeconds}s`)
+    .sign(keyOf(secret));
 }
 
 /** Throws `unauthorized` for a token that is forged, expired, or made for something else. */
-export async function verifyThreadToken(
-	token: string,
-	secret: string,
-): Promise<ThreadTokenClaims> {
-	try {
-		const { payload } = await jwtVerify(token, keyOf(secret), {
-			audience,
-			algorithms: ["HS256"],
-		});
-		const { sub, ...claims } = Claims.parse(payload);
-		return { threadId: sub, ...claims };
-	} catch (cause) {
-		throw new AppError("unauthorized", "The thread token is not valid.", {
-			cause,
-		});
-	}
+export async function verifyThreadToken(token: string, secret: string): Promise<ThreadTokenClaims> {
+  try {
+    const { payload } = await jwtVerify(token, keyOf(secret), {
+      audience,
+      algorithms: ['HS256'],
+    });
+    const { sub, ...claims } = Claims.parse(payload);
+    return { threadId: sub, ...claims };
+  } catch (cause) {
+    throw new AppError('unauthorized', 'The thread token is not valid.', {
+      cause,
+    });
+  }
 }

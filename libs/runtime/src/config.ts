@@ -1,19 +1,15 @@
-import { z } from "zod";
+import { z } from 'zod';
 
 /** A positive whole number from the environment; underscores and units are not read. */
 export const envInteger = (min: number, max: number) =>
-	z
-		.string()
-		.regex(/^\d+$/, "must be a whole number")
-		.transform(Number)
-		.pipe(z.number().min(min).max(max));
+  z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.number().min(min).max(max));
 
 /** A comma-separated list; blanks around and empty entries are dropped. */
 export const envList = z.string().transform((text) =>
-	text
-		.split(",")
-		.map((entry) => entry.trim())
-		.filter(Boolean),
+  text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter(Boolean),
 );
 
 /**
@@ -21,25 +17,19 @@ export const envList = z.string().transform((text) =>
  * the result is frozen.
  */
 export function loadConfig<Schema extends z.ZodObject>(
-	schema: Schema,
-	env: Record<string, string | undefined>,
+  schema: Schema,
+  env: Record<string, string | undefined>,
 ): Readonly<z.output<Schema>> {
-	const set = Object.fromEntries(
-		Object.entries(env).filter(
-			([, value]) => value !== undefined && value !== "",
-		),
-	);
-	const parsed = schema.safeParse(set);
-	if (parsed.success) return Object.freeze(parsed.data);
-	const problems = parsed.error.issues.map(
-		(issue) => `  ${issue.path.join(".")}: ${issue.message}`,
-	);
-	throw new ConfigError(
-		`The environment does not fit:\n${problems.join("\n")}`,
-	);
+  const set = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const parsed = schema.safeParse(set);
+  if (parsed.success) return Object.freeze(parsed.data);
+  const problems = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
+  throw new ConfigError(`The environment does not fit:\n${problems.join('\n')}`);
 }
 
 /** What a person did wrong at start: printed as it is, without a stack. */
 export class ConfigError extends Error {
-	override name = "ConfigError";
+  override name = 'ConfigError';
 }

@@ -1,7 +1,7 @@
 /** How a process lives: configuration, logs, its Redis connection, an embedded Redis, its end. */
-export * from "./config.ts";
-export * from "./embedded-redis.ts";
-export * from "./logger.ts";
-export * from "./pdeathsig.ts";
-export * from "./redis.ts";
-export * from "./shutdown.ts";
+export * from './config.ts';
+export * from './embedded-redis.ts';
+export * from './logger.ts';
+export * from './pdeathsig.ts';
+export * from './redis.ts';
+export * from './shutdown.ts';

@@ -1,60 +1,52 @@
-import { Redis, type RedisOptions } from "ioredis";
-import type { Logger } from "./logger.ts";
+import { Redis, type RedisOptions } from 'ioredis';
+import type { Logger } from './logger.ts';
 
-export type { Redis } from "ioredis";
+export type { Redis } from 'ioredis';
 
 /**
  * How a connection behaves while Redis is away.
  * `fail-fast`: a command fails within `commandTimeoutMs`, so that a request can answer 503 (gateways).
  * `wait`: a command waits for the connection to return, as blocking consumers must (workers, BullMQ).
  */
-export type RedisPatience = "fail-fast" | "wait";
+export type RedisPatience = 'fail-fast' | 'wait';
 
 /** Longest wait for one command's answer on a fail-fast connection, ms: a 503 must leave within a second. */
 const commandTimeoutMs = 800;
 
-const patience: Record<RedisPatience, RedisOptions> = {
-	"fail-fast": {
-		enableOfflineQueue: false,
-		maxRetriesPerRequest: 0,
-		commandTimeout: commandTimeoutMs,
-	},
-	wait: { maxRetriesPerRequest: null },
+type Options = Omit<RedisOptions, 'replyMapping'>;
+
+const patience: Record<RedisPatience, Options> = {
+  'fail-fast': {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: commandTimeoutMs,
+  },
+  wait: { maxRetriesPerRequest: null },
 };
 
 /** `url` is redis://, rediss://, or unix:///absolute/path.sock. */
-export function connectRedis(
-	url: string,
-	deps: { logger: Logger; patience: RedisPatience },
-): Redis {
-	const options: RedisOptions = {
-		...patience[deps.patience],
-		retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 6), 1000),
-		// A fail-over leaves us on a read-only replica: reconnect and send the command again.
-		reconnectOnError: (error) =>
-			error.message.startsWith("READONLY") ? 2 : false,
-	};
-	const socket = url.startsWith("unix://")
-		? url.slice("unix://".length)
-		: undefined;
-	const redis = socket
-		? new Redis({ ...options, path: socket })
-		: new Redis(url, options);
-	redis.on(
-		"error",
-		onceInAWhile((error) =>
-			deps.logger.warn({ err: error }, "redis: connection trouble"),
-		),
-	);
-	return redis;
+export function connectRedis(url: string, deps: { logger: Logger; patience: RedisPatience }): Redis {
+  const options: Options = {
+    ...patience[deps.patience],
+    retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 6), 1000),
+    // A fail-over leaves us on a read-only replica: reconnect and send the command again.
+    reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
+  };
+  const socket = url.startsWith('unix://') ? url.slice('unix://'.length) : undefined;
+  const redis = socket ? new Redis({ ...options, path: socket }) : new Redis(url, options);
+  redis.on(
+    'error',
+    onceInAWhile((error) => deps.logger.warn({ err: error }, 'redis: connection trouble')),
+  );
+  return redis;
 }
 
 /** An outage produces thousands of equal errors; one line a second is enough to see it. */
 function onceInAWhile(report: (error: Error) => void): (error: Error) => void {
-	let last = 0;
-	return (error) => {
-		if (Date.now() - last < 1000) return;
-		last = Date.now();
-		report(error);
-	};
+  let last = 0;
+  return (error) => {
+    if (Date.now() - last < 1000) return;
+    last = Date.now();
+    report(error);
+  };
 }

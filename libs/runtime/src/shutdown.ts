@@ -1,40 +1,31 @@
-import type { Logger } from "./logger.ts";
+import type { Logger } from './logger.ts';
 
 /**
  * Runs `close` once when the process is asked to end (SIGTERM, SIGINT) or its supervisor is gone (IPC channel closed),
  * and exits. After `limitMs` it exits anyway.
  */
-export function onShutdown(
-	close: () => Promise<void>,
-	deps: { logger: Logger; limitMs: number },
-): void {
-	let closing = false;
-	const shutDown = async (why: string) => {
-		if (closing) return;
-		closing = true;
-		deps.logger.info({ why }, "shutting down");
-		setTimeout(() => {
-			deps.logger.error({ limitMs: deps.limitMs }, "shutdown took too long");
-			process.exit(1);
-		}, deps.limitMs).unref();
-		await close().catch((error) =>
-			deps.logger.error({ err: error }, "shutdown failed"),
-		);
-		process.exit(0);
-	};
-	for (const signal of ["SIGTERM", "SIGINT"] as const)
-		process.on(signal, () => void shutDown(signal));
-	if (process.connected)
-		process.on("disconnect", () => void shutDown("supervisor gone"));
+export function onShutdown(close: () => Promise<void>, deps: { logger: Logger; limitMs: number }): void {
+  let closing = false;
+  const shutDown = async (why: string) => {
+    if (closing) return;
+    closing = true;
+    deps.logger.info({ why }, 'shutting down');
+    setTimeout(() => {
+      deps.logger.error({ limitMs: deps.limitMs }, 'shutdown took too long');
+      process.exit(1);
+    }, deps.limitMs).unref();
+    await close().catch((error) => deps.logger.error({ err: error }, 'shutdown failed'));
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void shutDown(signal));
+  if (process.connected) process.on('disconnect', () => void shutDown('supervisor gone'));
 }
 
 /** Top level of a service: a person's mistake is one clear line, anything else a stack; both end the process. */
 export function runMain(main: () => Promise<void>): void {
-	main().catch((error: unknown) => {
-		const known = error instanceof Error && error.name === "ConfigError";
-		process.stderr.write(
-			`${known ? error.message : error instanceof Error ? error.stack : String(error)}\n`,
-		);
-		process.exit(1);
-	});
+  main().catch((error: unknown) => {
+    const known = error instanceof Error && error.name === 'ConfigError';
+    process.stderr.write(`${known ? error.message : error instanceof Error ? error.stack : String(error)}\n`);
+    process.exit(1);
+  });
 }
