@@ -1,0 +1,25 @@
+-- Step 3: takes a thread for a worker; the epoch rises with every new owner.
+-- A: threadId, me (workerId#incarnation)
+-- outcome: mine {epoch, sdkSessionId?} | owned {owner} (alive, somebody else) | dead (my own liveness is gone) | gone
+-- A repeat by the owner changes nothing.
+local workerId = string.match(A.me, '^(.-)#')
+if redis.call('GET', key('w', workerId)) ~= A.me then return answer('dead') end
+local th = key('th', A.threadId)
+if redis.call('HEXISTS', th, 'tenant') == 0 then
+  redis.call('ZREM', P .. 'pend', A.threadId)
+  return answer('gone')
+end
+local before = redis.call('HGET', th, 'owner')
+if before ~= A.me then
+  local alive = liveOwner(A.threadId)
+  if alive and alive ~= workerId then return answer('owned', { owner = alive }) end
+  local epoch = redis.call('HINCRBY', th, 'epoch', 1)
+  redis.call('HSET', th, 'owner', A.me, 'emitted', 0)
+  redis.call('HDEL', th, 'nonce', 'run')
+  if before then
+    redis.call('SREM', key('own', string.match(before, '^(.-)#')), A.threadId)
+    addEvent(A.threadId, 'session.moved', cjson.encode({ workerId = workerId, epoch = epoch }))
+  end
+end
+redis.call('SADD', key('own', workerId), A.threadId)
+return answer('mine', { epoch = number(th, 'epoch'), sdkSessionId = redis.call('HGET', th, 'sdkSessionId') or nil })

@@ -1,0 +1,61 @@
+-- Step 6: the one result of a run, with all that follows from it.
+-- A: threadId, me, epoch, seq, runId, status, event, result?, error? (JSON text), usage?, timings?, path?, sdkSessionId?,
+--    task? {taskId, iteration (compared), set {…}, event?, fields?}, mail? [{id, threadId, runId, kind, input, …}]
+-- outcome: ok {remaining, rung [{threadId, owner}]} | repeat | fenced | out_of_order
+-- D1, D2: `done` moves by one, and last. Repair: whatever a torn commit already did is recognised and not done twice:
+-- mail by its id, the task by its iteration, the run by `final`.
+local th = key('th', A.threadId)
+local done = number(th, 'done')
+if done >= A.seq then return answer('repeat') end
+if not fenced(A.threadId) then return answer('fenced') end
+if A.seq ~= done + 1 then return answer('out_of_order') end
+
+local rung = {}
+local task = A.task and hash(key('task', A.task.taskId))
+local open = task and task.status == 'working' and tonumber(task.iteration) == A.task.iteration
+-- A task that was cancelled meanwhile sends no more mail.
+if not A.task or open then
+  for _, mail in ipairs(A.mail or {}) do
+    mail.chain = redis.call('HGET', key('run', A.runId), 'chain')
+    local owner = deliverOnce(mail)
+    if owner then rung[#rung + 1] = { threadId = mail.threadId, owner = owner ~= '' and owner or nil } end
+  end
+end
+if open then
+  for name, value in pairs(A.task.set) do redis.call('HSET', key('task', task.taskId), name, value) end
+  redis.call('HSET', key('task', task.taskId), 'updatedAt', stamp)
+  redis.call('ZADD', P .. 'working', 'XX', now, task.taskId)
+  if A.task.event then addTaskEvent(task, A.task.event, A.task.fields or {}) end
+  if A.task.set.status and A.task.set.status ~= 'working' then
+    closeTask(task)
+    local fields = { status = A.task.set.status, verdict = A.task.set.verdict, result = A.task.set.result or task.result }
+    addTaskEvent(task, 'task.' .. A.task.set.status, fields)
+  end
+end
+
+local run = key('run', A.runId)
+if redis.call('HSETNX', run, 'final', '1') == 1 then
+  redis.call('HSET', run, 'status', A.status, 'endedAt', stamp)
+  for _, name in ipairs({ 'result', 'error', 'usage', 'timings', 'path' }) do
+    if A[name] then redis.call('HSET', run, name, A[name]) end
+  end
+  addEvent(A.threadId, A.event.type, A.event.data)
+end
+redis.call('PEXPIRE', run, C.retentionMs)
+
+if A.sdkSessionId then redis.call('HSET', th, 'sdkSessionId', A.sdkSessionId) end
+redis.call('HSET', th, 'updatedAt', stamp, 'outcome', A.status)
+redis.call('ZADD', key('ths', redis.call('HGET', th, 'tenant')), now, A.threadId)
+redis.call('DEL', key('led', A.threadId))
+redis.call('HDEL', th, 'nonce', 'run', 'attempt')
+redis.call('HSET', th, 'done', A.seq)
+
+redis.call('XDEL', key('mb', A.threadId), A.seq .. '-0')
+local remaining = number(th, 'last') - A.seq
+if remaining > 0 then
+  redis.call('ZADD', P .. 'pend', now, A.threadId)
+else
+  redis.call('ZREM', P .. 'pend', A.threadId)
+  expireThread(A.threadId)
+end
+return answer('ok', { remaining = remaining, rung = rung })

@@ -1,0 +1,83 @@
+-- Makes a delegated task, its thread and its first mail, once per key, within the limits of depth, fan-out and chain.
+-- A: tenant, taskId, threadId, runId, prompt, maxIterations, model?, parentThreadId?,
+--    idemHash? + bodyHash? (REST), call? {runId, toolUseId?, argsHash, attempt} (a turn's tool call)
+-- outcome: created | existing {taskId, owner?}, conflict, parent_not_found, depth, children, chain
+-- Repair: a task whose mail a torn log lost is found by the sweep; keys without their task are taken as unknown.
+local parent = A.parentThreadId and hash(key('th', A.parentThreadId)) or {}
+if A.parentThreadId and parent.tenant ~= A.tenant then return answer('parent_not_found') end
+
+local function existing(taskId)
+  local threadId = redis.call('HGET', key('task', taskId), 'threadId')
+  return threadId and answer('existing', { taskId = taskId, threadId = threadId, owner = liveOwner(threadId) })
+end
+
+local byKey = A.idemHash and key('idem', A.tenant .. ':' .. A.idemHash)
+local byUse = A.call and A.call.toolUseId and key('idem', 'task:' .. A.parentThreadId .. ':' .. A.call.toolUseId)
+local byArgs = A.call and key('idem', 'task:' .. A.call.runId .. ':' .. A.call.argsHash)
+if byKey then
+  local known = redis.call('GET', byKey)
+  known = known and cjson.decode(known)
+  if known and known.bodyHash ~= A.bodyHash then return answer('conflict') end
+  local found = known and existing(known.taskId or '')
+  if found then return found end
+end
+if byUse then
+  local taskId = redis.call('GET', byUse)
+  local found = taskId and existing(taskId)
+  if found then return found end
+end
+if byArgs then
+  -- The same call from an earlier attempt, or one whose answer the model never saw, is the same wish.
+  local known = redis.call('GET', byArgs)
+  known = known and cjson.decode(known)
+  if known then
+    local delivered = known.toolUseId and redis.call('HEXISTS', key('led', A.parentThreadId), known.toolUseId) == 1
+    if known.attempt < A.call.attempt or not delivered then
+      local found = existing(known.taskId)
+      if found then return found end
+    end
+  end
+end
+
+local depth = A.parentThreadId and (tonumber(parent.depth) or 0) + 1 or 0
+if depth > C.maxDepth then return answer('depth', { limit = C.maxDepth }) end
+if A.parentThreadId and redis.call('SCARD', key('open', A.parentThreadId)) >= C.maxChildren then
+  return answer('children', { limit = C.maxChildren })
+end
+local chain = A.call and redis.call('HGET', key('run', A.call.runId), 'chain') or parent.chain or A.runId
+local counter = key('chain', chain)
+if tonumber(redis.call('GET', counter) or 0) >= C.maxChain then return answer('chain', { limit = C.maxChain }) end
+
+if byKey then redis.call('SET', byKey, cjson.encode({ taskId = A.taskId, bodyHash = A.bodyHash }), 'PX', C.idemTtlMs) end
+if byUse then redis.call('SET', byUse, A.taskId, 'PX', C.idemTtlMs) end
+if byArgs then
+  local record = { taskId = A.taskId, attempt = A.call.attempt, toolUseId = A.call.toolUseId }
+  redis.call('SET', byArgs, cjson.encode(record), 'PX', C.idemTtlMs)
+end
+local task = key('task', A.taskId)
+redis.call('HSET', task, 'taskId', A.taskId, 'threadId', A.threadId, 'tenant', A.tenant, 'prompt', A.prompt, 'status',
+  'working', 'phase', 'turn', 'iteration', 1, 'maxIterations', A.maxIterations, 'chain', chain, 'createdAt', stamp,
+  'updatedAt', stamp)
+for _, name in ipairs({ 'parentThreadId', 'model' }) do
+  if A[name] then redis.call('HSET', task, name, A[name]) end
+end
+redis.call('ZADD', key('tasks', A.tenant), now, A.taskId)
+redis.call('ZADD', P .. 'working', now, A.taskId)
+redis.call('INCR', counter)
+redis.call('PEXPIRE', counter, C.retentionMs)
+
+-- A child's tools are a subset of its parent's.
+local fields = { tenant = A.tenant, root = parent.root or A.threadId, depth = depth, taskId = A.taskId, chain = chain }
+fields.parentThreadId = A.parentThreadId
+fields.allowedTools = parent.allowedTools
+fields.model = A.model or parent.model
+makeThread(A.threadId, fields)
+if A.parentThreadId then
+  redis.call('SADD', key('kids', A.parentThreadId), A.threadId)
+  redis.call('SADD', key('open', A.parentThreadId), A.taskId)
+end
+local created = { taskId = A.taskId, threadId = A.threadId, parentThreadId = A.parentThreadId, prompt = A.prompt }
+addTaskEvent(created, 'task.created', { prompt = A.prompt, maxIterations = A.maxIterations })
+deliver(A.threadId, { runId = A.runId, kind = 'delegate', input = A.prompt, model = A.model, chain = chain,
+  taskId = A.taskId, iteration = 1 })
+return answer('created', { taskId = A.taskId, threadId = A.threadId })

@@ -1,0 +1,8 @@
+-- Makes a thread.
+-- A: threadId, fields {tenant, …strings}
+-- outcome: created | exists {tenant}
+local th = key('th', A.threadId)
+if redis.call('EXISTS', th) == 1 then return answer('exists', { tenant = redis.call('HGET', th, 'tenant') }) end
+A.fields.root = A.threadId
+makeThread(A.threadId, A.fields)
+return answer('created')

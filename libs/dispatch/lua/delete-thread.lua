@@ -1,0 +1,28 @@
+-- Deletes a thread, its runs, its events, and every thread below it. Tasks below it read `cancelled` from now on.
+-- A: threadId, tenant
+-- outcome: deleted {threadIds} | not_found
+-- Repair: a half-done delete leaves the thread's hash for last, so a repeat finds the rest.
+if redis.call('HGET', key('th', A.threadId), 'tenant') ~= A.tenant then return answer('not_found') end
+
+local gone = {}
+local function delete(threadId)
+  for _, kid in ipairs(redis.call('SMEMBERS', key('kids', threadId))) do delete(kid) end
+  for _, taskId in ipairs(redis.call('SMEMBERS', key('open', threadId))) do cancelTask(taskId) end
+  local th = hash(key('th', threadId))
+  if th.taskId then cancelTask(th.taskId) end
+  if th.owner then
+    local workerId = string.match(th.owner, '^(.-)#')
+    redis.call('PUBLISH', key('ctl', workerId), cjson.encode({ action = 'drop', threadId = threadId }))
+    redis.call('SREM', key('own', workerId), threadId)
+  end
+  for _, runId in ipairs(redis.call('ZRANGE', key('runs', threadId), 0, -1)) do redis.call('DEL', key('run', runId)) end
+  redis.call('ZREM', P .. 'pend', threadId)
+  redis.call('ZREM', key('ths', A.tenant), threadId)
+  redis.call('PUBLISH', key('ch', threadId), '')
+  if th.parentThreadId then redis.call('SREM', key('kids', th.parentThreadId), threadId) end
+  if th.root == threadId then redis.call('DEL', key('tree', threadId)) end
+  for i = #threadKeys, 1, -1 do redis.call('DEL', key(threadKeys[i], threadId)) end
+  gone[#gone + 1] = threadId
+end
+delete(A.threadId)
+return answer('deleted', { threadIds = gone })

@@ -1,0 +1,22 @@
+-- Step 5: writes a turn's events, fenced. Each call has the next number of its epoch; a repeat writes nothing.
+-- A: threadId, me, epoch, counter, runId, events [{type, data (JSON text), live? (not stored), delivered? (tool-use id)}],
+--    path?
+-- outcome: ok {cancel} | fenced
+if not fenced(A.threadId) then return answer('fenced') end
+local th = key('th', A.threadId)
+if A.counter > number(th, 'emitted') then
+  local root = redis.call('HGET', th, 'root')
+  for _, event in ipairs(A.events) do
+    if event.live then
+      local message = cjson.encode({ type = event.type, at = stamp, threadId = A.threadId, data = event.data })
+      redis.call('PUBLISH', key('ch', A.threadId), message)
+      redis.call('PUBLISH', key('chtree', root), message)
+    else
+      addEvent(A.threadId, event.type, event.data)
+    end
+    if event.delivered then redis.call('HSET', key('led', A.threadId), event.delivered, 'delivered') end
+  end
+  if A.path then redis.call('HSET', key('run', A.runId), 'path', A.path) end
+  redis.call('HSET', th, 'emitted', A.counter)
+end
+return answer('ok', { cancel = redis.call('HGET', key('run', A.runId), 'cancel') == '1' })

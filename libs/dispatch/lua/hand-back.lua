@@ -1,0 +1,12 @@
+-- Gives a begun turn back uncommitted, without counting the attempt: a drain or a self-fence is not a crash.
+-- A: threadId, me, epoch, nonce
+-- outcome: ok | fenced
+if not fenced(A.threadId) then return answer('fenced') end
+local th = key('th', A.threadId)
+if redis.call('HGET', th, 'nonce') == A.nonce then
+  local runId = redis.call('HGET', th, 'run')
+  redis.call('HINCRBY', th, 'attempt', -1)
+  redis.call('HDEL', th, 'nonce', 'run')
+  if runId and redis.call('EXISTS', key('run', runId)) == 1 then redis.call('HSET', key('run', runId), 'status', 'pending') end
+end
+return answer('ok')

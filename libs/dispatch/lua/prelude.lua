@@ -1,0 +1,174 @@
+-- Prepended to every script. Scripts run alone in Redis, but a torn append-only file can apply half of one, so each
+-- repairs what an earlier half may have left (see the header of each).
+--
+-- KEYS[1]  key prefix with its hash tag, e.g. "{h}:"; every key is made from it by key()
+-- ARGV[1]  arguments, JSON object (A)
+-- ARGV[2]  limits, JSON object (C): retentionMs idemTtlMs eventCap treeCap maxMail maxAttempts maxDepth maxChildren maxChain
+-- Answer   JSON object with `outcome`
+-- Clock    redis TIME only, in ms
+
+local P = KEYS[1]
+local A = cjson.decode(ARGV[1])
+local C = cjson.decode(ARGV[2])
+
+local function key(kind, id) return P .. kind .. ':' .. id end
+local function answer(outcome, fields)
+  fields = fields or {}
+  fields.outcome = outcome
+  return cjson.encode(fields)
+end
+
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+-- Milliseconds need 13 digits; tostring() would round them to 1.7e+12.
+local stamp = string.format('%.0f', now)
+
+local function hash(name)
+  local flat = redis.call('HGETALL', name)
+  local fields = {}
+  for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
+  return fields
+end
+
+local function number(name, field) return tonumber(redis.call('HGET', name, field) or 0) or 0 end
+
+-- The id of the worker that owns the thread and is alive, or nil.
+local function liveOwner(threadId)
+  local owner = redis.call('HGET', key('th', threadId), 'owner')
+  if not owner then return nil end
+  local workerId = string.match(owner, '^(.-)#')
+  if redis.call('GET', key('w', workerId)) == owner then return workerId end
+  return nil
+end
+
+-- D4: only the owner at its epoch has effects.
+local function fenced(threadId)
+  local held = redis.call('HMGET', key('th', threadId), 'owner', 'epoch')
+  return held[1] == A.me and tonumber(held[2]) == A.epoch
+end
+
+-- Stores an event in the thread's log and its tree's, and wakes subscribers. `data` is a JSON object as text.
+-- `inTree = false` keeps a second copy of one event out of the tree.
+local function addEvent(threadId, type, data, inTree)
+  local root = redis.call('HGET', key('th', threadId), 'root')
+  if not root then return nil end
+  local id = redis.call('XADD', key('ev', threadId), 'MAXLEN', '~', C.eventCap, '*', 'type', type, 'at', stamp,
+    'threadId', threadId, 'data', data)
+  redis.call('PUBLISH', key('ch', threadId), '')
+  if inTree ~= false then
+    redis.call('XADD', key('tree', root), 'MAXLEN', '~', C.treeCap, '*', 'type', type, 'at', stamp,
+      'threadId', threadId, 'data', data)
+    redis.call('PUBLISH', key('chtree', root), '')
+  end
+  return id
+end
+
+-- A task's event is seen on the parent's thread, where there is one, and on the task's own; once in the tree.
+local function addTaskEvent(task, type, fields)
+  fields.taskId = task.taskId
+  fields.taskThreadId = task.threadId
+  local data = cjson.encode(fields)
+  if task.parentThreadId and redis.call('EXISTS', key('th', task.parentThreadId)) == 1 then
+    addEvent(task.parentThreadId, type, data)
+    addEvent(task.threadId, type, data, false)
+  else
+    addEvent(task.threadId, type, data)
+  end
+end
+
+local threadKeys = { 'th', 'mb', 'ev', 'runs', 'led', 'kids', 'open' }
+local function keepThread(threadId)
+  for _, kind in ipairs(threadKeys) do redis.call('PERSIST', key(kind, threadId)) end
+end
+local function expireThread(threadId)
+  for _, kind in ipairs(threadKeys) do redis.call('PEXPIRE', key(kind, threadId), C.retentionMs) end
+  local root = redis.call('HGET', key('th', threadId), 'root')
+  if root then redis.call('PEXPIRE', key('tree', root), C.retentionMs) end
+end
+
+-- Makes a thread. `fields` is an object of strings with `tenant` and `root`.
+local function makeThread(threadId, fields)
+  fields.createdAt = stamp
+  fields.updatedAt = stamp
+  for name, value in pairs(fields) do redis.call('HSET', key('th', threadId), name, value) end
+  redis.call('ZADD', key('ths', fields.tenant), now, threadId)
+  redis.call('SADD', P .. 'tenants', fields.tenant)
+  addEvent(threadId, 'thread.created', cjson.encode({ parentThreadId = fields.parentThreadId }))
+  expireThread(threadId)
+end
+
+-- Puts mail into a thread's mailbox and returns its seq. The run's record comes first, so mail never lacks one.
+local function deliver(threadId, mail)
+  local th = key('th', threadId)
+  keepThread(threadId)
+  redis.call('PERSIST', key('tree', redis.call('HGET', th, 'root')))
+  local seq = number(th, 'last') + 1
+  -- A torn earlier delivery may have left its entry without `last`: step over it, begin counts the gap.
+  local tail = redis.call('XREVRANGE', key('mb', threadId), '+', '-', 'COUNT', 1)[1]
+  if tail then seq = math.max(seq, tonumber(string.match(tail[1], '^%d+')) + 1) end
+  local run = key('run', mail.runId)
+  redis.call('HSET', run, 'runId', mail.runId, 'threadId', threadId, 'tenant', redis.call('HGET', th, 'tenant'),
+    'seq', seq, 'kind', mail.kind, 'status', 'pending', 'attempt', 0, 'input', mail.input, 'createdAt', stamp,
+    'chain', mail.chain or mail.runId)
+  for _, name in ipairs({ 'model', 'metadata', 'taskId', 'iteration' }) do
+    if mail[name] then redis.call('HSET', run, name, mail[name]) end
+  end
+  redis.call('HSET', th, 'last', seq, 'updatedAt', stamp)
+  redis.call('XADD', key('mb', threadId), seq .. '-0', 'runId', mail.runId, 'kind', mail.kind)
+  redis.call('ZADD', key('runs', threadId), seq, mail.runId)
+  redis.call('ZADD', P .. 'pend', 'NX', now, threadId)
+  local eventId = addEvent(threadId, 'run.queued', cjson.encode({ runId = mail.runId, seq = seq, kind = mail.kind }))
+  redis.call('HSET', run, 'eventId', eventId)
+  return seq
+end
+
+-- Mail of the system: delivered once per id; to a deleted thread it is dropped and counted; never refused as full.
+local function deliverOnce(mail)
+  if redis.call('EXISTS', key('th', mail.threadId)) == 0 then
+    redis.call('INCR', P .. 'dropped')
+    return nil
+  end
+  local sent = key('sent', mail.id)
+  if redis.call('EXISTS', sent) == 1 then return nil end
+  deliver(mail.threadId, mail)
+  redis.call('SET', sent, mail.runId, 'PX', C.idemTtlMs)
+  return liveOwner(mail.threadId) or ''
+end
+
+-- Flags a run as cancelled. A waiting one reads `cancelled` at once and is committed in its order; for a running one
+-- the flag is the truth and the message on the owner's control channel the hurry.
+local function cancelRun(threadId, runId)
+  local run = key('run', runId)
+  redis.call('HSET', run, 'cancel', '1')
+  if redis.call('HGET', run, 'status') == 'pending' then
+    redis.call('HSET', run, 'status', 'cancelled')
+  else
+    local owner = liveOwner(threadId)
+    if owner then
+      redis.call('PUBLISH', key('ctl', owner), cjson.encode({ action = 'cancel', threadId = threadId, runId = runId }))
+    end
+  end
+end
+
+local function cancelMail(threadId)
+  for _, entry in ipairs(redis.call('XRANGE', key('mb', threadId), '-', '+')) do cancelRun(threadId, entry[2][2]) end
+end
+
+-- Takes an ended task out of the lists of open work.
+local function closeTask(task)
+  if task.parentThreadId then redis.call('SREM', key('open', task.parentThreadId), task.taskId) end
+  redis.call('ZREM', P .. 'working', task.taskId)
+  redis.call('PEXPIRE', key('task', task.taskId), C.retentionMs)
+end
+
+-- Cancels a task, what it still has to do, and the tasks below it.
+local function cancelTask(taskId)
+  local task = hash(key('task', taskId))
+  if task.status ~= 'working' then return false end
+  redis.call('HSET', key('task', taskId), 'status', 'cancelled', 'verdict', 'interrupted', 'updatedAt', stamp)
+  closeTask(task)
+  addTaskEvent(task, 'task.cancelled', {})
+  cancelMail(task.threadId)
+  for _, child in ipairs(redis.call('SMEMBERS', key('open', task.threadId))) do cancelTask(child) end
+  return true
+end

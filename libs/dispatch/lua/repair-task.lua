@@ -1,0 +1,20 @@
+-- Gives a working task with no mail anywhere its next mail again.
+-- A: taskId, runId
+-- outcome: ok {threadId, owner?} | fine
+local task = hash(key('task', A.taskId))
+if task.status ~= 'working' then return answer('fine') end
+if redis.call('HEXISTS', key('th', task.threadId), 'tenant') == 0 then
+  cancelTask(A.taskId)
+  return answer('fine')
+end
+if redis.call('XLEN', key('mb', task.threadId)) > 0 then return answer('fine') end
+local mail = { runId = A.runId, taskId = A.taskId, iteration = task.iteration, model = task.model, chain = task.chain }
+if task.phase == 'review' then
+  mail.kind, mail.input = 'review', task.result or ''
+elseif task.feedback then
+  mail.kind, mail.input = 'feedback', task.feedback
+else
+  mail.kind, mail.input = 'delegate', task.prompt
+end
+deliver(task.threadId, mail)
+return answer('ok', { threadId = task.threadId, owner = liveOwner(task.threadId) })

@@ -1,0 +1,95 @@
+import { toAppError } from '@harness/contracts';
+import { type Job, UnrecoverableError, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { assignQueue, checkinQueue, type Doorbell, doorbellQueueOf } from './doorbell.ts';
+import type { Keys } from './keys.ts';
+import type { Lease } from './lease.ts';
+import type { Log } from './log.ts';
+import type { Scripts } from './scripts.ts';
+import type { CheckinJob } from './tasks.ts';
+
+/** What a worker does with rings. */
+export interface RingHandler {
+  workerId: string;
+  me(): string;
+  /** Runs at most one turn of the thread. Throws only before a prompt is sent: then BullMQ rings again later. */
+  onRing(threadId: string): Promise<void>;
+  /** Turns at once. */
+  concurrency: number;
+}
+
+export interface Consumers {
+  /** A full worker stops taking unowned threads; the queue itself goes on for the others. */
+  pauseAssign(): Promise<void>;
+  resumeAssign(): void;
+  /** Stops taking rings; turns under way are the caller's to finish. */
+  close(): Promise<void>;
+}
+
+/** BullMQ's lock on a doorbell; only a bell, so its loss costs a repeated ring and no more. */
+const lockDurationMs = 30_000;
+
+export function consumeRings(
+  deps: { redis: Redis; keys: Keys; lease: Lease; doorbell: Doorbell; scripts: Scripts; logger: Log },
+  handler: RingHandler,
+): Consumers {
+  const { redis, keys, lease, doorbell, scripts, logger } = deps;
+  const consume = (queue: string, concurrency: number, process: (job: Job) => Promise<void>) => {
+    const worker = new Worker(queue, translated(process), {
+      connection: redis,
+      prefix: keys.bull,
+      concurrency,
+      lockDuration: lockDurationMs,
+      drainDelay: 5,
+      skipVersionCheck: true,
+    });
+    worker.on('error', (error) => logger.warn({ err: error, queue }, 'consumer trouble'));
+    worker.on('failed', (job, error) =>
+      logger.warn({ err: error, queue, threadId: job?.data.threadId }, 'ring failed'),
+    );
+    return worker;
+  };
+
+  const assign = consume(assignQueue, 4, async ({ data, name }) => {
+    const claim = await lease.claim(data.threadId, handler.me());
+    if (claim.outcome === 'mine') await doorbell.ring(data.threadId, handler.workerId, name);
+    if (claim.outcome === 'owned') await doorbell.ring(data.threadId, claim.owner, name);
+    // `dead`: this worker is no longer itself; the sweep rings somebody else. `gone`: nothing to do.
+  });
+  const own = consume(doorbellQueueOf(handler.workerId), handler.concurrency, ({ data }) =>
+    handler.onRing(data.threadId),
+  );
+  const checkins = consume(checkinQueue, 4, async ({ data }) => {
+    const { taskId, noteId, message } = data as CheckinJob;
+    await scripts.call('note', { taskId, noteId, type: 'task.checkin', fields: { message } });
+  });
+
+  let paused = false;
+  return {
+    async pauseAssign() {
+      if (paused) return;
+      paused = true;
+      await assign.pause(true);
+    },
+    resumeAssign() {
+      if (!paused) return;
+      paused = false;
+      void assign.resume();
+    },
+    async close() {
+      await Promise.all([assign.close(true), own.close(true), checkins.close(true)]);
+    },
+  };
+}
+
+/** The queue's door: what can never succeed is not tried again. */
+function translated(process: (job: Job) => Promise<void>) {
+  return async (job: Job) => {
+    try {
+      await process(job);
+    } catch (thrown) {
+      const error = toAppError(thrown);
+      throw error.retry ? error : new UnrecoverableError(`${error.code}: ${error.message}`);
+    }
+  };
+}

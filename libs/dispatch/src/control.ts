@@ -1,0 +1,19 @@
+import type { Feed } from './feed.ts';
+import type { Keys } from './keys.ts';
+
+/** What a worker is told in a hurry; the flags in Redis are the truth. */
+export type Control =
+  | { action: 'cancel'; threadId: string; runId: string }
+  | { action: 'drop'; threadId: string };
+
+/** Calls `onControl` for each message on the worker's control channel until `signal` aborts. */
+export async function followControl(
+  deps: { feed: Feed; keys: Keys },
+  workerId: string,
+  onControl: (control: Control) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const message of await deps.feed.listen(deps.keys.of('ctl', workerId), signal)) {
+    if (message !== '') onControl(JSON.parse(message) as Control);
+  }
+}

@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { createDoorbell, type Doorbell } from './doorbell.ts';
+import { createEventLog, type EventLog } from './event-log.ts';
+import { createFeed, type Feed } from './feed.ts';
+import { createKeys, type Keys } from './keys.ts';
+import { createLease, type Lease } from './lease.ts';
+import type { Log } from './log.ts';
+import { createPluginStore, type PluginStore } from './plugin-store.ts';
+import { createRuns, type Runs } from './runs.ts';
+import { createScripts, defaultLimits, type Limits, reached, type Scripts } from './scripts.ts';
+import { createTasks, type Tasks } from './tasks.ts';
+import { createThreads, type Threads } from './threads.ts';
+
+/** Whether a thread token still speaks for its thread. `idle`: the epoch holds, but no run is under way. */
+export type Authority =
+  | { outcome: 'ok'; runId: string; attempt: number }
+  | { outcome: 'idle' | 'stale' | 'gone' };
+
+export interface Dispatch {
+  keys: Keys;
+  scripts: Scripts;
+  threads: Threads;
+  runs: Runs;
+  tasks: Tasks;
+  events: EventLog;
+  lease: Lease;
+  doorbell: Doorbell;
+  feed: Feed;
+  storeOf(plugin: string): PluginStore;
+  authorityOf(threadId: string, epoch: number): Promise<Authority>;
+  /** The secret that signs thread tokens: the given one, else one made once and shared through Redis. */
+  tokenSecret(given: string | undefined): Promise<string>;
+  /** Answers within the connection's patience, or throws `unavailable`. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `subscriber` is a connection of its own: Redis lets a subscribed one do nothing else. */
+export function createDispatch(deps: {
+  redis: Redis;
+  subscriber: Redis;
+  logger: Log;
+  tag?: string;
+  limits?: Partial<Limits>;
+}): Dispatch {
+  const { redis, logger } = deps;
+  const keys = createKeys(deps.tag);
+  const scripts = createScripts(redis, keys, { ...defaultLimits, ...deps.limits });
+  const doorbell = createDoorbell({ redis, keys, logger });
+  const feed = createFeed({ redis: deps.subscriber, logger });
+  const parts = { redis, keys, scripts, doorbell, logger, feed };
+  const tasks = createTasks(parts);
+  return {
+    keys,
+    scripts,
+    doorbell,
+    feed,
+    tasks,
+    threads: createThreads(parts),
+    runs: createRuns(parts),
+    events: createEventLog(parts),
+    lease: createLease(parts),
+    storeOf: (plugin) => createPluginStore(parts, plugin),
+    authorityOf: (threadId, epoch) => scripts.call<Authority>('authority', { threadId, epoch }),
+    async tokenSecret(given) {
+      if (given) return given;
+      await reached(redis.set(keys.one('secret'), randomBytes(32).toString('base64url'), 'NX'));
+      return (await reached(redis.get(keys.one('secret')))) as string;
+    },
+    async ping() {
+      await reached(redis.ping());
+    },
+    async close() {
+      await Promise.all([tasks.close(), doorbell.close(), feed.close()]);
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import type { Redis } from 'ioredis';
+import type { Log } from './log.ts';
+
+/**
+ * Pub/sub for one process: one connection, whatever the number of listeners. A message says only "something new"
+ * (empty text) or carries a live delta; what was missed while the connection was away is read again from the log.
+ */
+export interface Feed {
+  /** Messages of a channel from now on; the iterator ends when `signal` aborts or it is closed. */
+  listen(channel: string, signal: AbortSignal): Promise<Listener>;
+  close(): Promise<void>;
+}
+
+export interface Listener extends AsyncIterable<string> {
+  close(): void;
+}
+
+/** Live deltas that a slow reader may leave unread; beyond, they are dropped: the stored message follows anyway. */
+const maxUnread = 1000;
+
+export function createFeed(deps: { redis: Redis; logger: Log }): Feed {
+  const { redis } = deps;
+  const listeners = new Map<string, Set<(message: string) => void>>();
+  redis.on('message', (channel: string, message: string) => {
+    for (const push of listeners.get(channel) ?? []) push(message);
+  });
+  // Subscriptions come back by themselves after a reconnect; what was said meanwhile does not.
+  redis.on('ready', () => {
+    for (const pushes of listeners.values()) for (const push of pushes) push('');
+  });
+
+  const leave = (channel: string, push: (message: string) => void) => {
+    const pushes = listeners.get(channel);
+    if (!pushes?.delete(push) || pushes.size > 0) return;
+    listeners.delete(channel);
+    redis.unsubscribe(channel).catch((error) => deps.logger.debug({ err: error }, 'feed: not unsubscribed'));
+  };
+
+  return {
+    async listen(channel, signal) {
+      const inbox = createInbox();
+      const close = () => {
+        leave(channel, inbox.push);
+        inbox.end();
+      };
+      const pushes = listeners.get(channel) ?? new Set();
+      listeners.set(channel, pushes.add(inbox.push));
+      signal.addEventListener('abort', close, { once: true });
+      if (signal.aborted) close();
+      else await redis.subscribe(channel);
+      return {
+        [Symbol.asyncIterator]: inbox.read,
+        close() {
+          signal.removeEventListener('abort', close);
+          close();
+        },
+      };
+    },
+    async close() {
+      redis.disconnect();
+    },
+  };
+}
+
+function createInbox() {
+  const unread: string[] = [];
+  let ended = false;
+  let wake: (() => void) | undefined;
+  return {
+    push(message: string) {
+      // Equal "something new" messages in a row are one.
+      if (message === '' ? unread.at(-1) === '' : unread.length >= maxUnread) return;
+      unread.push(message);
+      wake?.();
+    },
+    end() {
+      ended = true;
+      wake?.();
+    },
+    async *read(): AsyncGenerator<string> {
+      while (!ended) {
+        const message = unread.shift();
+        if (message !== undefined) yield message;
+        else
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+      }
+    },
+  };
+}

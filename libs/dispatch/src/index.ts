@@ -1,0 +1,15 @@
+/**
+ * Dispatch: how a message finds its worker, and why nothing is lost. The mailbox and the lease (Lua, in Redis) are the
+ * authority; BullMQ jobs are doorbells and may be lost or doubled. README.md in this folder tells the whole story.
+ */
+export { type Consumers, consumeRings, type RingHandler } from './consume.ts';
+export { type Control, followControl } from './control.ts';
+export { type Authority, createDispatch, type Dispatch } from './dispatch.ts';
+export type { EventLog, EventScope } from './event-log.ts';
+export type { Begin, Claim, Ending, Hold, Lease, LeaseEvent, TaskChange, Turn } from './lease.ts';
+export { type Liveness, startLiveness } from './liveness.ts';
+export { feedbackOf, type Mail, notificationOf, reviewOf } from './mail.ts';
+export type { PluginStore } from './plugin-store.ts';
+export { defaultLimits, type Limits } from './scripts.ts';
+export { type Sweeper, startSweeper } from './sweeper.ts';
+export { defaultIterations, type NewTask } from './tasks.ts';

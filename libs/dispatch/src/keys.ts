@@ -1,0 +1,45 @@
+/**
+ * Redis keys: this file and lua/prelude.lua are their only owners. All share one hash tag, so scripts may touch any.
+ *
+ * | key | type | holds |
+ * |---|---|---|
+ * | th:<threadId> | hash | the thread: tenant, owner, epoch, last, done, attempt, run, sdkSessionId, … |
+ * | mb:<threadId> | stream | mailbox, id `<seq>-0`; entries point at run:<runId> |
+ * | run:<runId> | hash | one run: input, status, result, … |
+ * | runs:<threadId> | zset | seq -> runId |
+ * | pend | zset | threads with uncommitted mail, by Redis time |
+ * | idem:<tenant>:<sha256> · idem:task:… | string | accepted idempotency keys |
+ * | sent:<id> | string | system mail and notes already delivered |
+ * | ev:<threadId> · tree:<rootThreadId> | stream | events of a thread; of a thread and all below it |
+ * | ch:<threadId> · chtree:<rootThreadId> | channel | "something new", or a live delta |
+ * | w:<workerId> | string | liveness, with a TTL |
+ * | workers | set | worker ids, until swept |
+ * | own:<workerId> | set | threads it owns |
+ * | ctl:<workerId> | channel | cancel and drop, in a hurry |
+ * | led:<threadId> | hash | tool calls of the current run whose answer the model has seen |
+ * | task:<taskId> | hash | a delegated task |
+ * | working | zset | open tasks, by last movement |
+ * | open:<threadId> · kids:<threadId> | set | open tasks of a thread; its child threads |
+ * | chain:<runId> | counter | tasks made since one user message |
+ * | ths:<tenant> · tasks:<tenant> · tenants | zset, set | lists |
+ * | store:<plugin> | hash | a plugin's key-value |
+ * | gaps · dropped | counter | mail lost with a torn log; mail to deleted threads |
+ */
+export interface Keys {
+  prefix: string;
+  /** Prefix of BullMQ's own keys. */
+  bull: string;
+  of(kind: string, id: string): string;
+  one(name: 'workers' | 'gaps' | 'dropped' | 'secret' | 'pend'): string;
+}
+
+/** `tag` separates installations (and tests) that share one Redis. */
+export function createKeys(tag = 'h'): Keys {
+  const prefix = `{${tag}}:`;
+  return {
+    prefix,
+    bull: `{${tag}}:bull`,
+    of: (kind, id) => `${prefix}${kind}:${id}`,
+    one: (name) => `${prefix}${name}`,
+  };
+}

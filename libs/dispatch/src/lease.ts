@@ -1,0 +1,216 @@
+/**
+ * A worker's hold on threads: claim -> begin -> emit … -> commit, or hand back; release at the end.
+ *
+ * Thread, as its worker sees it:
+ *   free      --claim-->     held       (epoch + 1 when the owner changes)
+ *   held      --begin-->     in a turn  (attempt + 1 per nonce)
+ *   in a turn --commit-->    held       (done + 1)
+ *   in a turn --hand back--> held       (attempt - 1: nobody's fault)
+ *   held      --release-->   free
+ *   any       --my liveness key expires, another claims--> lost: every further step answers `fenced`
+ *
+ * D1 a message is done once (commit needs seq = done + 1) · D2 in order · D3, D4 only the owner at its epoch writes.
+ */
+
+import type { NewEvent } from '@harness/contracts';
+import {
+  type FinalRunStatus,
+  finalEventOf,
+  type SessionPath,
+  type Task,
+  type Timings,
+  type Usage,
+} from '@harness/contracts';
+import type { Doorbell } from './doorbell.ts';
+import type { Mail } from './mail.ts';
+import { type Hash, taskOf } from './records.ts';
+import { listOf, type Scripts } from './scripts.ts';
+
+/** A thread held at an epoch. */
+export interface Hold {
+  threadId: string;
+  /** workerId#incarnation */
+  me: string;
+  epoch: number;
+}
+
+export type Claim =
+  | { outcome: 'mine'; hold: Hold; sdkSessionId: string | undefined }
+  | { outcome: 'owned'; owner: string }
+  | { outcome: 'dead' | 'gone' };
+
+/** One run, begun: what a turn needs to know. */
+export interface Turn {
+  hold: Hold;
+  nonce: string;
+  runId: string;
+  seq: number;
+  kind: 'message' | 'delegate' | 'feedback' | 'review' | 'notification';
+  attempt: number;
+  input: string;
+  tenant: string;
+  model: string | undefined;
+  systemPrompt: string | undefined;
+  allowedTools: string[] | undefined;
+  sdkSessionId: string | undefined;
+  /** Runs of this thread that ended before. */
+  finishedRuns: number;
+  task: Task | undefined;
+  createdAtMs: number;
+}
+
+export type Begin = { outcome: 'run' | 'cancelled' | 'park'; turn: Turn } | { outcome: 'empty' | 'fenced' };
+
+export interface Ending {
+  status: FinalRunStatus;
+  result?: string | undefined;
+  error?: { code: string; message: string } | undefined;
+  usage?: Usage | undefined;
+  timings?: Timings | undefined;
+  path?: SessionPath | undefined;
+  sdkSessionId?: string | undefined;
+  /** Outgoing mail; with a task, sent only while the task is open. */
+  mail?: Mail[] | undefined;
+  task?: TaskChange | undefined;
+}
+
+export interface TaskChange {
+  taskId: string;
+  /** Compared: a change made for another iteration does nothing. */
+  iteration: number;
+  set: Record<string, string | number>;
+  event?: 'task.review_ended' | undefined;
+  fields?: object | undefined;
+}
+
+export interface Lease {
+  claim(threadId: string, me: string): Promise<Claim>;
+  begin(hold: Hold, nonce: string): Promise<Begin>;
+  /** `lost` = fenced: stop at once. `cancel` = somebody asked to end this run. `counter` rises by one a call in an epoch. */
+  emit(
+    turn: Turn,
+    counter: number,
+    events: LeaseEvent[],
+    path?: SessionPath,
+  ): Promise<{ lost: boolean; cancel: boolean }>;
+  /** `remaining` messages wait; undefined = fenced, nothing was committed. */
+  commit(turn: Turn, ending: Ending): Promise<{ remaining: number } | undefined>;
+  handBack(turn: Turn): Promise<void>;
+  release(hold: Hold): Promise<void>;
+}
+
+export interface LeaseEvent extends NewEvent {
+  /** Not stored, only shown to those who watch. */
+  live?: boolean;
+  /** The tool-use id whose answer the model has now seen. */
+  delivered?: string;
+}
+
+const textOf = (value: object | undefined) => value && JSON.stringify(value);
+
+export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lease {
+  const { scripts, doorbell } = deps;
+  return {
+    async claim(threadId, me) {
+      const answer = await scripts.call<{
+        outcome: string;
+        epoch: number;
+        owner: string;
+        sdkSessionId?: string;
+      }>('claim', {
+        threadId,
+        me,
+      });
+      if (answer.outcome === 'mine') {
+        return {
+          outcome: 'mine',
+          hold: { threadId, me, epoch: answer.epoch },
+          sdkSessionId: answer.sdkSessionId,
+        };
+      }
+      if (answer.outcome === 'owned') return { outcome: 'owned', owner: answer.owner };
+      return { outcome: answer.outcome as 'dead' | 'gone' };
+    },
+    async begin(hold, nonce) {
+      const answer = await scripts.call<Begun>('begin', { ...hold, nonce });
+      if (answer.outcome === 'empty' || answer.outcome === 'fenced') return { outcome: answer.outcome };
+      return { outcome: answer.outcome, turn: turnOf(hold, nonce, answer) };
+    },
+    async emit(turn, counter, events, path) {
+      const { hold, runId } = turn;
+      const sent = events.map(({ type, live, delivered, ...data }) => ({
+        type,
+        live,
+        delivered,
+        data: JSON.stringify({ runId, ...data }),
+      }));
+      const answer = await scripts.call<{ outcome: string; cancel?: boolean }>('emit', {
+        ...hold,
+        counter,
+        runId,
+        path,
+        events: sent,
+      });
+      return { lost: answer.outcome === 'fenced', cancel: answer.cancel === true };
+    },
+    async commit(turn, ending) {
+      const { hold, runId, seq } = turn;
+      const { status, error, usage, timings, ...rest } = ending;
+      const shown = { runId, status, result: ending.result, error, usage, timings, path: ending.path };
+      const answer = await scripts.call<Committed>('commit', {
+        ...hold,
+        ...rest,
+        runId,
+        seq,
+        status,
+        error: textOf(error),
+        usage: textOf(usage),
+        timings: textOf(timings),
+        event: { type: finalEventOf(status), data: JSON.stringify(shown) },
+      });
+      if (answer.outcome === 'fenced' || answer.outcome === 'out_of_order') return undefined;
+      for (const { threadId, owner } of listOf(answer.rung)) void doorbell.ring(threadId, owner);
+      return { remaining: answer.remaining ?? 0 };
+    },
+    async handBack(turn) {
+      await scripts.call('hand-back', { ...turn.hold, nonce: turn.nonce });
+    },
+    async release(hold) {
+      const { waiting } = await scripts.call<{ waiting?: number }>('release', hold);
+      if (waiting) void doorbell.ring(hold.threadId);
+    },
+  };
+}
+
+interface Begun {
+  outcome: 'run' | 'cancelled' | 'park' | 'empty' | 'fenced';
+  run: Hash;
+  thread: Hash;
+  task?: Hash;
+}
+
+interface Committed {
+  outcome: 'ok' | 'repeat' | 'fenced' | 'out_of_order';
+  remaining?: number;
+  rung?: { threadId: string; owner?: string }[];
+}
+
+function turnOf(hold: Hold, nonce: string, { run, thread, task }: Begun): Turn {
+  return {
+    hold,
+    nonce,
+    runId: run.runId ?? '',
+    seq: Number(run.seq),
+    kind: run.kind as Turn['kind'],
+    attempt: Number(thread.attempt),
+    input: run.input ?? '',
+    tenant: thread.tenant ?? '',
+    model: run.model ?? thread.model,
+    systemPrompt: thread.systemPrompt,
+    allowedTools: thread.allowedTools === undefined ? undefined : JSON.parse(thread.allowedTools),
+    sdkSessionId: thread.sdkSessionId,
+    finishedRuns: Number(thread.done ?? 0),
+    task: task?.taskId ? taskOf(task) : undefined,
+    createdAtMs: Number(run.createdAt),
+  };
+}

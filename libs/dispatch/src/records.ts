@@ -1,0 +1,66 @@
+/** Redis hashes as resources. Times are milliseconds in Redis and ISO 8601 outside. */
+import type { ErrorBody, Run, Task, Thread, Timings, Usage } from '@harness/contracts';
+
+export type Hash = Record<string, string>;
+
+const isoOf = (ms: string) => new Date(Number(ms)).toISOString();
+const jsonOf = <T>(text: string | undefined): T | null =>
+  text === undefined ? null : (JSON.parse(text) as T);
+
+const stateOf: Record<string, Thread['state']> = {
+  error: 'error',
+  timeout: 'error',
+  interrupted: 'interrupted',
+  cancelled: 'interrupted',
+};
+
+export function threadOf(threadId: string, hash: Hash): Thread {
+  const busy = Number(hash.last ?? 0) > Number(hash.done ?? 0);
+  return {
+    threadId,
+    parentThreadId: hash.parentThreadId ?? null,
+    state: busy ? 'busy' : (stateOf[hash.outcome ?? ''] ?? 'idle'),
+    model: hash.model ?? null,
+    metadata: jsonOf(hash.metadata) ?? {},
+    createdAt: isoOf(hash.createdAt ?? '0'),
+    updatedAt: isoOf(hash.updatedAt ?? '0'),
+  };
+}
+
+export function runOf(hash: Hash): Run {
+  return {
+    runId: hash.runId ?? '',
+    threadId: hash.threadId ?? '',
+    seq: Number(hash.seq),
+    kind: hash.kind as Run['kind'],
+    status: hash.status as Run['status'],
+    attempt: Number(hash.attempt),
+    path: (hash.path as Run['path']) ?? null,
+    result: hash.result ?? null,
+    error: jsonOf<ErrorBody>(hash.error),
+    usage: jsonOf<Usage>(hash.usage),
+    timings: jsonOf<Timings>(hash.timings),
+    metadata: jsonOf(hash.metadata) ?? {},
+    createdAt: isoOf(hash.createdAt ?? '0'),
+    startedAt: hash.startedAt ? isoOf(hash.startedAt) : null,
+    endedAt: hash.endedAt ? isoOf(hash.endedAt) : null,
+  };
+}
+
+export function taskOf(hash: Hash): Task {
+  return {
+    taskId: hash.taskId ?? '',
+    threadId: hash.threadId ?? '',
+    parentThreadId: hash.parentThreadId ?? null,
+    prompt: hash.prompt ?? '',
+    status: hash.status as Task['status'],
+    iteration: Number(hash.iteration),
+    maxIterations: Number(hash.maxIterations),
+    verdict: (hash.verdict as Task['verdict']) ?? null,
+    feedback: hash.feedback ?? null,
+    result: hash.result ?? null,
+    error: jsonOf<ErrorBody>(hash.error),
+    createdAt: isoOf(hash.createdAt ?? '0'),
+    updatedAt: isoOf(hash.updatedAt ?? '0'),
+  };
+}

@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs';
+import { AppError } from '@harness/contracts';
+import type { Redis } from 'ioredis';
+import type { Keys } from './keys.ts';
+
+/** Bounds that the scripts keep. */
+export interface Limits {
+  /** Finished runs, results and idle threads expire after this. */
+  retentionMs: number;
+  /** How long an idempotency key is remembered. */
+  idemTtlMs: number;
+  /** Events kept per thread and per tree, approximately. */
+  eventCap: number;
+  treeCap: number;
+  /** Waiting messages per thread. */
+  maxMail: number;
+  /** Crashes before a message is parked. */
+  maxAttempts: number;
+  /** Delegation: levels below the first thread, open tasks per thread, tasks from one user message. */
+  maxDepth: number;
+  maxChildren: number;
+  maxChain: number;
+}
+
+const day = 86_400_000;
+export const defaultLimits: Limits = {
+  retentionMs: 7 * day,
+  idemTtlMs: day,
+  eventCap: 5_000,
+  treeCap: 20_000,
+  maxMail: 100,
+  maxAttempts: 3,
+  maxDepth: 3,
+  maxChildren: 10,
+  maxChain: 50,
+};
+
+const names = [
+  'append',
+  'authority',
+  'begin',
+  'cancel-run',
+  'cancel-task',
+  'claim',
+  'commit',
+  'create-task',
+  'create-thread',
+  'delete-thread',
+  'emit',
+  'hand-back',
+  'note',
+  'release',
+  'repair-task',
+  'sweep',
+] as const;
+type ScriptName = (typeof names)[number];
+
+export interface Scripts {
+  /**
+   * Runs one script of lua/. Safe to repeat: each recognises its own earlier effects.
+   * Throws `unavailable` when Redis does not answer: then it may or may not have happened.
+   */
+  call<Answer>(name: ScriptName, args: object): Promise<Answer>;
+}
+
+/** A command becomes a method of the connection: the prefix keeps it from hiding one that exists (`emit`). */
+const commandOf = (name: ScriptName) => `harness:${name}`;
+
+const source = (name: string) => readFileSync(new URL(`../lua/${name}.lua`, import.meta.url), 'utf8');
+
+export function createScripts(redis: Redis, keys: Keys, limits: Limits): Scripts {
+  const prelude = source('prelude');
+  for (const name of names)
+    redis.defineCommand(commandOf(name), { numberOfKeys: 1, lua: `${prelude}\n${source(name)}` });
+  const commands = redis as unknown as Record<
+    string,
+    (key: string, args: string, limits: string) => Promise<string>
+  >;
+  const limitsText = JSON.stringify(limits);
+  return {
+    async call(name, args) {
+      const answer = await reached(
+        commands[commandOf(name)]?.call(redis, keys.prefix, JSON.stringify(args), limitsText),
+      );
+      return JSON.parse(answer as string);
+    },
+  };
+}
+
+/** Turns a lost connection into `unavailable`; an error that Redis itself answered stays what it is. */
+export async function reached<T>(reply: Promise<T> | undefined): Promise<T> {
+  try {
+    return (await reply) as T;
+  } catch (cause) {
+    const answered =
+      cause instanceof Error && cause.name === 'ReplyError' && !/^(LOADING|READONLY|OOM)/.test(cause.message);
+    if (answered) throw cause;
+    const message =
+      'Redis does not answer. The request may have been accepted: repeat it with the same Idempotency-Key.';
+    throw new AppError('unavailable', message, { cause });
+  }
+}
+
+/** Lua's empty table reaches us as `{}`. */
+export const listOf = <T>(value: T[] | Record<string, never> | undefined): T[] =>
+  Array.isArray(value) ? value : [];

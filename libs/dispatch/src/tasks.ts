@@ -1,0 +1,147 @@
+import { AppError, newRunId, newTaskId, newThreadId, type Task } from '@harness/contracts';
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { digestOf, sha256 } from './digest.ts';
+import { checkinQueue, type Doorbell } from './doorbell.ts';
+import type { Keys } from './keys.ts';
+import type { Log } from './log.ts';
+import { cancelledMailOf } from './mail.ts';
+import { type Hash, taskOf } from './records.ts';
+import { reached, type Scripts } from './scripts.ts';
+
+export interface NewTask {
+  tenant: string;
+  prompt: string;
+  parentThreadId?: string | undefined;
+  model?: string | undefined;
+  maxIterations?: number | undefined;
+  /** REST: the caller's Idempotency-Key. */
+  idempotencyKey?: string | undefined;
+  /** The tool call of a turn that makes the task; a repeat of the call finds the same task. */
+  call?: { runId: string; toolUseId?: string | undefined; attempt: number } | undefined;
+}
+
+export interface CheckinJob {
+  taskId: string;
+  noteId: string;
+  message: string;
+}
+
+export interface Tasks {
+  /**
+   * Stores a task, its thread and its first mail in one step.
+   * Throws thread_not_found, idempotency_conflict, task_depth_exceeded, too_many_children, task_chain_exceeded.
+   */
+  create(task: NewTask): Promise<{ task: Task; existing: boolean }>;
+  get(tenant: string, taskId: string): Promise<Task>;
+  /** Newest first. */
+  list(tenant: string, page: { limit: number; offset: number }): Promise<Task[]>;
+  /** Cancels it and everything below it. Ended tasks stay as they are. */
+  cancel(tenant: string, taskId: string): Promise<Task>;
+  /** Sends progress to the parent, once per tool-use id. */
+  checkin(progress: { taskId: string; message: string; toolUseId: string }): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const defaultIterations = 5;
+
+interface Created {
+  outcome: 'created' | 'existing' | 'conflict' | 'parent_not_found' | 'depth' | 'children' | 'chain';
+  taskId: string;
+  threadId: string;
+  owner?: string;
+  limit?: number;
+}
+
+export function createTasks(deps: {
+  redis: Redis;
+  keys: Keys;
+  scripts: Scripts;
+  doorbell: Doorbell;
+  logger: Log;
+}): Tasks {
+  const { redis, keys, scripts, doorbell } = deps;
+  const checkins = new Queue(checkinQueue, { connection: redis, prefix: keys.bull, skipMetasUpdate: true });
+  checkins.on('error', (error) => deps.logger.debug({ err: error }, 'tasks: check-in queue trouble'));
+
+  const find = async (tenant: string, taskId: string) => {
+    const hash: Hash = await reached(redis.hgetall(keys.of('task', taskId)));
+    return hash.tenant === tenant ? taskOf(hash) : undefined;
+  };
+  const get = async (tenant: string, taskId: string) => {
+    const task = await find(tenant, taskId);
+    if (!task) throw new AppError('task_not_found', `There is no task ${taskId}.`);
+    return task;
+  };
+
+  return {
+    get,
+    async create({ idempotencyKey, call, maxIterations = defaultIterations, ...wish }) {
+      const answer = await scripts.call<Created>('create-task', {
+        ...wish,
+        maxIterations,
+        taskId: newTaskId(),
+        threadId: newThreadId(),
+        runId: newRunId(),
+        ...(idempotencyKey && {
+          idemHash: sha256(idempotencyKey),
+          bodyHash: digestOf({ ...wish, maxIterations }),
+        }),
+        ...(call && { call: { ...call, argsHash: digestOf({ ...wish, maxIterations }) } }),
+      });
+      if (answer.outcome !== 'created' && answer.outcome !== 'existing')
+        throw refusalOf(answer, wish.parentThreadId);
+      void doorbell.ring(answer.threadId, answer.owner, 'delegate');
+      return { task: await get(wish.tenant, answer.taskId), existing: answer.outcome === 'existing' };
+    },
+    async list(tenant, { limit, offset }) {
+      const ids = await reached(redis.zrevrange(keys.of('tasks', tenant), offset, offset + limit - 1));
+      const tasks = await Promise.all(ids.map((id) => find(tenant, id)));
+      return tasks.filter((task) => task !== undefined);
+    },
+    async cancel(tenant, taskId) {
+      const mail = cancelledMailOf(await get(tenant, taskId));
+      const answer = await scripts.call<{
+        threadId?: string;
+        owner?: string;
+        rung?: { threadId: string; owner?: string };
+      }>('cancel-task', { tenant, taskId, mail });
+      if (answer.threadId) void doorbell.ring(answer.threadId, answer.owner);
+      if (answer.rung) void doorbell.ring(answer.rung.threadId, answer.rung.owner, 'notification');
+      return get(tenant, taskId);
+    },
+    async checkin({ taskId, message, toolUseId }) {
+      const noteId = `${taskId}-${toolUseId}`;
+      const job: CheckinJob = { taskId, noteId, message };
+      const options = {
+        jobId: noteId,
+        removeOnComplete: true,
+        attempts: 5,
+        backoff: { type: 'exponential', delay: 500 },
+      };
+      await reached(checkins.add('checkin', job, { ...options, removeOnFail: { count: 1000 } }));
+    },
+    close: () => checkins.close(),
+  };
+}
+
+function refusalOf(answer: Created, parentThreadId: string | undefined): AppError {
+  switch (answer.outcome) {
+    case 'conflict':
+      return new AppError('idempotency_conflict', 'This Idempotency-Key was used with another request.');
+    case 'depth':
+      return new AppError(
+        'task_depth_exceeded',
+        `Sub-agents may delegate at most ${answer.limit} levels deep.`,
+      );
+    case 'children':
+      return new AppError(
+        'too_many_children',
+        `This thread has ${answer.limit} open tasks already; wait for one to end.`,
+      );
+    case 'chain':
+      return new AppError('task_chain_exceeded', `One message may lead to at most ${answer.limit} tasks.`);
+    default:
+      return new AppError('thread_not_found', `There is no thread ${parentThreadId}.`);
+  }
+}

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import { connectRedis, createLogger } from '@harness/runtime';
+import { inject, onTestFinished } from 'vitest';
+import { createDispatch, type Dispatch, type Limits } from '../src/index.ts';
+
+export interface Bench {
+  dispatch: Dispatch;
+  redis: ReturnType<typeof connectRedis>;
+  /** Makes a worker's liveness key, as its heartbeat does; returns its `me`. */
+  alive(workerId: string): Promise<string>;
+  dies(workerId: string): Promise<void>;
+}
+
+/** A dispatch on the real Redis of this run, under a key tag of its own. */
+export async function openBench(limits: Partial<Limits> = {}): Promise<Bench> {
+  const logger = createLogger('test', 'silent');
+  const url = inject('redisUrl');
+  const redis = connectRedis(url, { logger, patience: 'wait' });
+  const subscriber = connectRedis(url, { logger, patience: 'wait' });
+  const dispatch = createDispatch({ redis, subscriber, logger, tag: randomUUID(), limits });
+  const { keys } = dispatch;
+  onTestFinished(async () => {
+    await dispatch.close();
+    redis.disconnect();
+  });
+  return {
+    dispatch,
+    redis,
+    async alive(workerId) {
+      const me = `${workerId}#${randomUUID()}`;
+      await redis.set(keys.of('w', workerId), me, 'PX', 60_000);
+      await redis.sadd(keys.one('workers'), workerId);
+      return me;
+    },
+    async dies(workerId) {
+      await redis.del(keys.of('w', workerId));
+    },
+  };
+}
+
+/** A claimed hold, or a test failure. */
+export async function hold({ dispatch }: Bench, threadId: string, me: string) {
+  const claim = await dispatch.lease.claim(threadId, me);
+  if (claim.outcome !== 'mine') throw new Error(`not claimed: ${claim.outcome}`);
+  return claim.hold;
+}
+
+/** Begins the next turn, or fails the test. */
+export async function beginTurn(bench: Bench, threadId: string, me: string) {
+  const begin = await bench.dispatch.lease.begin(await hold(bench, threadId, me), randomUUID());
+  if (!('turn' in begin)) throw new Error(`no turn: ${begin.outcome}`);
+  return begin.turn;
+}
