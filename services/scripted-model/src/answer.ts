@@ -1,0 +1,51 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseBody, readBody } from './body.ts';
+import { readConversation } from './conversation.ts';
+import type { Failures } from './failures.ts';
+import { failureOf, perform } from './perform.ts';
+import { planOf } from './plan.ts';
+import { createJsonReply } from './reply.ts';
+import { messagesRequest } from './request.ts';
+import { createStreamReply } from './stream.ts';
+import { sendError, sendJson, tokensOf } from './wire.ts';
+
+/** POST /v1/messages: reads the conversation, decides, and does it. */
+export async function answerMessages(
+  request: IncomingMessage,
+  response: ServerResponse,
+  failures: Failures,
+): Promise<void> {
+  const body = await readBody(request);
+  const { messages, stream, metadata } = parseBody(messagesRequest, body);
+  const plan = planOf(readConversation(messages));
+  const session = String(request.headers['x-claude-code-session-id'] ?? metadata?.user_id ?? '');
+  const signal = goneSignalOf(response);
+  const failure = failureOf(plan, failures, session);
+  try {
+    if (failure) {
+      await delay(failure.afterMs, undefined, { signal });
+      return sendError(response, failure.status, failure.message);
+    }
+    const createReply = stream ? createStreamReply : createJsonReply;
+    const reply = createReply({ response, inputTokens: tokensOf(body.length) });
+    await perform(plan, { reply, signal });
+  } catch (error) {
+    if (!signal.aborted) throw error; // else nobody listens any more, and that is no fault
+  }
+}
+
+/** POST /v1/messages/count_tokens. */
+export async function answerCount(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await readBody(request);
+  parseBody(messagesRequest, body);
+  sendJson(response, 200, { input_tokens: tokensOf(body.length) });
+}
+
+/** Aborts when the connection closes, so that a sleeping or hanging answer ends with its reader. */
+function goneSignalOf(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  response.once('close', () => controller.abort());
+  if (response.destroyed) controller.abort();
+  return controller.signal;
+}

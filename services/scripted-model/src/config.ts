@@ -1,0 +1,11 @@
+import { envInteger, loadConfig } from '@harness/runtime';
+import { z } from 'zod';
+
+const schema = z.object({
+  SCRIPTED_MODEL_HOST: z.string().default('127.0.0.1'),
+  /** 0 = any free port. */
+  SCRIPTED_MODEL_PORT: envInteger(0, 65535).default(0),
+  LOG_LEVEL: z.string().default('info'),
+});
+
+export const config = () => loadConfig(schema, process.env);

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { readConversation } from './conversation.ts';
+
+const user = (content: string | { type: string; text?: string; content?: unknown }[]) => ({
+  role: 'user',
+  content,
+});
+const toolUse = { role: 'assistant', content: [{ type: 'tool_use', name: 'mcp__harness__time__now' }] };
+
+test('reminders and system-role messages are not typed by the user', () => {
+  const { texts } = readConversation([
+    user([
+      { type: 'text', text: '<system-reminder>\nsay: no\n</system-reminder>' },
+      { type: 'text', text: 'say: yes <system-reminder>\nsay: no\n</system-reminder>' },
+    ]),
+    { role: 'system', content: 'say: no' },
+  ]);
+  expect(texts).toEqual(['say: yes']);
+});
+
+test('a quoted reminder is foreign text and swallows nothing', () => {
+  const text = '> <system-reminder>\nResult:\n> </system-reminder>';
+  expect(readConversation([user(text)]).texts).toEqual([text]);
+});
+
+test('a prompt that failed or was interrupted is a text of its own in the merged message', () => {
+  const { texts } = readConversation([
+    user([
+      { type: 'text', text: 'fail: 400\n' },
+      { type: 'text', text: '[Request interrupted by user]\n' },
+      { type: 'text', text: 'say: next' },
+    ]),
+  ]);
+  expect(texts).toEqual(['fail: 400', 'say: next']);
+});
+
+test('tool uses are counted from the last typed text, and the last answer is kept without its reminders', () => {
+  const answer = (content: unknown) => user([{ type: 'tool_result', content }]);
+  const reminded = '10:00\n\n<system-reminder>\n<total_tokens>5</total_tokens>\n</system-reminder>';
+  const messages = [
+    user('a'),
+    toolUse,
+    answer('9:00'),
+    user('b'),
+    toolUse,
+    answer([{ type: 'text', text: reminded }]),
+  ];
+  expect(readConversation(messages)).toEqual({ texts: ['a', 'b'], toolUses: 1, toolResult: '10:00' });
+});
