@@ -1,6 +1,6 @@
 -- Step 5: writes a turn's events, fenced. Each call has the next number of its epoch; a repeat writes nothing.
--- A: threadId, me, epoch, counter, runId, events [{type, data (JSON text), live? (not stored), delivered? (tool-use id)}],
---    path?
+-- A: threadId, me, epoch, counter, runId, path?,
+--    events [{type, data (JSON text), live? (not stored), delivered? (tool-use id), task? {taskId, fields}}]
 -- outcome: ok {cancel} | fenced
 if not fenced(A.threadId) then return answer('fenced') end
 local th = key('th', A.threadId)
@@ -11,6 +11,8 @@ if A.counter > number(th, 'emitted') then
       local message = cjson.encode({ type = event.type, at = stamp, threadId = A.threadId, data = event.data })
       redis.call('PUBLISH', key('ch', A.threadId), message)
       redis.call('PUBLISH', key('chtree', root), message)
+    elseif event.task then
+      addTaskEvent(hash(key('task', event.task.taskId)), event.type, event.task.fields)
     else
       addEvent(A.threadId, event.type, event.data)
     end

@@ -12,8 +12,11 @@ import type { CheckinJob } from './tasks.ts';
 export interface RingHandler {
   workerId: string;
   me(): string;
-  /** Runs at most one turn of the thread. Throws only before a prompt is sent: then BullMQ rings again later. */
-  onRing(threadId: string): Promise<void>;
+  /**
+   * Runs at most one turn of the thread. Throws only before a prompt is sent: then BullMQ rings again later, unless
+   * this was the `lastTry`.
+   */
+  onRing(threadId: string, lastTry: boolean): Promise<void>;
   /** Turns at once. */
   concurrency: number;
 }
@@ -22,8 +25,11 @@ export interface Consumers {
   /** A full worker stops taking unowned threads; the queue itself goes on for the others. */
   pauseAssign(): Promise<void>;
   resumeAssign(): void;
-  /** Stops taking rings; turns under way are the caller's to finish. */
-  close(): Promise<void>;
+  /**
+   * Takes no more rings and waits for turns under way, at most `limitMs`; then `stop` is called to end them, and they
+   * have a few seconds to do so.
+   */
+  drain(limitMs: number, stop: () => void): Promise<void>;
 }
 
 /** BullMQ's lock on a doorbell; only a bell, so its loss costs a repeated ring and no more. */
@@ -56,8 +62,10 @@ export function consumeRings(
     if (claim.outcome === 'owned') await doorbell.ring(data.threadId, claim.owner, name);
     // `dead`: this worker is no longer itself; the sweep rings somebody else. `gone`: nothing to do.
   });
-  const own = consume(doorbellQueueOf(handler.workerId), handler.concurrency, ({ data }) =>
-    handler.onRing(data.threadId),
+  const own = consume(
+    doorbellQueueOf(handler.workerId),
+    handler.concurrency,
+    ({ data, attemptsMade, opts }) => handler.onRing(data.threadId, attemptsMade + 1 >= (opts.attempts ?? 1)),
   );
   const checkins = consume(checkinQueue, 4, async ({ data }) => {
     const { taskId, noteId, message } = data as CheckinJob;
@@ -76,11 +84,18 @@ export function consumeRings(
       paused = false;
       void assign.resume();
     },
-    async close() {
-      await Promise.all([assign.close(true), own.close(true), checkins.close(true)]);
+    async drain(limitMs, stop) {
+      const idle = Promise.all([assign.close(), own.close(), checkins.close()]);
+      const late = setTimeout(stop, limitMs);
+      await Promise.race([idle, after(limitMs + stopGraceMs)]);
+      clearTimeout(late);
     },
   };
 }
+
+/** What a stopped turn may take to end, ms. */
+const stopGraceMs = 8_000;
+const after = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());
 
 /** The queue's door: what can never succeed is not tried again. */
 function translated(process: (job: Job) => Promise<void>) {

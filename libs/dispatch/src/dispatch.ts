@@ -31,6 +31,10 @@ export interface Dispatch {
   authorityOf(threadId: string, epoch: number): Promise<Authority>;
   /** The secret that signs thread tokens: the given one, else one made once and shared through Redis. */
   tokenSecret(given: string | undefined): Promise<string>;
+  /** Says something to the plugins of every gateway. */
+  broadcast(event: string, data: unknown): Promise<void>;
+  /** Calls back for each broadcast until `signal` aborts. */
+  followBroadcasts(onBroadcast: (event: string, data: unknown) => void, signal: AbortSignal): Promise<void>;
   /** Answers within the connection's patience, or throws `unavailable`. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -67,6 +71,16 @@ export function createDispatch(deps: {
       if (given) return given;
       await reached(redis.set(keys.one('secret'), randomBytes(32).toString('base64url'), 'NX'));
       return (await reached(redis.get(keys.one('secret')))) as string;
+    },
+    async broadcast(event, data) {
+      await reached(redis.publish(keys.one('broadcast'), JSON.stringify({ event, data })));
+    },
+    async followBroadcasts(onBroadcast, signal) {
+      for await (const message of await feed.listen(keys.one('broadcast'), signal)) {
+        if (message === '') continue;
+        const { event, data } = JSON.parse(message) as { event: string; data: unknown };
+        onBroadcast(event, data);
+      }
     },
     async ping() {
       await reached(redis.ping());

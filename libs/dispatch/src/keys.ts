@@ -23,6 +23,8 @@
  * | chain:<runId> | counter | tasks made since one user message |
  * | ths:<tenant> · tasks:<tenant> · tenants | zset, set | lists |
  * | store:<plugin> | hash | a plugin's key-value |
+ * | broadcast | channel | plugins' broadcasts, to every gateway |
+ * | secret | string | signs thread tokens, where no secret was configured |
  * | gaps · dropped | counter | mail lost with a torn log; mail to deleted threads |
  */
 export interface Keys {
@@ -30,7 +32,7 @@ export interface Keys {
   /** Prefix of BullMQ's own keys. */
   bull: string;
   of(kind: string, id: string): string;
-  one(name: 'workers' | 'gaps' | 'dropped' | 'secret' | 'pend'): string;
+  one(name: 'workers' | 'gaps' | 'dropped' | 'secret' | 'pend' | 'broadcast'): string;
 }
 
 /** `tag` separates installations (and tests) that share one Redis. */

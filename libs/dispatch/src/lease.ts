@@ -55,7 +55,10 @@ export interface Turn {
   sdkSessionId: string | undefined;
   /** Runs of this thread that ended before. */
   finishedRuns: number;
+  /** The task that this run works on or reviews. */
   task: Task | undefined;
+  /** The task that the thread was made for. */
+  threadTaskId: string | undefined;
   createdAtMs: number;
 }
 
@@ -104,6 +107,8 @@ export interface LeaseEvent extends NewEvent {
   live?: boolean;
   /** The tool-use id whose answer the model has now seen. */
   delivered?: string;
+  /** An event of this task: shown on its parent's thread as well. */
+  taskId?: string;
 }
 
 const textOf = (value: object | undefined) => value && JSON.stringify(value);
@@ -138,11 +143,11 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
     },
     async emit(turn, counter, events, path) {
       const { hold, runId } = turn;
-      const sent = events.map(({ type, live, delivered, ...data }) => ({
+      const sent = events.map(({ type, live, delivered, taskId, ...data }) => ({
         type,
         live,
         delivered,
-        data: JSON.stringify({ runId, ...data }),
+        ...(taskId ? { task: { taskId, fields: data } } : { data: JSON.stringify({ runId, ...data }) }),
       }));
       const answer = await scripts.call<{ outcome: string; cancel?: boolean }>('emit', {
         ...hold,
@@ -211,6 +216,7 @@ function turnOf(hold: Hold, nonce: string, { run, thread, task }: Begun): Turn {
     sdkSessionId: thread.sdkSessionId,
     finishedRuns: Number(thread.done ?? 0),
     task: task?.taskId ? taskOf(task) : undefined,
+    threadTaskId: thread.taskId,
     createdAtMs: Number(run.createdAt),
   };
 }

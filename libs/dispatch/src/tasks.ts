@@ -34,6 +34,8 @@ export interface Tasks {
    */
   create(task: NewTask): Promise<{ task: Task; existing: boolean }>;
   get(tenant: string, taskId: string): Promise<Task>;
+  /** The task, whoever asks: for the host itself, never for a caller. */
+  find(taskId: string): Promise<Task | null>;
   /** Newest first. */
   list(tenant: string, page: { limit: number; offset: number }): Promise<Task[]>;
   /** Cancels it and everything below it. Ended tasks stay as they are. */
@@ -64,18 +66,19 @@ export function createTasks(deps: {
   const checkins = new Queue(checkinQueue, { connection: redis, prefix: keys.bull, skipMetasUpdate: true });
   checkins.on('error', (error) => deps.logger.debug({ err: error }, 'tasks: check-in queue trouble'));
 
-  const find = async (tenant: string, taskId: string) => {
-    const hash: Hash = await reached(redis.hgetall(keys.of('task', taskId)));
-    return hash.tenant === tenant ? taskOf(hash) : undefined;
-  };
+  const hashOf = (taskId: string): Promise<Hash> => reached(redis.hgetall(keys.of('task', taskId)));
   const get = async (tenant: string, taskId: string) => {
-    const task = await find(tenant, taskId);
-    if (!task) throw new AppError('task_not_found', `There is no task ${taskId}.`);
-    return task;
+    const hash = await hashOf(taskId);
+    if (hash.tenant !== tenant) throw new AppError('task_not_found', `There is no task ${taskId}.`);
+    return taskOf(hash);
   };
 
   return {
     get,
+    async find(taskId) {
+      const hash = await hashOf(taskId);
+      return hash.taskId === undefined ? null : taskOf(hash);
+    },
     async create({ idempotencyKey, call, maxIterations = defaultIterations, ...wish }) {
       const answer = await scripts.call<Created>('create-task', {
         ...wish,
@@ -96,8 +99,8 @@ export function createTasks(deps: {
     },
     async list(tenant, { limit, offset }) {
       const ids = await reached(redis.zrevrange(keys.of('tasks', tenant), offset, offset + limit - 1));
-      const tasks = await Promise.all(ids.map((id) => find(tenant, id)));
-      return tasks.filter((task) => task !== undefined);
+      const hashes = await Promise.all(ids.map(hashOf));
+      return hashes.filter((hash) => hash.tenant === tenant).map(taskOf);
     },
     async cancel(tenant, taskId) {
       const mail = cancelledMailOf(await get(tenant, taskId));

@@ -9,6 +9,8 @@ export interface Threads {
   create(tenant: string, request: CreateThread): Promise<{ thread: Thread; created: boolean }>;
   /** Throws `thread_not_found` for an unknown thread and for another tenant's alike. */
   get(tenant: string, threadId: string): Promise<Thread>;
+  /** The thread and its tenant, whoever asks: for the host itself, never for a caller. */
+  find(threadId: string): Promise<{ thread: Thread; tenant: string } | undefined>;
   /** Newest first. */
   list(tenant: string, page: { limit: number; offset: number }): Promise<Thread[]>;
   /** Deletes it and every thread below it. */
@@ -19,16 +21,17 @@ const notFound = (threadId: string) => new AppError('thread_not_found', `There i
 
 export function createThreads(deps: { redis: Redis; keys: Keys; scripts: Scripts }): Threads {
   const { redis, keys, scripts } = deps;
-  const find = async (tenant: string, threadId: string): Promise<Thread | undefined> => {
+  const find = async (threadId: string) => {
     const hash: Hash = await reached(redis.hgetall(keys.of('th', threadId)));
-    return hash.tenant === tenant ? threadOf(threadId, hash) : undefined;
+    return hash.tenant === undefined ? undefined : { thread: threadOf(threadId, hash), tenant: hash.tenant };
   };
   const get = async (tenant: string, threadId: string) => {
-    const thread = await find(tenant, threadId);
-    if (!thread) throw notFound(threadId);
-    return thread;
+    const found = await find(threadId);
+    if (found?.tenant !== tenant) throw notFound(threadId);
+    return found.thread;
   };
   return {
+    find,
     get,
     async create(tenant, request) {
       const { threadId = newThreadId(), ifExists = 'raise', metadata, allowedTools, ...plain } = request;
@@ -50,8 +53,8 @@ export function createThreads(deps: { redis: Redis; keys: Keys; scripts: Scripts
     },
     async list(tenant, { limit, offset }) {
       const ids = await reached(redis.zrevrange(keys.of('ths', tenant), offset, offset + limit - 1));
-      const threads = await Promise.all(ids.map((id) => find(tenant, id)));
-      return threads.filter((thread) => thread !== undefined);
+      const found = await Promise.all(ids.map(find));
+      return found.flatMap((entry) => (entry?.tenant === tenant ? [entry.thread] : []));
     },
     async delete(tenant, threadId) {
       const { outcome } = await scripts.call<{ outcome: string }>('delete-thread', { tenant, threadId });

@@ -1,0 +1,19 @@
+import type { PluginDefinition, PluginTool } from './contract.ts';
+
+export type CollectedTool = PluginTool & {
+  pluginName: string;
+  /** `<plugin>__<tool>`; split at the first `__`, which no plugin name contains. */
+  qualifiedName: string;
+};
+
+/** All tools of validated plugins, in plugin order and, within a plugin, as they are declared. */
+export const collectTools = (plugins: readonly PluginDefinition[]): CollectedTool[] =>
+  plugins.flatMap((plugin) =>
+    (plugin.tools ?? []).map((tool) => ({
+      ...tool,
+      // A handler that is a method of a class is not copied by the spread and needs its object.
+      handler: Object.hasOwn(tool, 'handler') ? tool.handler : tool.handler.bind(tool),
+      pluginName: plugin.name,
+      qualifiedName: `${plugin.name}__${tool.name}`,
+    })),
+  );

@@ -1,0 +1,27 @@
+/**
+ * What a plugin author sees (`definePlugin`, `defineTool` and the types of contract.ts) and the host that runs
+ * plugins: load -> validate -> register and start -> hooks and the tool server.
+ */
+export { type CollectedTool, collectTools } from './collect.ts';
+export type * from './contract.ts';
+export { definePlugin, defineTool, type ZodTool } from './define.ts';
+export { createDetachedContext, silentLogger } from './detached-context.ts';
+export type { HookRunner } from './hooks.ts';
+export { type PluginHost, type PluginHostDeps, startPluginHost } from './host.ts';
+export { type Diagnostic, loadPlugins, type PluginSources } from './loader.ts';
+export type { ToolCallMeta } from './run-tool.ts';
+export {
+  createSchemaCompiler,
+  readableErrors,
+  type SchemaCheck,
+  type SchemaCompiler,
+  type SchemaError,
+} from './schema.ts';
+export type { ToolDescriptor } from './tool-descriptor.ts';
+export {
+  createToolServer,
+  type ToolServer,
+  type ToolServerDeps,
+  type ToolView,
+} from './tool-server.ts';
+export { type PluginValidation, validatePluginExport } from './validate.ts';

@@ -1,0 +1,192 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { validatePluginExport } from './validate.ts';
+
+const path = './plugins/sample.ts';
+const tool = { name: 'read', description: 'Reads.', schema: {}, handler: () => 'x' };
+const plugin = { name: 'sample', version: '1.0.0', register: () => ({}) };
+const errorsOf = (moduleExports: unknown) => {
+  const validation = validatePluginExport(moduleExports, path);
+  return validation.valid ? [] : validation.errors;
+};
+const errorsOfTool = (change: object) =>
+  errorsOf({ plugin: { ...plugin, tools: [tool, { ...tool, name: 'b', ...change }] } });
+
+describe('what is valid', () => {
+  it.each([
+    ['a plugin without tools', plugin],
+    ['an empty list of tools', { ...plugin, tools: [] }],
+    [
+      'tools, start, stop and fields of other times',
+      { ...plugin, tools: [tool], start() {}, async stop() {}, commands: [] },
+    ],
+    ['the longest names', { ...plugin, name: 'a'.repeat(32), tools: [{ ...tool, name: 'B'.repeat(64) }] }],
+    [
+      'every optional field of a tool',
+      {
+        ...plugin,
+        tools: [
+          {
+            ...tool,
+            title: 'T',
+            outputSchema: { type: 'object' },
+            annotations: {},
+            timeoutMs: 5,
+            scope: 'tools',
+            idempotent: true,
+          },
+        ],
+      },
+    ],
+  ])('%s', (_what, exported) => {
+    expect(validatePluginExport({ plugin: exported }, path)).toEqual({ valid: true, plugin: exported });
+  });
+
+  it('the export is named plugin or default, and plugin comes first', () => {
+    expect(validatePluginExport({ default: plugin }, path)).toEqual({ valid: true, plugin });
+    const validation = validatePluginExport({ default: { name: 'Other' }, plugin }, path);
+    expect(validation).toEqual({ valid: true, plugin });
+  });
+
+  it('keeps the object as it is and does not call register', () => {
+    const register = () => {
+      throw new Error('called');
+    };
+    const exported = { ...plugin, register };
+    const validation = validatePluginExport({ plugin: exported }, path);
+    expect(validation.valid && validation.plugin).toBe(exported);
+  });
+
+  it('the longest full name stays within 124 characters', () => {
+    expect(`mcp__harness__${'a'.repeat(32)}__${'B'.repeat(64)}`.length).toBeLessThanOrEqual(124);
+  });
+
+  it('two tools may state the same $id', () => {
+    const schema = { $id: 'https://example.com/x', type: 'object' };
+    expect(
+      errorsOf({
+        plugin: {
+          ...plugin,
+          tools: [
+            { ...tool, schema },
+            { ...tool, name: 'b', schema },
+          ],
+        },
+      }),
+    ).toEqual([]);
+  });
+});
+
+describe('what is not', () => {
+  it.each([[null], [undefined], ['text'], [{}], [{ plugin: null }], [{ default: 5 }], [{ plugin: [] }]])(
+    'a module that exports %j',
+    (moduleExports) => {
+      expect(errorsOf(moduleExports)).toEqual([
+        `${path}: export: must be a plugin object, exported as "plugin" or "default"`,
+      ]);
+    },
+  );
+
+  it.each([
+    ['name', { name: 'Sample' }],
+    ['name', { name: 'a__b' }],
+    ['name', { name: 'a'.repeat(33) }],
+    ['name', { name: undefined }],
+    ['version', { version: ' ' }],
+    ['version', { version: 1 }],
+    ['register', { register: {} }],
+    ['start', { start: 'now' }],
+    ['stop', { stop: null }],
+    ['tools', { tools: {} }],
+    ['tools', { tools: null }],
+  ])('the field %s in %j', (field, change) => {
+    const errors = errorsOf({ plugin: { ...plugin, ...change } });
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toContain(`${path}: ${field}: must be`);
+  });
+
+  it.each([
+    ['name', { name: '' }],
+    ['name', { name: 'a b' }],
+    ['name', { name: 'a'.repeat(65) }],
+    ['name', { name: 'read' }],
+    ['description', { description: '  ' }],
+    ['description', { description: undefined }],
+    ['schema', { schema: undefined }],
+    ['schema', { schema: true }],
+    ['schema', { schema: [] }],
+    ['schema', { schema: z.object({}) }],
+    ['schema', { schema: { type: 'string' } }],
+    ['schema', { schema: { type: ['object', 'null'] } }],
+    ['schema', { schema: { type: 'object', properties: { a: { typo: 1 } } } }],
+    ['schema', { schema: { $ref: '#/$defs/missing' } }],
+    ['handler', { handler: undefined }],
+    ['handler', { handler: 'function' }],
+    ['title', { title: '' }],
+    ['outputSchema', { outputSchema: { type: 'array' } }],
+    ['annotations', { annotations: [] }],
+    ['timeoutMs', { timeoutMs: 0 }],
+    ['timeoutMs', { timeoutMs: Number.POSITIVE_INFINITY }],
+    ['scope', { scope: 5 }],
+    ['idempotent', { idempotent: 'yes' }],
+  ])('the field %s of a tool: %j', (field, change) => {
+    const errors = errorsOfTool(change);
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toContain(`${path}: tools[1].${field}: `);
+  });
+
+  it('a schema that refers to itself in a circle of objects', () => {
+    const schema: Record<string, unknown> = { type: 'object' };
+    schema.properties = { a: schema };
+    expect(errorsOfTool({ schema })[0]).toContain('tools[1].schema: must compile');
+  });
+
+  it('is reported all at once', () => {
+    const broken = { name: '!', description: '', schema: null, handler: 1 };
+    const errors = errorsOf({ plugin: { name: 5, version: '', tools: [broken, 'no tool', tool, tool] } });
+    const fields = errors.map((error) => error.split(': ')[1]);
+    expect(fields).toEqual([
+      'name',
+      'version',
+      'register',
+      'tools[0].name',
+      'tools[0].description',
+      'tools[0].schema',
+      'tools[0].handler',
+      'tools[1]',
+      'tools[3].name',
+    ]);
+    expect(errors.every((error) => error.startsWith(`${path}: `))).toBe(true);
+    expect(errors.at(-1)).toContain('"read" is already used by tools[2]');
+  });
+});
+
+describe('never throws', () => {
+  it('whatever is exported', () => {
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        validatePluginExport(value, path);
+        validatePluginExport({ plugin: value }, path);
+        validatePluginExport({ plugin: { ...plugin, tools: value } }, path);
+        validatePluginExport({ plugin: { ...plugin, tools: [value, { ...tool, schema: value }] } }, path);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('when reading does, and keeps what it found before', () => {
+    const trap = new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error('trap');
+        },
+      },
+    );
+    expect(errorsOf(trap)).toEqual([`${path}: export: could not be read: trap`]);
+    const errors = errorsOf({ plugin: { ...plugin, version: 0, tools: [trap] } });
+    expect(errors).toHaveLength(2);
+    expect(errors[0]).toContain('version');
+  });
+});

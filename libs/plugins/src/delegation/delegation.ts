@@ -1,0 +1,105 @@
+import { maxTaskIterations } from '@harness/contracts';
+import { definePlugin, type PluginTool, type ToolResult } from '@harness/plugin-kit';
+
+/** What the model must read goes into `structuredContent.message`: it sees that in place of text. */
+const told = (message: string, fields: Record<string, unknown> = {}): ToolResult => ({
+  content: [{ type: 'text', text: message }],
+  structuredContent: { message, ...fields },
+});
+
+const delegate: PluginTool = {
+  name: 'delegate',
+  title: 'Delegate to a sub-agent',
+  description:
+    'Hands a task to a sub-agent, which works on it in a thread of its own while you go on. Returns at once with a task id. ' +
+    'Its result is reviewed; when it ends you are told in a new message. Give it everything it needs to know: it does not see this conversation.',
+  schema: {
+    type: 'object',
+    properties: {
+      prompt: {
+        type: 'string',
+        pattern: '\\S',
+        maxLength: 200_000,
+        description: 'The whole task, in words for the sub-agent',
+      },
+      model: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 200,
+        description: 'Model of the sub-agent; default: as this thread',
+      },
+      maxIterations: {
+        type: 'integer',
+        minimum: 1,
+        maximum: maxTaskIterations,
+        description: 'How often the result may be reviewed before it is taken as it is; default 5',
+      },
+    },
+    required: ['prompt'],
+    additionalProperties: false,
+  },
+  idempotent: true,
+  async handler(ctx, input, meta) {
+    const { prompt, model, maxIterations } = input as {
+      prompt: string;
+      model?: string;
+      maxIterations?: number;
+    };
+    const { task, existing, streamUrl } = await ctx.tasks.create({
+      prompt,
+      model,
+      maxIterations,
+      parentThreadId: meta.threadId,
+      principal: meta.principal,
+      runId: meta.runId,
+      toolUseId: meta.toolUseId,
+      attempt: meta.attempt,
+    });
+    const { taskId, threadId } = task;
+    const message = `Task ${taskId} is delegated to a sub-agent in thread ${threadId}. You will be told when it ends.`;
+    return told(message, { taskId, threadId, streamUrl, existing });
+  },
+};
+
+const checkin: PluginTool = {
+  name: 'checkin',
+  title: 'Check in',
+  description:
+    'Reports progress on the delegated task you are working on to the agent that delegated it. Use it for news, not for the result: your last answer is the result.',
+  schema: {
+    type: 'object',
+    properties: {
+      message: {
+        type: 'string',
+        pattern: '\\S',
+        maxLength: 10_000,
+        description: 'The progress, in a sentence or two',
+      },
+    },
+    required: ['message'],
+    additionalProperties: false,
+  },
+  idempotent: true,
+  async handler(ctx, input, meta) {
+    if (!meta.taskId) {
+      return {
+        ...told('You are not working on a delegated task, so there is nobody to check in with.'),
+        isError: true,
+      };
+    }
+    await ctx.tasks.checkin({
+      taskId: meta.taskId,
+      message: String(input.message),
+      toolUseId: meta.toolUseId,
+    });
+    return told('Check-in sent');
+  },
+};
+
+/** Sub-agents: `delegate` starts one, `checkin` reports from it. */
+export const delegation = definePlugin({
+  name: 'delegation',
+  version: '1.0.0',
+  tools: [delegate, checkin],
+  register: () => ({}),
+});

@@ -1,0 +1,57 @@
+import { derivedThreadId, type Task } from '@harness/contracts';
+import type { Dispatch } from '@harness/dispatch';
+import type { Invoker, PluginContext, PluginLogger, PluginTasks, ToolServer } from '@harness/plugin-kit';
+
+export interface ContextDeps {
+  dispatch: Dispatch;
+  role: PluginContext['role'];
+  logger: PluginLogger;
+  invoker: Invoker;
+  /** The host's tool server, known only after every plugin is registered. */
+  toolServer(): ToolServer | null;
+  /** Told of every new task, where it is made. */
+  onTaskCreate(task: Task): Promise<void>;
+  config?: Record<string, unknown>;
+}
+
+/** The fleet, as one plugin sees it. */
+export function createPluginContext(plugin: string, deps: ContextDeps): PluginContext {
+  const { dispatch } = deps;
+  return {
+    role: deps.role,
+    logger: deps.logger,
+    config: Object.freeze({ ...deps.config }),
+    invoker: deps.invoker,
+    threads: {
+      get: async (threadId) => (await dispatch.threads.find(threadId))?.thread ?? null,
+      history: (threadId, { limit }) => dispatch.runs.history(threadId, limit),
+    },
+    tasks: createPluginTasks(deps),
+    tools: {
+      async call(name, input) {
+        const server = deps.toolServer();
+        if (!server) throw new Error('No plugin of this process has a tool.');
+        return server.call(name, input, { threadId: derivedThreadId('plugin', plugin) });
+      },
+    },
+    store: dispatch.storeOf(plugin),
+    broadcast: (event, data) => dispatch.broadcast(event, data),
+  };
+}
+
+function createPluginTasks({ dispatch, onTaskCreate }: ContextDeps): PluginTasks {
+  return {
+    async create({ principal, runId, toolUseId, attempt = 1, ...wish }) {
+      const call = runId ? { runId, toolUseId, attempt } : undefined;
+      const made = await dispatch.tasks.create({ tenant: principal.tenant, ...wish, call });
+      if (!made.existing) await onTaskCreate(made.task);
+      return { ...made, streamUrl: streamUrlOf(made.task) };
+    },
+    get: (taskId) => dispatch.tasks.find(taskId),
+    checkin: ({ taskId, message, toolUseId }) =>
+      dispatch.tasks.checkin({ taskId, message, toolUseId: toolUseId ?? crypto.randomUUID() }),
+  };
+}
+
+/** Where a task can be watched: the events of its thread and of all below it. */
+export const streamUrlOf = (task: Task): string => `/v1/threads/${task.threadId}/events?follow=true`;

@@ -1,0 +1,40 @@
+import { availableParallelism } from 'node:os';
+import { envInteger, envList, loadConfig } from '@harness/runtime';
+import { z } from 'zod';
+
+const schema = z.object({
+  REDIS_URL: z.string(),
+  /** Where this worker's sessions reach /mcp. */
+  HARNESS_GATEWAY_URL: z.string().default('http://127.0.0.1:8080'),
+  HARNESS_TOKEN_SECRET: z.string().optional(),
+  HARNESS_DEFAULT_MODEL: z.string().optional(),
+  /** Model of `ctx.invoker` when the plugin names none, e.g. the reviewer. */
+  HARNESS_REVIEW_MODEL: z.string().default('haiku'),
+  HARNESS_MAX_SESSIONS: envInteger(1, 1000).default(5),
+  HARNESS_SESSION_TTL_MS: envInteger(1000, 86_400_000).default(480_000),
+  HARNESS_WORKER_TTL_MS: envInteger(500, 600_000).default(10_000),
+  HARNESS_TURN_TIMEOUT_MS: envInteger(1000, 86_400_000).default(600_000),
+  HARNESS_DRAIN_MS: envInteger(0, 3_600_000).default(30_000),
+  HARNESS_RETENTION_MS: envInteger(60_000, 10 * 365 * 86_400_000).optional(),
+  HARNESS_PLUGINS: envList.default([]),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+});
+
+/** What a session may know of this process's environment: how to reach its model, and nothing else. */
+const modelVariable = /^(ANTHROPIC_|AWS_|CLAUDE_CODE_USE_(BEDROCK|VERTEX)$|CLOUD_ML_REGION$|GOOGLE_)/;
+const proxyVariables = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE'];
+
+export function loadWorkerConfig(env = process.env) {
+  const config = loadConfig(schema, env);
+  const passed = Object.entries(env).filter(
+    ([name]) => modelVariable.test(name) || proxyVariables.includes(name),
+  );
+  return {
+    ...config,
+    sessionEnv: Object.fromEntries(passed) as Record<string, string>,
+    path: env.PATH ?? '',
+    /** More starts at once make every one of them slower: a start is CPU-bound. */
+    startsAtOnce: 2 * availableParallelism(),
+  };
+}
+export type WorkerConfig = ReturnType<typeof loadWorkerConfig>;

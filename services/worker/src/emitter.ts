@@ -1,0 +1,72 @@
+import type { SessionPath } from '@harness/contracts';
+import type { Lease, LeaseEvent, Turn } from '@harness/dispatch';
+
+export interface Emitter {
+  push(event: LeaseEvent): void;
+  /** Notes on the run how it came to its session. */
+  tellPath(path: SessionPath): void;
+  /** Everything pushed so far is written, or the turn is known to be lost. */
+  flush(): Promise<void>;
+}
+
+/**
+ * Writes a turn's events in order, one call at a time; what comes while a call is under way goes with the next, with
+ * neighbouring deltas joined. So a fast stream costs few calls and a slow one no delay.
+ */
+export function createEmitter(deps: {
+  lease: Lease;
+  turn: Turn;
+  /** Next number of this epoch. */
+  nextCounter(): number;
+  onLost(): void;
+  onCancel(): void;
+}): Emitter {
+  const { lease, turn } = deps;
+  let waiting: LeaseEvent[] = [];
+  let writing: Promise<void> | undefined;
+  let path: SessionPath | undefined;
+
+  const write = async () => {
+    while (waiting.length > 0 || path) {
+      const events = joined(waiting);
+      const firstPath = path;
+      waiting = [];
+      path = undefined;
+      const answer = await lease.emit(turn, deps.nextCounter(), events, firstPath);
+      if (answer.lost) return deps.onLost();
+      if (answer.cancel) deps.onCancel();
+    }
+  };
+  const start = () => {
+    writing ??= write()
+      .catch(deps.onLost) // an unwritten event must not be followed by a committed result
+      .finally(() => {
+        writing = undefined;
+      });
+    return writing;
+  };
+  return {
+    push(event) {
+      waiting.push(event);
+      void start();
+    },
+    tellPath(told) {
+      path = told;
+      void start();
+    },
+    async flush() {
+      while (waiting.length > 0 || path || writing) await start();
+    },
+  };
+}
+
+function joined(events: LeaseEvent[]): LeaseEvent[] {
+  const result: LeaseEvent[] = [];
+  for (const event of events) {
+    const last = result.at(-1);
+    if (event.type === 'agent.message_delta' && last?.type === 'agent.message_delta') {
+      result[result.length - 1] = { ...last, text: `${last.text}${event.text}` };
+    } else result.push(event);
+  }
+  return result;
+}

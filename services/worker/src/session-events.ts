@@ -1,0 +1,49 @@
+import type { SDKMessage } from '@anthropic-ai/claude-agent-sdk';
+import type { SessionEvent } from './session.ts';
+
+/** Prefix that the SDK gives our tools; outside they go by their own names. */
+const prefix = 'mcp__harness__';
+const toolNameOf = (name: string) => (name.startsWith(prefix) ? name.slice(prefix.length) : name);
+
+/** Longest text of a tool's answer in an event, characters; the model gets it whole. */
+const maxResultChars = 10_000;
+
+/** The Agent SDK's messages as thread events. Kinds it may add later are passed over. */
+export function eventsOf(message: SDKMessage): SessionEvent[] {
+  switch (message.type) {
+    case 'stream_event': {
+      const { event } = message;
+      if (event.type !== 'content_block_delta' || event.delta.type !== 'text_delta') return [];
+      return [{ type: 'agent.message_delta', text: event.delta.text, live: true }];
+    }
+    case 'assistant':
+      return message.message.content.flatMap((block): SessionEvent[] => {
+        if (block.type === 'text') return [{ type: 'agent.message', text: block.text }];
+        if (block.type !== 'tool_use') return [];
+        return [
+          { type: 'agent.tool_use', toolUseId: block.id, name: toolNameOf(block.name), input: block.input },
+        ];
+      });
+    case 'user': {
+      const { content } = message.message;
+      if (typeof content === 'string') return [];
+      return content.flatMap((block): SessionEvent[] => {
+        if (block.type !== 'tool_result') return [];
+        const isError = block.is_error === true;
+        const text = textOf(block.content).slice(0, maxResultChars);
+        const seen = isError ? {} : { delivered: block.tool_use_id };
+        return [{ type: 'agent.tool_result', toolUseId: block.tool_use_id, isError, text, ...seen }];
+      });
+    }
+    default:
+      return [];
+  }
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content
+    .map((part: { text?: unknown }) => (typeof part.text === 'string' ? part.text : ''))
+    .join('\n');
+}

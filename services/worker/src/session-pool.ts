@@ -1,0 +1,105 @@
+/**
+ * Warm sessions by key. A thread's session has the thread id as its key and nothing else: what it was made for (model,
+ * tools, …) is its profile, compared on a hit, so that a message can never miss a session it should have found.
+ *
+ * An entry is busy (lent out) or idle. Idle ones end after the idle TTL, and the least recently used ends when there
+ * are too many; a busy one is never touched.
+ */
+import type { SessionPath } from '@harness/contracts';
+import type { Session } from './session.ts';
+import type { SessionProfile } from './session-options.ts';
+
+export interface PoolOptions {
+  maxSessions: number;
+  idleTtlMs: number;
+  /** Called after an idle session was ended by the pool itself. */
+  onEvict(key: string): void;
+}
+
+export interface Wanted {
+  key: string;
+  profile: SessionProfile;
+  /** A guest uses its host's turn as its slot: it is let in when the pool is full, and the pool trims itself later. */
+  guest?: boolean;
+  open(): Promise<{ session: Session; path: SessionPath }>;
+}
+
+export interface SessionPool {
+  /** The key's session, warm if it is there and fits. Wait for `give` before asking for the same key again. */
+  lend(wanted: Wanted): Promise<{ session: Session; path: SessionPath }>;
+  /** Gives it back: idle from now on, or ended when it did not survive. */
+  give(key: string): void;
+  /** Ends the key's session, busy or idle, at once. */
+  evict(key: string): void;
+  has(key: string): boolean;
+  counts(): { sessions: number; busy: number };
+  /** Ends every session. */
+  close(): void;
+}
+
+interface Entry {
+  session: Session;
+  profile: string;
+  busy: boolean;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export function createSessionPool(options: PoolOptions): SessionPool {
+  // Insertion order is order of use: the first idle entry is the least recently used.
+  const entries = new Map<string, Entry>();
+
+  const end = (key: string) => {
+    const entry = entries.get(key);
+    if (!entry) return;
+    entries.delete(key);
+    clearTimeout(entry.timer);
+    entry.session.kill();
+  };
+  const evictIdle = (key: string) => {
+    end(key);
+    options.onEvict(key);
+  };
+  const trim = (room: number) => {
+    for (const [key, entry] of entries) {
+      if (entries.size + room <= options.maxSessions) return;
+      if (!entry.busy) evictIdle(key);
+    }
+  };
+
+  return {
+    async lend({ key, profile, guest, open }) {
+      const wanted = JSON.stringify(profile);
+      const entry = entries.get(key);
+      if (entry && entry.profile === wanted && !entry.session.ended) {
+        clearTimeout(entry.timer);
+        entry.busy = true;
+        entries.delete(key);
+        entries.set(key, entry);
+        return { session: entry.session, path: 'warm' };
+      }
+      end(key);
+      if (!guest) trim(1);
+      const opened = await open();
+      entries.set(key, { session: opened.session, profile: wanted, busy: true, timer: undefined });
+      return opened;
+    },
+    give(key) {
+      const entry = entries.get(key);
+      if (!entry) return;
+      if (entry.session.ended) return end(key);
+      entry.busy = false;
+      entry.timer = setTimeout(() => evictIdle(key), options.idleTtlMs);
+      entry.timer.unref();
+      trim(0);
+    },
+    evict: end,
+    has: (key) => entries.has(key),
+    counts: () => ({
+      sessions: entries.size,
+      busy: [...entries.values()].filter((entry) => entry.busy).length,
+    }),
+    close() {
+      for (const key of [...entries.keys()]) end(key);
+    },
+  };
+}

@@ -1,0 +1,190 @@
+/**
+ * One Agent SDK session (a subprocess with one conversation) seen as questions and events.
+ *
+ * States: opening -> idle <-> answering -> ended. `ask` is allowed in idle only; the owner serialises. A session that
+ * ended stays ended: whoever holds it opens another.
+ */
+import {
+  type Query,
+  query,
+  type SDKMessage,
+  type SDKResultMessage,
+  type SDKUserMessage,
+} from '@anthropic-ai/claude-agent-sdk';
+import { AppError, type NewEvent, type Usage } from '@harness/contracts';
+import { createInbox } from './inbox.ts';
+import { eventsOf } from './session-events.ts';
+import {
+  type McpEndpoint,
+  mcpServersOf,
+  type SessionProcess,
+  type SessionRequest,
+  sessionOptionsOf,
+} from './session-options.ts';
+
+export type Answer =
+  | { outcome: 'success'; text: string; usage: Usage }
+  | { outcome: 'error'; message: string; usage: Usage };
+
+export interface Question {
+  prompt: string;
+  /** The SDK's message id: the run's UUID, so that a result can be told from another's. */
+  uuid: string;
+  onEvent(event: SessionEvent): void;
+}
+
+/** An event of the conversation, as subscribers see it. */
+export interface SessionEvent extends NewEvent {
+  live?: boolean;
+  delivered?: string;
+}
+
+export interface Session {
+  readonly sessionId: string;
+  readonly ended: boolean;
+  /** Resolves with the turn's result; rejects with `session_failed` when the subprocess dies first. */
+  ask(question: Question): Promise<Answer>;
+  /** Ends the running turn soon; its `ask` resolves with an error. */
+  interrupt(): Promise<void>;
+  /** New credentials for the MCP server, between turns. */
+  renewMcp(mcp: McpEndpoint): Promise<void>;
+  /** Ends the subprocess and all it started, at once. */
+  kill(): void;
+}
+
+/** Longest wait for the MCP server to be connected, ms: a turn without its tools would be a wrong turn. */
+const connectLimitMs = 20_000;
+const connectPollMs = 25;
+
+/** Starts the subprocess and waits until its tools are there. Throws `session_failed`. */
+export async function openSession(request: SessionRequest): Promise<Session> {
+  let subprocess: SessionProcess | undefined;
+  const inbox = createInbox<SDKUserMessage>();
+  const options = sessionOptionsOf({
+    ...request,
+    onProcess(process) {
+      subprocess = process;
+      request.onProcess(process);
+    },
+  });
+  const q = query({ prompt: inbox, options });
+  const session = createSession(q, inbox, () => subprocess?.kill(), request);
+  try {
+    if (request.mcp) await connected(q);
+    else await q.initializationResult();
+    return session;
+  } catch (cause) {
+    session.kill();
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new AppError('session_failed', `The agent session did not start: ${reason}`, { cause });
+  }
+}
+
+async function connected(q: Query): Promise<void> {
+  const limit = AbortSignal.timeout(connectLimitMs);
+  for (;;) {
+    const [server] = await q.mcpServerStatus();
+    if (server?.status === 'connected') return;
+    if (limit.aborted)
+      throw new Error(
+        `its tool server is ${server?.status ?? 'missing'} (${server?.error ?? 'no reason given'})`,
+      );
+    await new Promise((resolve) => setTimeout(resolve, connectPollMs));
+  }
+}
+
+type Pending = Question & {
+  resolve(answer: Answer): void;
+  reject(error: AppError): void;
+  costBefore: number;
+};
+
+function createSession(
+  q: Query,
+  inbox: ReturnType<typeof createInbox<SDKUserMessage>>,
+  killProcess: () => void,
+  request: SessionRequest,
+): Session {
+  let pending: Pending | undefined;
+  let ended = false;
+  let totalCostUsd = 0;
+
+  const end = (why: string) => {
+    ended = true;
+    inbox.end();
+    killProcess();
+    pending?.reject(
+      new AppError('session_failed', `The agent process ended in the middle of a turn: ${why}`),
+    );
+    pending = undefined;
+  };
+  const take = (message: SDKMessage) => {
+    if (message.type === 'result') {
+      const costUsd = Math.max(0, message.total_cost_usd - totalCostUsd);
+      totalCostUsd = message.total_cost_usd;
+      if (!pending || !answers(message, pending.uuid)) return;
+      pending.resolve(answerOf(message, costUsd));
+      pending = undefined;
+    } else if (pending) {
+      for (const event of eventsOf(message)) pending.onEvent(event);
+    }
+  };
+  const pump = async () => {
+    for await (const message of q) take(message);
+  };
+  pump().then(
+    () => end('it left'),
+    (error: unknown) => end(error instanceof Error ? error.message : String(error)),
+  );
+
+  const { conversation } = request;
+  return {
+    sessionId: 'resume' in conversation ? conversation.resume : conversation.sessionId,
+    get ended() {
+      return ended;
+    },
+    ask(question) {
+      if (ended) return Promise.reject(new AppError('session_failed', 'The agent process has ended.'));
+      return new Promise((resolve, reject) => {
+        pending = { ...question, resolve, reject, costBefore: totalCostUsd };
+        inbox.push({
+          type: 'user',
+          uuid: question.uuid as `${string}-${string}-${string}-${string}-${string}`,
+          parent_tool_use_id: null,
+          message: { role: 'user', content: question.prompt },
+        });
+      });
+    },
+    async interrupt() {
+      await q.interrupt();
+    },
+    async renewMcp(mcp) {
+      await q.setMcpServers(mcpServersOf(mcp));
+      await connected(q);
+    },
+    kill() {
+      end('it was killed');
+      q.close();
+    },
+  };
+}
+
+/** Several messages may be answered by one result, so a result is joined on the uuids it names. */
+function answers(result: SDKResultMessage, uuid: string): boolean {
+  const named = result as { user_message_uuids?: string[]; user_message_uuid?: string };
+  const uuids = named.user_message_uuids ?? (named.user_message_uuid ? [named.user_message_uuid] : undefined);
+  // A failure before the turn began names nobody; only one question is open at a time.
+  return uuids === undefined ? result.is_error : uuids.includes(uuid);
+}
+
+/** `is_error` decides, not `subtype`: a model failure comes as subtype "success". */
+function answerOf(result: SDKResultMessage, costUsd: number): Answer {
+  const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } = result.usage;
+  const usage: Usage = {
+    inputTokens: input_tokens + (cache_read_input_tokens ?? 0) + (cache_creation_input_tokens ?? 0),
+    outputTokens: output_tokens,
+    costUsd,
+  };
+  const text = 'result' in result ? result.result : result.errors.join('\n');
+  return result.is_error ? { outcome: 'error', message: text, usage } : { outcome: 'success', text, usage };
+}

@@ -1,0 +1,16 @@
+/** Lets at most `limit` jobs run at once; the others wait in order. */
+export function createStartGate(limit: number) {
+  let free = limit;
+  const waiting: (() => void)[] = [];
+  return async <T>(job: () => Promise<T>): Promise<T> => {
+    if (free > 0) free--;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await job();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else free++;
+    }
+  };
+}

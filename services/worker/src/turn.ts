@@ -1,0 +1,266 @@
+/**
+ * One turn: hooks, session, events, commit.
+ *
+ * Ends of a turn:
+ *   committed    the run has its result (D1), whatever it was
+ *   again        the agent process died: the attempt is spent, the next ring begins another
+ *   handed back  the worker drains or fenced itself: nobody's fault, the attempt is not counted
+ *   lost         another worker has the thread: nothing more is written (D3, D4)
+ */
+import {
+  type ErrorBody,
+  type FinalRunStatus,
+  runUuidOf,
+  type SessionPath,
+  toAppError,
+} from '@harness/contracts';
+import type { Ending, Lease, Turn } from '@harness/dispatch';
+import type { HookRunner } from '@harness/plugin-kit';
+import type { Logger } from '@harness/runtime';
+import { v5 as uuidOf } from 'uuid';
+import { createEmitter, type Emitter } from './emitter.ts';
+import type { Answer, Session } from './session.ts';
+import { afterFailure, afterReview, afterWork } from './task-outcome.ts';
+import { type TurnScope, turnScope } from './turn-scope.ts';
+
+export type TurnEnd = 'committed' | 'again' | 'handed back' | 'lost';
+
+/** Why a turn is stopped from outside. */
+export type StopReason = 'cancelled' | 'timeout' | 'drain' | 'unhealthy' | 'lost';
+
+export interface TurnDeps {
+  lease: Lease;
+  hooks: HookRunner;
+  logger: Logger;
+  turnTimeoutMs: number;
+  healthy(): boolean;
+  /** The thread's session, warm, resumed or new. Throws before anything was sent to the model. */
+  lend(turn: Turn): Promise<{ session: Session; path: SessionPath }>;
+  give(threadId: string): void;
+  evict(threadId: string): void;
+  /** Whether the session that is lent has this message in its transcript already. */
+  wasSent(turn: Turn, session: Session): boolean;
+  nextCounter(threadId: string): number;
+}
+
+/** After an interrupt the session has this long to say how far it came, ms; then it is ended. */
+const interruptGraceMs = 5_000;
+
+const continuation =
+  'The agent process ended in the middle of your last turn. Continue that turn now. Tool calls without a result may or may not have happened.';
+
+export async function runTurn(turn: Turn, stop: AbortController, deps: TurnDeps): Promise<TurnEnd> {
+  const startedAt = performance.now();
+  const emitter = createEmitter({
+    lease: deps.lease,
+    turn,
+    nextCounter: () => deps.nextCounter(turn.hold.threadId),
+    onLost: () => stop.abort('lost'),
+    onCancel: () => stop.abort('cancelled'),
+  });
+  const scope: TurnScope = {
+    tenant: turn.tenant,
+    threadId: turn.hold.threadId,
+    taskId: turn.task?.taskId,
+    signal: stop.signal,
+  };
+  const timer = setTimeout(() => stop.abort('timeout'), deps.turnTimeoutMs);
+  const parts = { turn, stop, deps, emitter, startedAt };
+  try {
+    return await turnScope.run(scope, () => (turn.kind === 'review' ? reviewTurn(parts) : modelTurn(parts)));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Commits a run that must not begin: cancelled while it waited, or parked after too many crashes. */
+export async function refuseTurn(
+  turn: Turn,
+  outcome: 'cancelled' | 'park',
+  deps: TurnDeps,
+): Promise<TurnEnd> {
+  const error =
+    outcome === 'cancelled'
+      ? { code: 'turn_cancelled', message: 'The run was cancelled while it waited.' }
+      : { code: 'attempts_exhausted', message: 'The agent process died in every attempt at this turn.' };
+  return fail(turn, outcome === 'cancelled' ? 'cancelled' : 'error', error, deps);
+}
+
+/** Commits a failure, with what it means for the task. */
+export async function fail(
+  turn: Turn,
+  status: FinalRunStatus,
+  error: ErrorBody,
+  deps: TurnDeps,
+  rest: Partial<Ending> = {},
+): Promise<TurnEnd> {
+  const consequence = turn.task ? afterFailure(turn.task, turn.runId, status, error) : undefined;
+  const end = await commit(turn, { ...rest, status, error, ...consequence }, deps);
+  if (end === 'committed' && turn.task)
+    await deps.hooks.taskFailed(turn.hold.threadId, turn.task.taskId, error);
+  return end;
+}
+
+interface TurnParts {
+  turn: Turn;
+  stop: AbortController;
+  deps: TurnDeps;
+  emitter: Emitter;
+  startedAt: number;
+}
+
+async function modelTurn(parts: TurnParts): Promise<TurnEnd> {
+  const { turn, stop, deps, emitter, startedAt } = parts;
+  const { threadId } = turn.hold;
+  const { session, path } = await deps.lend(turn);
+  const sessionMs = performance.now() - startedAt;
+  emitter.tellPath(path);
+  await emitter.flush();
+
+  const sent = turn.attempt > 1 && path !== 'cold' && deps.wasSent(turn, session);
+  const about = { runId: turn.runId, path, finishedRuns: turn.finishedRuns, kind: turn.kind };
+  const prompt = sent ? continuation : await deps.hooks.beforeInvoke(threadId, turn.input, about);
+  if (stop.signal.aborted || !deps.healthy())
+    return stopped({ turn, stop, deps, emitter, startedAt }, undefined);
+
+  const askedAt = performance.now();
+  let firstTokenMs: number | null = null;
+  const runUuid = runUuidOf(turn.runId);
+  const answering = session.ask({
+    prompt,
+    uuid: sent ? uuidOf(String(turn.attempt), runUuid) : runUuid,
+    onEvent(event) {
+      firstTokenMs ??= performance.now() - askedAt;
+      emitter.push(event);
+    },
+  });
+  const answer = await untilStopped(answering, stop.signal);
+  await emitter.flush();
+  const timings = (): Ending['timings'] => ({
+    queuedMs: Math.max(0, Math.round(Date.now() - turn.createdAtMs - (performance.now() - startedAt))),
+    sessionMs: Math.round(sessionMs),
+    firstTokenMs: firstTokenMs === null ? null : Math.round(firstTokenMs),
+    totalMs: Math.round(performance.now() - startedAt),
+  });
+
+  if (stop.signal.aborted || !deps.healthy()) {
+    return stopped(parts, { session, answering, path, timings });
+  }
+  if (answer === undefined || answer instanceof Error) {
+    deps.logger.warn(
+      { err: answer, threadId, runId: turn.runId, attempt: turn.attempt },
+      'the agent process died',
+    );
+    deps.evict(threadId);
+    return 'again';
+  }
+  const rest = { usage: answer.usage, timings: timings(), path, sdkSessionId: session.sessionId };
+  if (answer.outcome === 'error') {
+    const end = await fail(turn, 'error', { code: 'model_error', message: answer.message }, deps, rest);
+    deps.give(threadId);
+    return end;
+  }
+  await deps.hooks.afterInvoke(threadId, answer.text);
+  const working = turn.kind === 'delegate' || turn.kind === 'feedback';
+  const consequence = turn.task && working ? afterWork(turn.task, turn.runId, answer.text) : undefined;
+  const end = await commit(turn, { ...rest, status: 'success', result: answer.text, ...consequence }, deps);
+  deps.give(threadId);
+  if (end === 'committed') await deps.hooks.message(threadId, 'assistant', answer.text);
+  return end;
+}
+
+/** A review is a turn of its own in the child's mailbox: it runs the `onTaskComplete` hooks. */
+async function reviewTurn(parts: TurnParts): Promise<TurnEnd> {
+  const { turn, stop, deps, emitter } = parts;
+  const { task } = turn;
+  if (task?.status !== 'working') return commit(turn, { status: 'cancelled' }, deps);
+  emitter.push({ type: 'task.review_started', taskId: task.taskId, iteration: task.iteration });
+  await emitter.flush();
+  if (stop.signal.aborted) return stopped(parts, undefined);
+  const verdict = await deps.hooks.taskComplete(turn.hold.threadId, task.taskId, turn.input);
+  if (stop.signal.aborted || !deps.healthy())
+    return stopped({ turn, stop, deps, emitter, startedAt }, undefined);
+  const result = verdict.accepted ? 'accepted' : `not accepted: ${verdict.feedback}`;
+  const consequence = afterReview(task, turn.runId, turn.input, verdict);
+  return commit(turn, { status: 'success', result, ...consequence }, deps);
+}
+
+interface Asked {
+  session: Session;
+  answering: Promise<Answer>;
+  path: SessionPath;
+  timings(): Ending['timings'];
+}
+
+/** Ends a turn that was stopped from outside; `asked` when the model had the prompt already. */
+async function stopped({ turn, stop, deps }: TurnParts, asked: Asked | undefined): Promise<TurnEnd> {
+  const { threadId } = turn.hold;
+  const reason: StopReason = stop.signal.aborted ? stop.signal.reason : 'unhealthy';
+  if (reason === 'lost') {
+    deps.evict(threadId);
+    return 'lost';
+  }
+  if (reason === 'drain' || reason === 'unhealthy') {
+    deps.evict(threadId);
+    await deps.lease.handBack(turn);
+    return 'handed back';
+  }
+  if (asked && (await interrupted(asked))) deps.give(threadId);
+  else deps.evict(threadId);
+  const status = reason === 'timeout' ? 'timeout' : 'cancelled';
+  const error =
+    reason === 'timeout'
+      ? { code: 'turn_timeout', message: `The turn did not end within ${deps.turnTimeoutMs} ms.` }
+      : { code: 'turn_cancelled', message: 'The run was cancelled.' };
+  const rest = asked
+    ? { timings: asked.timings(), path: asked.path, sdkSessionId: asked.session.sessionId }
+    : {};
+  return fail(turn, status, error, deps, rest);
+}
+
+/** True when the session ended its turn in good order and can go on. */
+async function interrupted({ session, answering }: Asked): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), interruptGraceMs);
+  });
+  const settled = session
+    .interrupt()
+    .then(() => answering)
+    .then(
+      () => true,
+      () => false,
+    );
+  try {
+    return await Promise.race([settled, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The answer, the error it failed with, or undefined when the turn was stopped first. */
+async function untilStopped(
+  answering: Promise<Answer>,
+  signal: AbortSignal,
+): Promise<Answer | Error | undefined> {
+  let onAbort: (() => void) | undefined;
+  const abort = new Promise<undefined>((resolve) => {
+    onAbort = () => resolve(undefined);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) resolve(undefined);
+  });
+  try {
+    return await Promise.race([answering.catch(toAppError), abort]);
+  } finally {
+    if (onAbort) signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function commit(turn: Turn, ending: Ending, deps: TurnDeps): Promise<TurnEnd> {
+  const done = await deps.lease.commit(turn, ending);
+  if (!done) return 'lost';
+  for (const mail of ending.mail ?? []) {
+    if (mail.kind !== 'review') await deps.hooks.message(mail.threadId, 'system', mail.input);
+  }
+  return 'committed';
+}
