@@ -22,3 +22,7 @@ export function runUuidOf(runId: string): string {
 export function derivedThreadId(...parts: string[]): string {
   return `thr_${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)}`;
 }
+
+/** The thread of a caller that names none: one per key. */
+export const defaultThreadIdOf = (principal: { tenant: string; keyId: string }): string =>
+  derivedThreadId('default', principal.tenant, principal.keyId);

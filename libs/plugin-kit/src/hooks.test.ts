@@ -15,7 +15,7 @@ function runnerOf(...all: PluginHooks[]) {
     registered: all.map((hooks, index) => ({ pluginName: `p${index}`, hooks })),
     logger: { ...silentLogger, error },
     hookTimeoutMs: 15,
-    reviewTimeoutMs: 25,
+    reviewTimeoutMs: 40,
   });
   return { runner, error, blamed: () => error.mock.calls.map(([fields]) => fields.plugin) };
 }
@@ -120,7 +120,7 @@ describe('taskComplete', () => {
   it.each([
     ['a throw', fail, 'broken'],
     ['a rejection', async () => fail(), 'broken'],
-    ['a time-out', never, 'longer than 25 ms'],
+    ['a time-out', never, 'longer than 40 ms'],
     ['null', () => null, 'neither'],
     ['true', () => true, 'neither'],
     ['a truthy word', () => ({ accepted: 'yes' }), 'neither'],
@@ -136,7 +136,7 @@ describe('taskComplete', () => {
   );
 
   it('has its own, longer time limit', async () => {
-    const slow = () => new Promise((resolve) => setTimeout(() => resolve({ accepted: true }), 18));
+    const slow = () => new Promise((resolve) => setTimeout(() => resolve({ accepted: true }), 20));
     expect(await verdictOf(slow)).toEqual({ accepted: true });
   });
 });

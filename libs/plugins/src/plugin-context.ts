@@ -1,4 +1,4 @@
-import { derivedThreadId, type Task } from '@harness/contracts';
+import { defaultThreadIdOf, derivedThreadId, type Task } from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
 import type { Invoker, PluginContext, PluginLogger, PluginTasks, ToolServer } from '@harness/plugin-kit';
 
@@ -42,6 +42,10 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
 function createPluginTasks({ dispatch, onTaskCreate }: ContextDeps): PluginTasks {
   return {
     async create({ principal, runId, toolUseId, attempt = 1, ...wish }) {
+      // An outside caller's default thread is made only now that something needs it.
+      if (wish.parentThreadId === defaultThreadIdOf(principal)) {
+        await dispatch.threads.create(principal.tenant, { threadId: wish.parentThreadId, ifExists: 'doNothing' });
+      }
       const call = runId ? { runId, toolUseId, attempt } : undefined;
       const made = await dispatch.tasks.create({ tenant: principal.tenant, ...wish, call });
       if (!made.existing) await onTaskCreate(made.task);
