@@ -1,0 +1,83 @@
+import fastifySwagger from '@fastify/swagger';
+import { type FastifyBaseLogger, type FastifyInstance, fastify } from 'fastify';
+import { type Caller, createAuthenticate } from './auth.ts';
+import type { AppDeps, RouteDeps } from './deps.ts';
+import { addErrorDoor } from './errors.ts';
+import { addMcpRoute } from './mcp/mcp-route.ts';
+import { openApiInfo } from './openapi.ts';
+import { createEventStreams } from './rest/event-stream.ts';
+import { addEventRoutes } from './rest/events.ts';
+import { addHealthRoutes } from './rest/health.ts';
+import { addRunRoutes } from './rest/runs.ts';
+import { addTaskRoutes } from './rest/tasks.ts';
+import { addThreadRoutes } from './rest/threads.ts';
+import { addToolRoutes } from './rest/tools.ts';
+import { createSiteCheck } from './same-site.ts';
+import { addSharedSchemas, createValidators } from './schemas.ts';
+import { createToolCalls } from './tool-calls.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Reachable without a key. */
+    public?: boolean;
+  }
+}
+
+/** Largest request body, bytes. */
+const bodyLimit = 256 * 1024;
+
+/** The gateway as a Fastify app with every route, not yet listening. */
+export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
+  const app: FastifyInstance = fastify({
+    loggerInstance: deps.logger as FastifyBaseLogger,
+    disableRequestLogging: true,
+    bodyLimit,
+    requestTimeout: 30_000,
+    connectionTimeout: 0, // SSE and long tool calls stay open; their own limits apply
+    keepAliveTimeout: 72_000,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 200 },
+  });
+  app.setValidatorCompiler(createValidators());
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  // Bodies are JSON or nothing: a browser cannot send JSON across origins without asking first.
+  app.removeContentTypeParser('text/plain');
+  addErrorDoor(app);
+  addSharedSchemas(app);
+
+  const checkSite = createSiteCheck({ hosts: deps.allowedHosts, origins: deps.allowedOrigins });
+  const authenticate = createAuthenticate({ keys: deps.keys, tokenSecret: deps.tokenSecret });
+  app.decorateRequest('caller', null as unknown as Caller);
+  app.addHook('onRequest', async (request) => {
+    checkSite(request.headers);
+    if (request.routeOptions.config.public || request.routeOptions.url === '/mcp') return;
+    request.caller = await authenticate(request.headers.authorization, { sessions: false });
+  });
+
+  const streams = createEventStreams();
+  app.addHook('preClose', async () => streams.close());
+  const tools = createToolCalls(deps);
+  const routes: RouteDeps = { ...deps, tools, streams };
+
+  await app.register(fastifySwagger, openApiInfo);
+  await app.register(async (scope) => {
+    addThreadRoutes(scope, routes);
+    addRunRoutes(scope, routes);
+    addEventRoutes(scope, routes);
+    addTaskRoutes(scope, routes);
+    addToolRoutes(scope, routes);
+    addHealthRoutes(scope, routes);
+    addMcpRoute(scope, {
+      tools,
+      logger: deps.logger,
+      callerOf: (header) => authenticate(header, { sessions: true }),
+    });
+    scope.get(
+      '/openapi.yaml',
+      { config: { public: true }, schema: { hide: true } },
+      async (_request, reply) =>
+        reply.type('application/yaml; charset=utf-8').send(app.swagger({ yaml: true })),
+    );
+  });
+  return app;
+}

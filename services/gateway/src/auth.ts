@@ -1,0 +1,85 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { AppError, type ThreadTokenClaims, verifyThreadToken } from '@harness/contracts';
+import type { Principal } from '@harness/plugin-kit';
+import { ConfigError } from '@harness/runtime';
+import { z } from 'zod';
+
+export const scopes = ['threads', 'tools', 'tasks', 'bus', 'admin'] as const;
+export type Scope = (typeof scopes)[number];
+
+const ApiKeys = z.array(
+  z.strictObject({
+    id: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/),
+    keySha256: z.string().regex(/^[0-9a-f]{64}$/),
+    tenant: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/),
+    scopes: z.array(z.enum(scopes)).min(1),
+  }),
+);
+export type ApiKey = z.infer<typeof ApiKeys>[number];
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest();
+
+/** HARNESS_API_KEY as a key: tenant `default`, all scopes. */
+export const apiKeyOf = (key: string): ApiKey => ({
+  id: 'env',
+  keySha256: sha256(key).toString('hex'),
+  tenant: 'default',
+  scopes: [...scopes],
+});
+
+/** Reads HARNESS_API_KEYS_FILE: `[{id, keySha256, tenant, scopes}]`. Throws ConfigError. */
+export async function loadApiKeys(file: string): Promise<ApiKey[]> {
+  const text = await readFile(file, 'utf8').catch((error: Error) => {
+    throw new ConfigError(`HARNESS_API_KEYS_FILE cannot be read: ${error.message}`);
+  });
+  try {
+    return ApiKeys.parse(JSON.parse(text));
+  } catch (error) {
+    throw new ConfigError(`HARNESS_API_KEYS_FILE (${file}) is not valid: ${(error as Error).message}`);
+  }
+}
+
+/** Who calls. `session` is set for a worker's session, which speaks for one thread. */
+export interface Caller {
+  principal: Principal;
+  session?: ThreadTokenClaims;
+}
+
+/** Without any key configured the gateway is on loopback, and whoever reaches it may do everything. */
+const local: Principal = { keyId: 'local', tenant: 'default', scopes };
+
+/** Throws `unauthorized`. Thread tokens are accepted only where `sessions` is true. */
+export type Authenticate = (
+  authorization: string | undefined,
+  options: { sessions: boolean },
+) => Promise<Caller>;
+
+export function createAuthenticate(deps: { keys: readonly ApiKey[]; tokenSecret: string }): Authenticate {
+  const keys = deps.keys.map((key) => ({ ...key, digest: Buffer.from(key.keySha256, 'hex') }));
+  return async (authorization, { sessions }) => {
+    const token = authorization?.match(/^Bearer +(\S+)$/i)?.[1];
+    if (!token) {
+      if (keys.length === 0 && authorization === undefined) return { principal: local };
+      throw new AppError('unauthorized', 'Send an API key: "Authorization: Bearer <key>".');
+    }
+    const digest = sha256(token);
+    const key = keys.find((candidate) => timingSafeEqual(candidate.digest, digest));
+    if (key) return { principal: { keyId: key.id, tenant: key.tenant, scopes: key.scopes } };
+    if (!sessions) throw new AppError('unauthorized', 'The API key is not known.');
+    const session = await verifyThreadToken(token, deps.tokenSecret);
+    const principal = {
+      keyId: session.threadId,
+      tenant: session.tenant,
+      scopes: ['tools', 'tasks', 'threads'],
+    };
+    return { principal, session };
+  };
+}
+
+/** Throws `forbidden` when the key lacks the scope. */
+export function requireScope(caller: Caller, scope: Scope): void {
+  if (!caller.principal.scopes.includes(scope)) {
+    throw new AppError('forbidden', `This key lacks the scope "${scope}".`);
+  }
+}

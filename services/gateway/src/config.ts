@@ -1,0 +1,37 @@
+import { ConfigError, envInteger, envList, loadConfig } from '@harness/runtime';
+import { z } from 'zod';
+import { type ApiKey, apiKeyOf, loadApiKeys } from './auth.ts';
+
+const schema = z.object({
+  PORT: envInteger(0, 65535).default(8080),
+  HOST: z.string().default('127.0.0.1'),
+  REDIS_URL: z.string(),
+  HARNESS_API_KEY: z.string().min(8, 'must have at least 8 characters').optional(),
+  HARNESS_API_KEYS_FILE: z.string().optional(),
+  HARNESS_TOKEN_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
+  /** Host names, besides loopback, by which callers may address this gateway. */
+  HARNESS_ALLOWED_HOSTS: envList.default([]),
+  /** Origins (`https://app.example.com`) whose pages may call it. */
+  HARNESS_ALLOWED_ORIGINS: envList.default([]),
+  HARNESS_PLUGINS: envList.default([]),
+  HARNESS_RETENTION_MS: envInteger(60_000, 10 * 365 * 86_400_000).optional(),
+  HARNESS_TURN_TIMEOUT_MS: envInteger(1000, 86_400_000).default(600_000),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+});
+
+const loopback = new Set(['127.0.0.1', '::1', 'localhost']);
+
+export async function loadGatewayConfig(env = process.env) {
+  const config = loadConfig(schema, env);
+  const keys: ApiKey[] = [
+    ...(config.HARNESS_API_KEY ? [apiKeyOf(config.HARNESS_API_KEY)] : []),
+    ...(config.HARNESS_API_KEYS_FILE ? await loadApiKeys(config.HARNESS_API_KEYS_FILE) : []),
+  ];
+  if (keys.length === 0 && !loopback.has(config.HOST)) {
+    throw new ConfigError(
+      `HOST=${config.HOST} opens the gateway to other machines, and no key is set: anybody could run agents. Set HARNESS_API_KEY (or HARNESS_API_KEYS_FILE).`,
+    );
+  }
+  return { ...config, keys };
+}
+export type GatewayConfig = Awaited<ReturnType<typeof loadGatewayConfig>>;

@@ -1,0 +1,32 @@
+import type { Dispatch } from '@harness/dispatch';
+import type { PluginHost } from '@harness/plugin-kit';
+import type { Logger } from '@harness/runtime';
+import type { ApiKey, Caller } from './auth.ts';
+import type { EventStreams } from './rest/event-stream.ts';
+import type { ToolCalls } from './tool-calls.ts';
+
+/** What the app is made of. */
+export interface AppDeps {
+  dispatch: Dispatch;
+  plugins: PluginHost;
+  logger: Logger;
+  keys: readonly ApiKey[];
+  tokenSecret: string;
+  allowedHosts: readonly string[];
+  allowedOrigins: readonly string[];
+  /** Longest wait of `runs/wait`, ms. */
+  waitLimitMs: number;
+}
+
+/** What routes share besides. */
+export interface RouteDeps extends AppDeps {
+  tools: ToolCalls;
+  streams: EventStreams;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set on every route but the public ones. */
+    caller: Caller;
+  }
+}

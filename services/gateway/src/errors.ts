@@ -1,0 +1,49 @@
+import { AppError, type ErrorCode, toAppError } from '@harness/contracts';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+/** REST's door: every failure leaves as `{error: {code, message, details?}}`. */
+export function addErrorDoor(app: FastifyInstance): void {
+  app.setErrorHandler((thrown: FastifyError, request, reply) => sendError(thrown, request, reply));
+  app.setNotFoundHandler((request, reply) =>
+    sendError(
+      new AppError('not_found', `There is no ${request.method} ${request.url.split('?')[0]}.`),
+      request,
+      reply,
+    ),
+  );
+}
+
+export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const error = appErrorOf(thrown);
+  const level = error.status >= 500 ? 'error' : 'debug';
+  request.log[level]({ err: thrown, code: error.code }, 'request failed');
+  if (error.retry) reply.header('Retry-After', '1');
+  if (error.code === 'unauthorized') reply.header('WWW-Authenticate', 'Bearer');
+  return reply.code(error.status).type('application/json; charset=utf-8').send({ error: error.toBody() });
+}
+
+const fastifyCodes: Record<string, ErrorCode> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+};
+
+function appErrorOf(thrown: unknown): AppError {
+  const fastify = thrown as Partial<FastifyError>;
+  if (fastify.validation) {
+    const details = fastify.validation.map(({ instancePath, message, params }) => ({
+      path: `${fastify.validationContext ?? ''}${instancePath}`,
+      message,
+      ...params,
+    }));
+    return new AppError('invalid_request', fastify.message ?? 'The request is not valid.', { details });
+  }
+  if (thrown instanceof AppError) return thrown;
+  // What Fastify itself refuses (bad JSON, wrong media type, too large) is the caller's doing.
+  if (typeof fastify.statusCode === 'number' && fastify.statusCode < 500) {
+    return new AppError(
+      fastifyCodes[fastify.code ?? ''] ?? 'invalid_request',
+      fastify.message ?? 'The request is not valid.',
+    );
+  }
+  return toAppError(thrown);
+}

@@ -1,0 +1,60 @@
+import { createDispatch } from '@harness/dispatch';
+import { loadPlugins } from '@harness/plugin-kit';
+import { builtInPlugins } from '@harness/plugins';
+import { connectRedis, createLogger, onShutdown, runMain } from '@harness/runtime';
+import { createApp } from './app.ts';
+import { loadGatewayConfig } from './config.ts';
+import { startGatewayPlugins } from './plugins.ts';
+
+runMain(async () => {
+  const config = await loadGatewayConfig();
+  const logger = createLogger('gateway', config.LOG_LEVEL);
+  const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'fail-fast' });
+  const redis = connect();
+  const subscriber = connectRedis(config.REDIS_URL, { logger, patience: 'wait' });
+  const limits =
+    config.HARNESS_RETENTION_MS === undefined ? {} : { retentionMs: config.HARNESS_RETENTION_MS };
+  const dispatch = createDispatch({ redis, subscriber, logger, limits });
+  await untilReady(redis);
+  const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
+
+  const sources = await loadPlugins({ builtIn: builtInPlugins, modulePaths: config.HARNESS_PLUGINS });
+  const plugins = await startGatewayPlugins({ dispatch, logger, sources });
+
+  const app = await createApp({
+    dispatch,
+    plugins,
+    logger,
+    keys: config.keys,
+    tokenSecret,
+    allowedHosts: config.HARNESS_ALLOWED_HOSTS,
+    allowedOrigins: config.HARNESS_ALLOWED_ORIGINS,
+    waitLimitMs: config.HARNESS_TURN_TIMEOUT_MS + 60_000,
+  });
+  const url = await app.listen({ port: config.PORT, host: config.HOST });
+
+  onShutdown(
+    async () => {
+      await app.close();
+      await plugins.close();
+      await dispatch.close();
+      redis.disconnect();
+    },
+    { logger, limitMs: 15_000 },
+  );
+  process.send?.({ ready: true, url });
+});
+
+/** Longest wait for Redis at start, ms; a container may come up before it. */
+const redisWaitMs = 30_000;
+
+async function untilReady(redis: ReturnType<typeof connectRedis>): Promise<void> {
+  if (redis.status === 'ready') return;
+  await new Promise<void>((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error('Redis did not answer in time.')), redisWaitMs);
+    redis.once('ready', () => {
+      clearTimeout(late);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,29 @@
+import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+
+/** The frame of openapi.yaml; the routes' own schemas fill it. */
+export const openApiInfo: FastifyDynamicSwaggerOptions = {
+  openapi: {
+    openapi: '3.1.0',
+    info: {
+      title: 'harness',
+      version: '0.1.0',
+      description:
+        'A self-hosted tool gateway and worker fleet for Claude agents. Tools are also offered over MCP at /mcp. Every failure is `{error: {code, message, details?}}`.',
+    },
+    servers: [{ url: 'http://127.0.0.1:8080' }],
+    components: { securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } } },
+    security: [{ apiKey: [] }],
+    tags: [
+      { name: 'threads', description: 'Conversations' },
+      { name: 'runs', description: 'One message in, one result out' },
+      { name: 'events', description: 'What happens on a thread, replayed and live' },
+      { name: 'tasks', description: 'Work delegated to sub-agents' },
+      { name: 'tools', description: 'What plugins offer' },
+      { name: 'health', description: 'For probes' },
+    ],
+  },
+  refResolver: {
+    buildLocalReference: (json, _baseUri, _fragment, index) =>
+      typeof json.$id === 'string' ? json.$id : `schema${index}`,
+  },
+};

@@ -1,0 +1,88 @@
+import type { ThreadEvent } from '@harness/contracts';
+import type { EventScope } from '@harness/dispatch';
+import type { FastifyInstance } from 'fastify';
+import { requireScope } from '../auth.ts';
+import type { RouteDeps } from '../deps.ts';
+import { answers } from '../schemas.ts';
+import { threadParams } from './threads.ts';
+
+const pageLimit = 200;
+
+export function addEventRoutes(app: FastifyInstance, { dispatch, streams }: RouteDeps): void {
+  const { threads, events } = dispatch;
+  app.get<{
+    Params: { threadId: string };
+    Querystring: { after?: string; follow: boolean; children: boolean };
+  }>(
+    '/v1/threads/:threadId/events',
+    {
+      schema: {
+        tags: ['events'],
+        summary: 'Events of a thread: SSE, or a JSON page with Accept: application/json',
+        params: threadParams,
+        querystring: {
+          type: 'object',
+          properties: {
+            after: { type: 'string', description: 'An event id; Last-Event-ID does the same and wins' },
+            follow: { type: 'boolean', default: false, description: 'Stay and send what happens' },
+            children: {
+              type: 'boolean',
+              default: false,
+              description: 'With the threads below this root thread',
+            },
+          },
+          additionalProperties: false,
+        },
+        response: answers(
+          {
+            200: {
+              description: 'Events',
+              content: {
+                'text/event-stream': { schema: { type: 'string' } },
+                'application/json': {
+                  schema: {
+                    type: 'object',
+                    properties: {
+                      events: { type: 'array', items: { type: 'object' } },
+                      next: { type: ['string', 'null'] },
+                    },
+                  },
+                },
+              },
+            },
+          },
+          400,
+          404,
+          410,
+        ),
+      },
+    },
+    async (request, reply) => {
+      requireScope(request.caller, 'threads');
+      const { threadId } = request.params;
+      await threads.get(request.caller.principal.tenant, threadId);
+      const scope = { threadId, children: request.query.children };
+      const after = request.headers['last-event-id']?.toString() ?? request.query.after;
+      if (wantsJson(request.headers.accept)) {
+        const found = await events.read(scope, after, pageLimit);
+        return { events: found, next: found.at(-1)?.id ?? after ?? null };
+      }
+      const open = (signal: AbortSignal) => replay(scope, after, request.query.follow, signal);
+      return streams.send(request, reply, open);
+    },
+  );
+
+  const replay = async function* (
+    scope: EventScope,
+    after: string | undefined,
+    stay: boolean,
+    signal: AbortSignal,
+  ): AsyncGenerator<ThreadEvent> {
+    for await (const event of events.follow(scope, { after }, signal)) {
+      yield event;
+      if (event.type === 'stream.replayed' && !stay) return;
+    }
+  };
+}
+
+const wantsJson = (accept: string | undefined) => accept !== undefined && /^application\/json\b/.test(accept);

@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto';
+import { CreateRun, isFinalRunEvent, type Run, type ThreadEvent } from '@harness/contracts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { requireScope } from '../auth.ts';
+import type { RouteDeps } from '../deps.ts';
+import { answers, jsonSchemaOf, listOf, page, refTo } from '../schemas.ts';
+import { threadParams } from './threads.ts';
+
+interface ThreadRoute {
+  Params: { threadId: string };
+  Body: CreateRun;
+  Querystring: { limit: number; offset: number };
+}
+interface RunRoute {
+  Params: { threadId: string; runId: string };
+}
+
+const runParams = {
+  ...threadParams,
+  properties: {
+    ...threadParams.properties,
+    runId: { type: 'string', description: 'run_ and 32 hex digits' },
+  },
+  required: ['threadId', 'runId'],
+};
+
+export const idempotencyHeader = {
+  type: 'object',
+  properties: {
+    'idempotency-key': {
+      type: 'string',
+      minLength: 1,
+      maxLength: 255,
+      description: 'A repeat with the same key is the same request, for 24 hours',
+    },
+  },
+};
+
+const streamUrlOf = ({ threadId, runId }: Run) => `/v1/threads/${threadId}/runs/${runId}/stream`;
+const isEnded = ({ status }: Run) => status !== 'pending' && status !== 'running';
+const eventStream = {
+  description: 'Server-sent events',
+  content: { 'text/event-stream': { schema: { type: 'string' } } },
+};
+
+export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
+  const { dispatch, plugins, streams } = deps;
+  const { runs, threads, events } = dispatch;
+  const tags = ['runs'];
+  const post = { params: threadParams, headers: idempotencyHeader, body: jsonSchemaOf(CreateRun) };
+
+  const accept = async (request: FastifyRequest<ThreadRoute>): Promise<Run> => {
+    requireScope(request.caller, 'threads');
+    const { threadId } = request.params;
+    const { tenant } = request.caller.principal;
+    const idempotencyKey = request.headers['idempotency-key']?.toString() ?? randomUUID();
+    const { run, created } = await runs.append({ tenant, threadId, request: request.body, idempotencyKey });
+    request.log.info({ threadId, runId: run.runId, created }, 'run accepted');
+    if (created) await plugins.hooks.message(threadId, 'user', request.body.input);
+    return run;
+  };
+  /** The run's events from its acceptance to its end, and the mark where the replay is over. */
+  const follow = async function* (
+    run: Run,
+    after: string | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<ThreadEvent> {
+    const { threadId, runId } = run;
+    const start = after === undefined ? { from: await runs.firstEventOf(runId) } : { after };
+    for await (const event of events.follow({ threadId }, start, signal)) {
+      const own = event.data.runId === runId;
+      if (own || event.type === 'stream.replayed') yield event;
+      if (own && isFinalRunEvent(event.type)) return;
+      // A reader who comes after the last event, or after it was trimmed, must not wait for it.
+      if (event.type === 'stream.replayed' && (await threads.find(threadId)) && isEnded(await currentOf(run)))
+        return;
+    }
+  };
+  const currentOf = async (run: Run) => {
+    const found = await threads.find(run.threadId);
+    return found ? runs.get(found.tenant, run.threadId, run.runId) : run;
+  };
+  const sendStream = (request: FastifyRequest, reply: FastifyReply, run: Run) => {
+    const after = request.headers['last-event-id']?.toString();
+    reply.raw.setHeader('Content-Location', `/v1/threads/${run.threadId}/runs/${run.runId}`);
+    return streams.send(request, reply, (signal) => follow(run, after, signal));
+  };
+
+  app.post<ThreadRoute>(
+    '/v1/threads/:threadId/runs',
+    {
+      schema: {
+        tags,
+        summary: 'Send a message to a thread',
+        ...post,
+        response: answers({ 202: refTo('AcceptedRun') }, 400, 404, 409, 422, 429),
+      },
+    },
+    async (request, reply) => {
+      const run = await accept(request);
+      return reply
+        .code(202)
+        .header('Content-Location', `/v1/threads/${run.threadId}/runs/${run.runId}`)
+        .send({ ...run, streamUrl: streamUrlOf(run) });
+    },
+  );
+
+  app.post<ThreadRoute>(
+    '/v1/threads/:threadId/runs/wait',
+    {
+      schema: {
+        tags,
+        summary: 'Send a message and wait for its result',
+        ...post,
+        response: answers(
+          {
+            200: { description: 'It has ended', ...refTo('Run') },
+            202: { description: 'It has not ended in time', ...refTo('AcceptedRun') },
+          },
+          400,
+          404,
+          409,
+          422,
+          429,
+        ),
+      },
+    },
+    async (request, reply) => {
+      const run = await accept(request);
+      const signal = AbortSignal.any([abortOnLeave(request), AbortSignal.timeout(deps.waitLimitMs)]);
+      for await (const _ of follow(run, undefined, signal));
+      const ended = await currentOf(run);
+      if (isEnded(ended)) return ended;
+      return reply.code(202).send({ ...ended, streamUrl: streamUrlOf(run) });
+    },
+  );
+
+  app.post<ThreadRoute>(
+    '/v1/threads/:threadId/runs/stream',
+    {
+      schema: {
+        tags,
+        summary: 'Send a message and stream its run',
+        ...post,
+        response: answers({ 200: eventStream }, 400, 404, 409, 422, 429),
+      },
+    },
+    async (request, reply) => sendStream(request, reply, await accept(request)),
+  );
+
+  app.get<ThreadRoute>(
+    '/v1/threads/:threadId/runs',
+    {
+      schema: {
+        tags,
+        summary: 'List runs, latest first',
+        params: threadParams,
+        querystring: page,
+        response: answers({ 200: listOf('runs', 'Run') }, 400, 404),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'threads');
+      await threads.get(request.caller.principal.tenant, request.params.threadId);
+      return { runs: await runs.list(request.params.threadId, request.query) };
+    },
+  );
+
+  const find = (request: FastifyRequest<RunRoute>) => {
+    requireScope(request.caller, 'threads');
+    return runs.get(request.caller.principal.tenant, request.params.threadId, request.params.runId);
+  };
+  app.get<RunRoute>(
+    '/v1/threads/:threadId/runs/:runId',
+    {
+      schema: {
+        tags,
+        summary: 'Get a run',
+        params: runParams,
+        response: answers({ 200: refTo('Run') }, 404),
+      },
+    },
+    find,
+  );
+  app.get<RunRoute>(
+    '/v1/threads/:threadId/runs/:runId/stream',
+    {
+      schema: {
+        tags,
+        summary: 'Stream a run from its beginning, or after Last-Event-ID',
+        params: runParams,
+        response: answers({ 200: eventStream }, 404, 410),
+      },
+    },
+    async (request, reply) => sendStream(request, reply, await find(request)),
+  );
+  app.post<RunRoute>(
+    '/v1/threads/:threadId/runs/:runId/cancel',
+    {
+      schema: {
+        tags,
+        summary: 'Cancel a run',
+        params: runParams,
+        response: answers({ 200: refTo('Run') }, 404),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'threads');
+      const { threadId, runId } = request.params;
+      return runs.cancel(request.caller.principal.tenant, threadId, runId);
+    },
+  );
+}
+
+/** Aborts when the client closes its connection before the answer. */
+function abortOnLeave(request: FastifyRequest): AbortSignal {
+  const leave = new AbortController();
+  request.raw.socket.once('close', () => leave.abort());
+  return leave.signal;
+}

@@ -1,0 +1,89 @@
+import { CreateThread } from '@harness/contracts';
+import type { FastifyInstance } from 'fastify';
+import { requireScope } from '../auth.ts';
+import type { RouteDeps } from '../deps.ts';
+import { answers, jsonSchemaOf, listOf, page, refTo } from '../schemas.ts';
+
+export const threadParams = {
+  type: 'object',
+  properties: { threadId: { type: 'string', description: 'thr_ and 32 hex digits' } },
+  required: ['threadId'],
+};
+
+export function addThreadRoutes(app: FastifyInstance, { dispatch }: RouteDeps): void {
+  const { threads } = dispatch;
+  const tags = ['threads'];
+
+  app.post<{ Body: CreateThread }>(
+    '/v1/threads',
+    {
+      schema: {
+        tags,
+        summary: 'Create a thread',
+        body: jsonSchemaOf(CreateThread),
+        response: answers(
+          {
+            200: { description: 'It existed (ifExists: doNothing)', ...refTo('Thread') },
+            201: refTo('Thread'),
+          },
+          400,
+          409,
+        ),
+      },
+    },
+    async (request, reply) => {
+      requireScope(request.caller, 'threads');
+      const { thread, created } = await threads.create(request.caller.principal.tenant, request.body);
+      return reply.code(created ? 201 : 200).send(thread);
+    },
+  );
+
+  app.get<{ Querystring: { limit: number; offset: number } }>(
+    '/v1/threads',
+    {
+      schema: {
+        tags,
+        summary: 'List threads, latest first',
+        querystring: page,
+        response: answers({ 200: listOf('threads', 'Thread') }, 400),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'threads');
+      return { threads: await threads.list(request.caller.principal.tenant, request.query) };
+    },
+  );
+
+  app.get<{ Params: { threadId: string } }>(
+    '/v1/threads/:threadId',
+    {
+      schema: {
+        tags,
+        summary: 'Get a thread',
+        params: threadParams,
+        response: answers({ 200: refTo('Thread') }, 404),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'threads');
+      return threads.get(request.caller.principal.tenant, request.params.threadId);
+    },
+  );
+
+  app.delete<{ Params: { threadId: string } }>(
+    '/v1/threads/:threadId',
+    {
+      schema: {
+        tags,
+        summary: 'Delete a thread, its runs and events, and every thread below it',
+        params: threadParams,
+        response: answers({ 204: { type: 'null', description: 'Gone' } }, 404),
+      },
+    },
+    async (request, reply) => {
+      requireScope(request.caller, 'threads');
+      await threads.delete(request.caller.principal.tenant, request.params.threadId);
+      return reply.code(204).send();
+    },
+  );
+}

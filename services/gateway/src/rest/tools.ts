@@ -1,0 +1,104 @@
+import { AppError, CallTool, type ErrorBody } from '@harness/contracts';
+import type { FastifyInstance } from 'fastify';
+import { requireScope } from '../auth.ts';
+import type { RouteDeps } from '../deps.ts';
+import { answers, jsonSchemaOf, listOf, refTo } from '../schemas.ts';
+
+interface ToolRoute {
+  Params: { name: string };
+}
+
+const toolParams = {
+  type: 'object',
+  properties: { name: { type: 'string', description: '<plugin>__<tool>' } },
+  required: ['name'],
+};
+
+export function addToolRoutes(app: FastifyInstance, { tools, plugins }: RouteDeps): void {
+  const tags = ['tools'];
+
+  app.get(
+    '/v1/tools',
+    { schema: { tags, summary: 'List tools', response: answers({ 200: listOf('tools', 'Tool') }) } },
+    async (request) => {
+      requireScope(request.caller, 'tools');
+      return { tools: tools.list(request.caller) };
+    },
+  );
+
+  app.get<ToolRoute>(
+    '/v1/tools/:name',
+    {
+      schema: {
+        tags,
+        summary: 'Get a tool',
+        params: toolParams,
+        response: answers({ 200: refTo('Tool') }, 404),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'tools');
+      const tool = tools.list(request.caller).find(({ name }) => name === request.params.name);
+      if (!tool) throw new AppError('tool_not_found', `There is no tool "${request.params.name}".`);
+      return tool;
+    },
+  );
+
+  app.post<ToolRoute & { Body: CallTool }>(
+    '/v1/tools/:name',
+    {
+      schema: {
+        tags,
+        summary: 'Call a tool',
+        params: toolParams,
+        body: jsonSchemaOf(CallTool),
+        response: answers(
+          { 200: { description: 'It ran; isError says whether it failed', ...refTo('ToolAnswer') } },
+          400,
+          404,
+          422,
+        ),
+      },
+    },
+    async (request) => {
+      const { arguments: input = {}, threadId } = request.body;
+      const {
+        content,
+        structuredContent,
+        isError = false,
+        _meta,
+      } = await tools.call(request.caller, {
+        name: request.params.name,
+        arguments: input,
+        threadId,
+      });
+      // What the schema refuses is the caller's mistake here, where a model would read it as the tool's answer.
+      const failure = _meta?.['harness/error'] as ErrorBody | undefined;
+      if (failure?.code === 'invalid_tool_input') {
+        throw new AppError('invalid_tool_input', failure.message, { details: failure.details });
+      }
+      return { content, ...(structuredContent && { structuredContent }), isError };
+    },
+  );
+
+  app.get(
+    '/v1/plugins',
+    {
+      schema: {
+        tags,
+        summary: 'List plugins and what was wrong with those that did not load',
+        response: answers({ 200: { type: 'object' } }),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'tools');
+      const described = plugins.plugins.map(({ name, version, tools: own = [] }) => ({
+        name,
+        version,
+        enabled: true,
+        tools: own.map((tool) => `${name}__${tool.name}`),
+      }));
+      return { plugins: described, diagnostics: plugins.diagnostics };
+    },
+  );
+}

@@ -1,0 +1,29 @@
+import { AppError } from '@harness/contracts';
+
+/**
+ * Keeps web pages from driving the gateway: the Host must be loopback or allowed (DNS rebinding), and an Origin, where
+ * a browser sends one, must be allowed.
+ */
+export function createSiteCheck(allowed: { hosts: readonly string[]; origins: readonly string[] }) {
+  const hosts = new Set([
+    'localhost',
+    '127.0.0.1',
+    '[::1]',
+    ...allowed.hosts.map((host) => host.toLowerCase()),
+  ]);
+  const origins = new Set(allowed.origins.map((origin) => origin.toLowerCase()));
+  return (headers: { host?: string | undefined; origin?: string | undefined }): void => {
+    if (!hosts.has(hostNameOf(headers.host))) {
+      throw new AppError('forbidden', 'This Host is not allowed; add its name to HARNESS_ALLOWED_HOSTS.');
+    }
+    if (headers.origin !== undefined && !origins.has(headers.origin.toLowerCase())) {
+      throw new AppError('forbidden', 'This Origin is not allowed; add it to HARNESS_ALLOWED_ORIGINS.');
+    }
+  };
+}
+
+/** The name in a Host header, without its port; '' for anything that is not plainly a host. */
+function hostNameOf(host: string | undefined): string {
+  const match = host?.toLowerCase().match(/^(\[[0-9a-f:]+\]|[a-z0-9._-]+)(:\d{1,5})?$/);
+  return match?.[1] ?? '';
+}

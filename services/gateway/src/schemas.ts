@@ -1,0 +1,96 @@
+/**
+ * JSON Schemas for Fastify and OpenAPI, made from the contracts. Resources are shared by `$id`, so that openapi.yaml
+ * names them once.
+ */
+import * as contracts from '@harness/contracts';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+
+export function jsonSchemaOf(schema: z.ZodType): Record<string, unknown> {
+  const { $schema, ...rest } = z.toJSONSchema(schema, { target: 'draft-2020-12', io: 'input' });
+  return rest;
+}
+
+const ErrorAnswer = z.object({ error: contracts.Failure });
+
+const ToolAnswer = z.object({
+  content: z.array(z.record(z.string(), z.unknown())),
+  structuredContent: z.record(z.string(), z.unknown()).optional(),
+  isError: z.boolean(),
+});
+
+const ToolDescription = z.object({
+  name: z.string(),
+  title: z.string().optional(),
+  description: z.string(),
+  inputSchema: z.record(z.string(), z.unknown()),
+  outputSchema: z.record(z.string(), z.unknown()).optional(),
+  annotations: z.record(z.string(), z.unknown()).optional(),
+});
+
+const shared = {
+  Thread: contracts.Thread,
+  Run: contracts.Run,
+  AcceptedRun: contracts.Run.extend({ streamUrl: z.string() }),
+  Task: contracts.Task,
+  Tool: ToolDescription,
+  ToolAnswer,
+  Error: ErrorAnswer,
+};
+
+export function addSharedSchemas(app: FastifyInstance): void {
+  for (const [$id, schema] of Object.entries(shared)) app.addSchema({ $id, ...jsonSchemaOf(schema) });
+}
+
+export const refTo = (name: keyof typeof shared) => ({ $ref: `${name}#` });
+export const listOf = (field: string, name: keyof typeof shared) => ({
+  type: 'object',
+  properties: { [field]: { type: 'array', items: refTo(name) } },
+  required: [field],
+});
+
+/** Answers of a route: its own, and the failures it names. */
+export const answers = (own: Record<number, object>, ...failures: (400 | 404 | 409 | 410 | 422 | 429)[]) => {
+  const all = [...failures, 401, 403, 503];
+  return {
+    ...own,
+    ...Object.fromEntries(
+      all.map((status) => [status, { description: failureWords[status], ...refTo('Error') }]),
+    ),
+  };
+};
+
+const failureWords: Record<number, string> = {
+  400: 'The request is malformed',
+  401: 'No key, or an unknown one',
+  403: 'The key lacks the scope, or Host or Origin is not allowed',
+  404: 'Unknown to this tenant',
+  409: 'In conflict with what is there',
+  410: 'The cursor is older than what is kept',
+  422: 'Understood, but not acceptable',
+  429: 'A bound is reached; try again later',
+  503: 'Redis does not answer; the request may have been accepted: repeat it with the same Idempotency-Key',
+};
+
+/**
+ * Bodies are taken as they are: nothing is coerced, added or removed. Query and path come as text, so there numbers
+ * and booleans are read.
+ */
+export function createValidators() {
+  const options = { allErrors: true, strict: true, strictTypes: false, strictRequired: false } as const;
+  const exact = addFormats.default(new Ajv2020(options));
+  const reading = addFormats.default(new Ajv2020({ ...options, coerceTypes: true, useDefaults: true }));
+  return ({ schema, httpPart }: { schema: object; httpPart?: string }) =>
+    (httpPart === 'body' ? exact : reading).compile(schema);
+}
+
+export const page = {
+  type: 'object',
+  properties: {
+    limit: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
+    offset: { type: 'integer', minimum: 0, maximum: 1_000_000, default: 0 },
+  },
+  additionalProperties: false,
+};

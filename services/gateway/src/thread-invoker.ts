@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { AppError, derivedThreadId, isFinalRunEvent } from '@harness/contracts';
+import type { Dispatch } from '@harness/dispatch';
+import type { InvokeOptions, Invoker } from '@harness/plugin-kit';
+
+const defaultTimeoutMs = 300_000;
+const tenant = 'default';
+
+/**
+ * `ctx.invoker` of a gateway, which runs no sessions: the question goes to a worker as a run on a thread of the
+ * plugin's own, one per session key and without tools.
+ */
+export function createThreadInvoker({ threads, runs, events }: Dispatch, plugin: string): Invoker {
+  const ask = async (prompt: string, options: InvokeOptions, signal: AbortSignal): Promise<string> => {
+    const key = options.threadId ?? options.sessionId ?? 'default';
+    const threadId = derivedThreadId('invoke', plugin, key);
+    await threads.create(tenant, {
+      threadId,
+      ifExists: 'doNothing',
+      allowedTools: [],
+      metadata: { plugin, key },
+    });
+    const request = { input: prompt, ...(options.model ? { model: options.model } : {}) };
+    const { run } = await runs.append({ tenant, threadId, request, idempotencyKey: randomUUID() });
+    for await (const event of events.follow(
+      { threadId },
+      { from: await runs.firstEventOf(run.runId) },
+      signal,
+    )) {
+      if (event.data.runId !== run.runId) continue;
+      const text = String(event.data.text ?? '');
+      if (event.type === 'agent.message_delta') options.onMessage?.({ type: 'delta', text });
+      if (event.type === 'agent.message') options.onMessage?.({ type: 'message', text });
+      if (isFinalRunEvent(event.type)) break;
+    }
+    const { status, result, error } = await runs.get(tenant, threadId, run.runId);
+    if (status === 'success') return result ?? '';
+    if (!signal.aborted) throw new AppError('model_error', error?.message ?? `The run ended as ${status}.`);
+    await runs.cancel(tenant, threadId, run.runId);
+    throw new AppError(
+      'invoke_timeout',
+      `The model did not answer within ${options.timeout ?? defaultTimeoutMs} ms.`,
+    );
+  };
+  return {
+    invoke: (prompt, options = {}) =>
+      ask(prompt, options, AbortSignal.timeout(options.timeout ?? defaultTimeoutMs)),
+  };
+}

@@ -1,0 +1,69 @@
+import { AppError, defaultThreadIdOf } from '@harness/contracts';
+import type { Dispatch } from '@harness/dispatch';
+import type { PluginHost, PluginToolMeta, ToolDescriptor, ToolResult, ToolView } from '@harness/plugin-kit';
+import { type Caller, requireScope } from './auth.ts';
+
+export interface ToolCall {
+  name: string;
+  arguments: unknown;
+  /** A thread the caller names; only for keys, whose tenant must own it. */
+  threadId?: string | undefined;
+  toolUseId?: string | undefined;
+  signal?: AbortSignal | undefined;
+  progress?: PluginToolMeta['progress'] | undefined;
+}
+
+/** What REST and both eras of MCP do with tools. Where a call comes from is decided here, by the caller's credentials. */
+export interface ToolCalls {
+  list(caller: Caller): readonly ToolDescriptor[];
+  /** Throws tool_not_found, forbidden, thread_not_found, stale_epoch; a tool's own failure is a result. */
+  call(caller: Caller, call: ToolCall): Promise<ToolResult>;
+  /** D4: throws `stale_epoch` when a session's token no longer speaks for its thread. */
+  checkSession(caller: Caller): Promise<void>;
+}
+
+export function createToolCalls(deps: { dispatch: Dispatch; plugins: PluginHost }): ToolCalls {
+  const { dispatch, plugins } = deps;
+  const viewOf = ({ principal, session }: Caller): ToolView => ({
+    tools: session?.tools,
+    scopes: principal.scopes,
+  });
+
+  const authorityOf = async ({ session }: Caller) => {
+    if (!session) return undefined;
+    const authority = await dispatch.authorityOf(session.threadId, session.epoch);
+    if (authority.outcome === 'ok' || authority.outcome === 'idle') return authority;
+    throw new AppError(
+      'stale_epoch',
+      'This session no longer speaks for its thread: the thread has moved on.',
+    );
+  };
+  const sourceOf = async (caller: Caller, named: string | undefined) => {
+    const { principal, session } = caller;
+    const authority = await authorityOf(caller);
+    if (session) {
+      if (authority?.outcome !== 'ok')
+        throw new AppError('stale_epoch', 'No run is under way on this thread.');
+      const { runId, attempt } = authority;
+      return { threadId: session.threadId, taskId: session.taskId, runId, attempt };
+    }
+    if (named === undefined) return { threadId: defaultThreadIdOf(principal) };
+    requireScope(caller, 'threads');
+    await dispatch.threads.get(principal.tenant, named);
+    return { threadId: named };
+  };
+
+  return {
+    list: (caller) => plugins.toolServer?.list(viewOf(caller)) ?? [],
+    async checkSession(caller) {
+      await authorityOf(caller);
+    },
+    async call(caller, { name, arguments: input, threadId, toolUseId, signal, progress }) {
+      requireScope(caller, 'tools');
+      if (!plugins.toolServer) throw new AppError('tool_not_found', `There is no tool "${name}".`);
+      const source = await sourceOf(caller, threadId);
+      const meta = { ...source, principal: caller.principal, toolUseId, signal, progress };
+      return plugins.toolServer.call(name, input, meta, viewOf(caller));
+    },
+  };
+}
