@@ -1,5 +1,5 @@
 import fastifySwagger from '@fastify/swagger';
-import { type FastifyBaseLogger, type FastifyInstance, fastify } from 'fastify';
+import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
 import { type Caller, createAuthenticate } from './auth.ts';
 import type { AppDeps, RouteDeps } from './deps.ts';
 import { addErrorDoor } from './errors.ts';
@@ -30,7 +30,7 @@ const bodyLimit = 256 * 1024;
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const app: FastifyInstance = fastify({
     loggerInstance: deps.logger as FastifyBaseLogger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit,
     requestTimeout: 30_000,
     connectionTimeout: 0, // SSE and long tool calls stay open; their own limits apply

@@ -1,0 +1,239 @@
+/**
+ * The scripts against a model of 60 lines, on real Redis: whatever the order of appends, claims, begins, emits,
+ * commits, releases, hand-backs, deaths and sweeps, D1-D5 hold.
+ */
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Begin, Dispatch, Hold, Turn } from '../../src/index.ts';
+import { type Bench, openBench } from '../fixture.ts';
+
+const tenant = 'default';
+const threadCount = 2;
+const workerIds = ['wrk_a', 'wrk_b', 'wrk_c'];
+
+interface ThreadModel {
+  /** Inputs accepted, in order; a seq is an index + 1. */
+  accepted: string[];
+  done: number;
+  attempt: number;
+  epoch: number;
+  owner: string | undefined;
+}
+
+interface Model {
+  threads: ThreadModel[];
+  /** The incarnation of each living worker. */
+  living: Map<string, string>;
+}
+
+interface Real {
+  bench: Bench;
+  dispatch: Dispatch;
+  threadIds: string[];
+  /** What each incarnation believes to hold, and the turn it believes to run, by thread. */
+  holds: Map<string, Hold>;
+  turns: Map<string, { turn: Turn; counter: number }>;
+}
+
+type Command = fc.AsyncCommand<Model, Real>;
+
+const command = (name: string, run: (model: Model, real: Real) => Promise<void>): Command => ({
+  check: () => true,
+  run,
+  toString: () => name,
+});
+
+const slot = (thread: number, me: string) => `${thread} ${me}`;
+const at = <T>(list: T[], index: number): T => list[index] as T;
+const ownerLives = (model: Model, thread: ThreadModel) =>
+  thread.owner !== undefined && [...model.living.values()].includes(thread.owner);
+
+/** Incarnations that ever lived, so that zombies act as well. */
+const everLived: string[] = [];
+
+const append = (thread: number, word: number) =>
+  command(`append ${thread}`, async (model, { dispatch, threadIds }) => {
+    const input = `word ${word}`;
+    await dispatch.runs.append({
+      tenant,
+      threadId: at(threadIds, thread),
+      request: { input },
+      idempotencyKey: randomUUID(),
+    });
+    at(model.threads, thread).accepted.push(input);
+  });
+
+const claim = (thread: number, zombie: number) =>
+  command(`claim ${thread} by ${zombie}`, async (model, { dispatch, threadIds, holds }) => {
+    const me = everLived[zombie % everLived.length];
+    if (!me) return;
+    const state = at(model.threads, thread);
+    const answer = await dispatch.lease.claim(at(threadIds, thread), me);
+    if (![...model.living.values()].includes(me)) {
+      expect(answer.outcome).toBe('dead');
+    } else if (ownerLives(model, state) && state.owner !== me) {
+      expect(answer).toEqual({ outcome: 'owned', owner: state.owner?.split('#')[0] });
+    } else {
+      if (state.owner !== me) state.epoch++;
+      state.owner = me;
+      expect(answer).toMatchObject({ outcome: 'mine', hold: { epoch: state.epoch } });
+      if (answer.outcome === 'mine') holds.set(slot(thread, me), answer.hold);
+    }
+  });
+
+const holdsIt = (state: ThreadModel, hold: Hold) => state.owner === hold.me && state.epoch === hold.epoch;
+
+const begin = (thread: number, zombie: number) =>
+  command(`begin ${thread} by ${zombie}`, async (model, { dispatch, holds, turns }) => {
+    const me = everLived[zombie % everLived.length];
+    const hold = me && holds.get(slot(thread, me));
+    if (!me || !hold) return;
+    const state = at(model.threads, thread);
+    const answer: Begin = await dispatch.lease.begin(hold, randomUUID());
+    if (!holdsIt(state, hold)) expect(answer.outcome).toBe('fenced');
+    else if (state.accepted.length === state.done) expect(answer.outcome).toBe('empty');
+    else {
+      state.attempt++;
+      const outcome = state.attempt > 3 ? 'park' : 'run';
+      const input = state.accepted[state.done];
+      expect(answer).toMatchObject({ outcome, turn: { seq: state.done + 1, attempt: state.attempt, input } });
+      if ('turn' in answer) turns.set(slot(thread, me), { turn: answer.turn, counter: 0 });
+    }
+  });
+
+/** Runs `act` with the turn that an incarnation believes to be in, if any. */
+const inTurn = (
+  name: string,
+  thread: number,
+  zombie: number,
+  act: (state: ThreadModel, current: { turn: Turn; counter: number }, real: Real) => Promise<void>,
+) =>
+  command(`${name} ${thread} by ${zombie}`, async (model, real) => {
+    const me = everLived[zombie % everLived.length];
+    const current = me && real.turns.get(slot(thread, me));
+    if (current) await act(at(model.threads, thread), current, real);
+  });
+
+const emit = (thread: number, zombie: number) =>
+  inTurn('emit', thread, zombie, async (state, current, { dispatch }) => {
+    const answer = await dispatch.lease.emit(current.turn, ++current.counter, [
+      { type: 'agent.message', text: 'x' },
+    ]);
+    expect(answer.lost).toBe(!holdsIt(state, current.turn.hold));
+  });
+
+const commit = (thread: number, zombie: number) =>
+  inTurn('commit', thread, zombie, async (state, { turn }, { dispatch }) => {
+    const answer = await dispatch.lease.commit(turn, { status: 'success', result: `done: ${turn.input}` });
+    if (turn.seq <= state.done)
+      expect(answer).toBeDefined(); // a repeat of what is committed
+    else if (!holdsIt(state, turn.hold)) expect(answer).toBeUndefined();
+    else {
+      expect(answer).toEqual({ remaining: state.accepted.length - turn.seq });
+      state.done = turn.seq;
+      state.attempt = 0;
+    }
+  });
+
+const release = (thread: number, zombie: number) =>
+  command(`release ${thread} by ${zombie}`, async (model, { dispatch, holds }) => {
+    const me = everLived[zombie % everLived.length];
+    const hold = me && holds.get(slot(thread, me));
+    if (!hold) return;
+    const state = at(model.threads, thread);
+    await dispatch.lease.release(hold);
+    if (holdsIt(state, hold)) state.owner = undefined;
+  });
+
+const die = (worker: number) =>
+  command(`die ${worker}`, async (model, { bench }) => {
+    const workerId = at(workerIds, worker);
+    model.living.delete(workerId);
+    await bench.dies(workerId);
+  });
+
+const live = (worker: number) =>
+  command(`live ${worker}`, async (model, { bench }) => {
+    const workerId = at(workerIds, worker);
+    const me = await bench.alive(workerId);
+    model.living.set(workerId, me);
+    everLived.push(me);
+  });
+
+const sweep = () =>
+  command('sweep', async (model, { dispatch, threadIds }) => {
+    const found = await dispatch.scripts.call<{ ring: { threadId: string }[] }>('sweep', {
+      graceMs: 0,
+      busyGraceMs: 0,
+      taskGraceMs: 1000,
+      count: 10,
+    });
+    const waiting = model.threads.flatMap((thread, n) =>
+      thread.accepted.length > thread.done ? [at(threadIds, n)] : [],
+    );
+    const rung = Array.isArray(found.ring) ? found.ring.map(({ threadId }) => threadId) : [];
+    expect(rung).toEqual(expect.arrayContaining(waiting)); // D5: nothing that waits is forgotten
+  });
+
+/** After any history, one fresh worker finishes everything; then what was promised is looked at. */
+async function heal({ bench, dispatch, threadIds }: Real, model: Model) {
+  for (const workerId of workerIds) await bench.dies(workerId);
+  const me = await bench.alive('wrk_healer');
+  for (const [n, threadId] of threadIds.entries()) {
+    const claimed = await dispatch.lease.claim(threadId, me);
+    if (claimed.outcome !== 'mine') throw new Error(claimed.outcome);
+    for (;;) {
+      const next = await dispatch.lease.begin(claimed.hold, randomUUID());
+      if (!('turn' in next)) break;
+      await dispatch.lease.commit(next.turn, { status: 'success', result: `done: ${next.turn.input}` });
+    }
+    const runs = (await dispatch.runs.list(threadId, { limit: 200, offset: 0 })).reverse();
+    const { accepted } = at(model.threads, n);
+    expect(runs.map((run) => run.result)).toEqual(accepted.map((input) => `done: ${input}`)); // D1
+    const events = await dispatch.events.read({ threadId }, undefined, 5000);
+    const ended = events.filter((event) => event.type === 'run.completed').map((event) => event.data.runId);
+    expect(ended).toEqual(runs.map((run) => run.runId)); // D2, and once each
+  }
+}
+
+test('any history of the scripts keeps D1-D5', { timeout: 120_000 }, async () => {
+  const bench = await openBench();
+  const { dispatch } = bench;
+  const thread = fc.nat(threadCount - 1);
+  const zombie = fc.nat(5);
+  const worker = fc.nat(workerIds.length - 1);
+  const history = fc.commands(
+    [
+      fc.tuple(thread, fc.nat(9)).map((args) => append(...args)),
+      fc.tuple(thread, zombie).map((args) => claim(...args)),
+      fc.tuple(thread, zombie).map((args) => begin(...args)),
+      fc.tuple(thread, zombie).map((args) => emit(...args)),
+      fc.tuple(thread, zombie).map((args) => commit(...args)),
+      fc.tuple(thread, zombie).map((args) => release(...args)),
+      worker.map(die),
+      worker.map(live),
+      fc.constant(sweep()),
+    ],
+    { maxCommands: 60, size: '+1' },
+  );
+  const property = fc.asyncProperty(history, async (commands) => {
+    everLived.length = 0;
+    const threadIds: string[] = [];
+    for (let n = 0; n < threadCount; n++)
+      threadIds.push((await dispatch.threads.create(tenant, {})).thread.threadId);
+    const real: Real = { bench, dispatch, threadIds, holds: new Map(), turns: new Map() };
+    const model: Model = {
+      threads: threadIds.map(() => ({ accepted: [], done: 0, attempt: 0, epoch: 0, owner: undefined })),
+      living: new Map(),
+    };
+    for (const workerId of workerIds) {
+      const me = await bench.alive(workerId);
+      model.living.set(workerId, me);
+      everLived.push(me);
+    }
+    await fc.asyncModelRun(() => ({ model, real }), commands);
+    await heal(real, model);
+  });
+  await fc.assert(property, { numRuns: 200 });
+});
