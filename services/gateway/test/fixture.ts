@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import { createDispatch, type Dispatch, type Ending, type Liveness, startLiveness } from '@harness/dispatch';
+import { definePlugin, type PluginDefinition } from '@harness/plugin-kit';
+import { builtInPlugins } from '@harness/plugins';
+import { connectRedis, createLogger } from '@harness/runtime';
+import type { FastifyInstance } from 'fastify';
+import { inject, onTestFinished } from 'vitest';
+import { createApp } from '../src/app.ts';
+import { type ApiKey, apiKeyOf } from '../src/auth.ts';
+import { startGatewayPlugins } from '../src/plugins.ts';
+
+const logger = createLogger('test', 'silent');
+export const tokenSecret = 'a secret of at least sixteen characters';
+
+export interface Gateway {
+  url: string;
+  app: FastifyInstance;
+  dispatch: Dispatch;
+  /** fetch with a path, JSON in and out. */
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape
+  body: any;
+}
+
+export interface GatewayOptions {
+  redisUrl?: string;
+  tag?: string;
+  keys?: ApiKey[];
+  plugins?: readonly PluginDefinition[];
+}
+
+/** A gateway as main.ts makes it, on the real Redis of this run, listening on a free port. */
+export async function openGateway(options: GatewayOptions = {}): Promise<Gateway> {
+  const redisUrl = options.redisUrl ?? inject('redisUrl');
+  const redis = connectRedis(redisUrl, { logger, patience: 'fail-fast' });
+  const subscriber = connectRedis(redisUrl, { logger, patience: 'wait' });
+  const dispatch = createDispatch({ redis, subscriber, logger, tag: options.tag ?? randomUUID() });
+  await new Promise((resolve) => redis.once('ready', resolve));
+  const plugins = await startGatewayPlugins({
+    dispatch,
+    logger,
+    sources: { loaded: [...(options.plugins ?? builtInPlugins)], diagnostics: [] },
+  });
+  const app = await createApp({
+    dispatch,
+    plugins,
+    logger,
+    keys: options.keys ?? [],
+    tokenSecret,
+    allowedHosts: ['gateway.test'],
+    allowedOrigins: ['https://app.test'],
+    waitLimitMs: 20_000,
+  });
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  onTestFinished(async () => {
+    await app.close();
+    await plugins.close();
+    await dispatch.close();
+    redis.disconnect();
+  });
+  return { url, app, dispatch, call: (...args) => callJson(url, ...args) };
+}
+
+async function callJson(
+  url: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const response = await fetch(url + path, {
+    method,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json');
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+}
+
+export const keyFor = (key: string, overrides: Partial<ApiKey> = {}): ApiKey => ({
+  ...apiKeyOf(key),
+  id: key,
+  ...overrides,
+});
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+/** A worker's side of the lease, played by the test: it takes the thread's next turn and commits what it is told. */
+export async function openFakeWorker(dispatch: Dispatch, redis: ReturnType<typeof connectRedis>) {
+  const workerId = `wrk_${randomUUID().replaceAll('-', '')}`;
+  const liveness: Liveness = await startLiveness(
+    { redis, keys: dispatch.keys, logger },
+    { workerId, ttlMs: 60_000, onUnhealthy: () => undefined },
+  );
+  onTestFinished(() => liveness.end());
+  const begin = async (threadId: string) => {
+    const claim = await dispatch.lease.claim(threadId, liveness.me());
+    if (claim.outcome !== 'mine') throw new Error(claim.outcome);
+    const begun = await dispatch.lease.begin(claim.hold, randomUUID());
+    if (!('turn' in begun)) throw new Error(begun.outcome);
+    return begun.turn;
+  };
+  return {
+    begin,
+    async finish(threadId: string, ending: Ending = { status: 'success', result: 'done' }) {
+      const turn = await begin(threadId);
+      await dispatch.lease.commit(turn, ending);
+      return turn;
+    },
+  };
+}
+
+export function connectTestRedis() {
+  const redis = connectRedis(inject('redisUrl'), { logger, patience: 'wait' });
+  onTestFinished(() => redis.disconnect());
+  return redis;
+}
+
+/** A plugin whose tools tell what they were given. */
+export const probe = definePlugin({
+  name: 'probe',
+  version: '1.0.0',
+  tools: [
+    {
+      name: 'whoami',
+      description: 'Tells where the call comes from',
+      schema: {},
+      handler: (_ctx, input, { threadId, taskId, runId, toolUseId, principal }) =>
+        JSON.stringify({ input, threadId, taskId, runId, toolUseId, tenant: principal.tenant }),
+    },
+    {
+      name: 'strict',
+      description: 'Takes a number and a nested list',
+      schema: {
+        type: 'object',
+        properties: {
+          n: { type: 'number' },
+          list: {
+            type: 'array',
+            items: { type: 'object', properties: { kind: { enum: ['a', 'b'] } }, required: ['kind'] },
+          },
+        },
+        required: ['n'],
+        additionalProperties: false,
+      },
+      handler: () => 'ran',
+    },
+    {
+      name: 'steps',
+      description: 'Reports progress',
+      schema: {},
+      handler(_ctx, _input, meta) {
+        meta.progress(1, 2, 'half');
+        return 'finished';
+      },
+    },
+    {
+      name: 'broken',
+      description: 'Fails',
+      schema: {},
+      handler() {
+        throw new Error('the disk is full');
+      },
+    },
+  ],
+  register: () => ({}),
+});

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { expect, test } from 'vitest';
+import { connectTestRedis, openFakeWorker, openGateway } from '../fixture.ts';
+import { readEvents } from '../read-events.ts';
+
+async function openThread(gateway: Awaited<ReturnType<typeof openGateway>>) {
+  const { body } = await gateway.call('POST', '/v1/threads', {});
+  const send = (input: string) => gateway.call('POST', `/v1/threads/${body.threadId}/runs`, { input });
+  return { threadId: body.threadId as string, send };
+}
+
+test('a cut stream goes on at another gateway, without gap or repeat', async () => {
+  const tag = randomUUID();
+  const [one, two] = [await openGateway({ tag }), await openGateway({ tag })];
+  const worker = await openFakeWorker(one.dispatch, connectTestRedis());
+  const { threadId, send } = await openThread(one);
+  for (let n = 0; n < 5; n++) await send(`m${n}`);
+  for (let n = 0; n < 3; n++) await worker.finish(threadId);
+
+  const path = `/v1/threads/${threadId}/events?follow=true`;
+  const first = await readEvents(one.url + path, { until: (event) => event.type === 'run.completed' });
+  const lastId = first.at(-1)?.id ?? '';
+  let ended = 0;
+  const resumed = readEvents(two.url + path, {
+    headers: { 'last-event-id': lastId },
+    until: (event) => event.type === 'run.completed' && ++ended === 4,
+  });
+  for (let n = 0; n < 2; n++) await worker.finish(threadId);
+  const seen = [...first, ...(await resumed)].filter((event) => event.id !== null);
+  const { body } = await one.call('GET', `/v1/threads/${threadId}/events`, undefined, {
+    accept: 'application/json',
+  });
+  expect(seen).toEqual(body.events);
+});
+
+test("a run's stream begins with its acceptance and ends with its end", async () => {
+  const gateway = await openGateway();
+  const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
+  const { threadId, send } = await openThread(gateway);
+  await send('before');
+  const { body: run } = await send('this one');
+  const reading = readEvents(gateway.url + run.streamUrl);
+  await worker.finish(threadId);
+  await worker.finish(threadId, { status: 'success', result: 'ok' });
+  const types = (await reading).map(({ type }) => type).filter((type) => type !== 'stream.replayed');
+  expect(types).toEqual(['run.queued', 'run.started', 'run.completed']);
+  // Later, it is a replay that ends by itself.
+  expect((await readEvents(gateway.url + run.streamUrl)).at(-1)?.type).toBe('run.completed');
+});
+
+test('a stream without follow is the replay alone; a JSON page has a cursor', async () => {
+  const gateway = await openGateway();
+  const { threadId, send } = await openThread(gateway);
+  await send('x');
+  const replay = await readEvents(`${gateway.url}/v1/threads/${threadId}/events`);
+  expect(replay.map(({ type }) => type)).toEqual(['thread.created', 'run.queued', 'stream.replayed']);
+  const page = (after: string) =>
+    gateway.call('GET', `/v1/threads/${threadId}/events?after=${after}`, undefined, {
+      accept: 'application/json',
+    });
+  const { body } = await page(replay[0]?.id ?? '');
+  expect(body.events).toHaveLength(1);
+  expect((await page(body.next)).body).toEqual({ events: [], next: body.next });
+  expect((await page('nonsense')).body.error.code).toBe('invalid_request');
+});
+
+test('closing the gateway ends open streams', async () => {
+  const gateway = await openGateway();
+  const { threadId } = await openThread(gateway);
+  const open = await Promise.all(
+    Array.from({ length: 100 }, () => fetch(`${gateway.url}/v1/threads/${threadId}/events?follow=true`)),
+  );
+  const ended = open.map((response) => response.text());
+  await gateway.app.close();
+  for (const text of await Promise.all(ended)) expect(text).toContain('stream.replayed');
+});
+
+test('a reader who does not read is cut, and the gateway keeps no more than its bound', async () => {
+  const gateway = await openGateway();
+  const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
+  const { threadId, send } = await openThread(gateway);
+  await send('x');
+  const turn = await worker.begin(threadId);
+  const reader = request(`${gateway.url}/v1/threads/${threadId}/events?follow=true`).end();
+  const [response] = await once(reader, 'response');
+  response.pause();
+  response.on('error', () => undefined); // it is cut in the middle
+  const closed = new Promise<void>((resolve) => response.once('close', resolve));
+  const text = 'x'.repeat(100_000);
+  let counter = 0;
+  let open = true;
+  void closed.then(() => {
+    open = false;
+  });
+  while (open && counter < 500)
+    await gateway.dispatch.lease.emit(turn, ++counter, [{ type: 'agent.message', text }]);
+  response.resume();
+  await closed;
+  expect(counter).toBeLessThan(500);
+});

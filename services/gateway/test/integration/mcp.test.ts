@@ -1,0 +1,210 @@
+import { signThreadToken } from '@harness/contracts';
+import {
+  Client as ModernClient,
+  StreamableHTTPClientTransport as ModernTransport,
+} from '@modelcontextprotocol/client';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  bearer,
+  connectTestRedis,
+  type Gateway,
+  openFakeWorker,
+  openGateway,
+  probe,
+  tokenSecret,
+} from '../fixture.ts';
+
+interface Called {
+  content: { text?: string }[];
+  isError?: boolean;
+}
+
+interface AnyClient {
+  era: string;
+  list(): Promise<{ name: string; inputSchema: object }[]>;
+  call(name: string, args: object, meta?: Record<string, unknown>): Promise<Called>;
+  progressOf(name: string): Promise<unknown[]>;
+}
+
+async function connectLegacy(gateway: Gateway, headers: Record<string, string> = {}): Promise<AnyClient> {
+  const client = new Client({ name: 'test', version: '1' });
+  const transport = new StreamableHTTPClientTransport(new URL('/mcp', gateway.url), {
+    requestInit: { headers },
+  });
+  await client.connect(transport as Transport);
+  onTestFinished(() => client.close());
+  return {
+    era: '2025',
+    list: async () => (await client.listTools()).tools,
+    call: async (name, args, _meta) =>
+      (await client.callTool({ name, arguments: { ...args }, ...(_meta && { _meta }) })) as Called,
+    async progressOf(name) {
+      const seen: unknown[] = [];
+      const options = { onprogress: (progress: unknown) => void seen.push(progress) };
+      await client.callTool({ name, arguments: {} }, CallToolResultSchema, options);
+      return seen;
+    },
+  };
+}
+
+async function connectModern(gateway: Gateway, headers: Record<string, string> = {}): Promise<AnyClient> {
+  const client = new ModernClient({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+  await client.connect(new ModernTransport(new URL('/mcp', gateway.url), { requestInit: { headers } }));
+  onTestFinished(() => client.close());
+  return {
+    era: '2026',
+    list: async () => (await client.listTools()).tools,
+    call: async (name, args, _meta) =>
+      (await client.callTool({ name, arguments: { ...args }, ...(_meta && { _meta }) })) as Called,
+    async progressOf(name) {
+      const seen: unknown[] = [];
+      await client.callTool(
+        { name, arguments: {} },
+        { onprogress: (progress: unknown) => void seen.push(progress) },
+      );
+      return seen;
+    },
+  };
+}
+
+const text = (called: Called) => called.content.map((block) => block.text).join('');
+
+test.each([
+  ['2025', connectLegacy],
+  ['2026', connectModern],
+])('an official client of the %s era lists and calls', async (_era, connect) => {
+  const gateway = await openGateway({ plugins: [probe] });
+  const client = await connect(gateway);
+  const tools = await client.list();
+  expect(tools.map((tool) => tool.name)).toEqual([
+    'probe__whoami',
+    'probe__strict',
+    'probe__steps',
+    'probe__broken',
+  ]);
+  expect(tools[1]?.inputSchema).toEqual(probe.tools?.[1]?.schema);
+
+  expect(text(await client.call('probe__strict', { n: 1 }))).toBe('ran');
+  const bad = await client.call('probe__strict', { n: 1, list: [{ kind: 'c' }] });
+  expect(bad.isError).toBe(true);
+  expect(text(bad)).toContain('/list/0/kind');
+  expect(await client.call('probe__broken', {})).toMatchObject({ isError: true });
+  await expect(client.call('probe__nothing', {})).rejects.toThrow(/no tool "probe__nothing"/);
+  expect(await client.progressOf('probe__steps')).toEqual([{ progress: 1, total: 2, message: 'half' }]);
+});
+
+test('the modern client really speaks 2026-07-28 here', async () => {
+  const gateway = await openGateway();
+  const client = new ModernClient(
+    { name: 'test', version: '1' },
+    { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+  );
+  await client.connect(new ModernTransport(new URL('/mcp', gateway.url)));
+  onTestFinished(() => client.close());
+  expect((await client.listTools()).tools.map((tool) => tool.name)).toContain('delegation__delegate');
+});
+
+test.each([
+  ['2025', connectLegacy],
+  ['2026', connectModern],
+])('a tool learns its thread from the token, in the %s era', async (_era, connect) => {
+  const gateway = await openGateway({ plugins: [probe] });
+  const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
+  const open = async () => {
+    const { thread } = await gateway.dispatch.threads.create('default', {});
+    const { threadId } = thread;
+    const append = { tenant: 'default', threadId, request: { input: 'x' }, idempotencyKey: threadId };
+    await gateway.dispatch.runs.append(append);
+    const turn = await worker.begin(threadId);
+    const claims = { threadId, tenant: 'default', epoch: turn.hold.epoch, tools: ['probe__whoami'] };
+    return { turn, client: await connect(gateway, bearer(await signThreadToken(claims, tokenSecret))) };
+  };
+  const sessions = [await open(), await open()];
+  const answers = await Promise.all(
+    sessions.map(({ client }) =>
+      client.call('probe__whoami', { threadId: 'mine' }, { 'claudecode/toolUseId': 'toolu_1' }),
+    ),
+  );
+  expect(answers.map((answer) => JSON.parse(text(answer)))).toMatchObject(
+    sessions.map(({ turn }) => ({ threadId: turn.hold.threadId, runId: turn.runId, toolUseId: 'toolu_1' })),
+  );
+  const [{ client, turn }] = sessions as [(typeof sessions)[0], ...typeof sessions];
+  expect((await client.list()).map((tool) => tool.name)).toEqual(['probe__whoami']);
+  await expect(client.call('probe__strict', { n: 1 })).rejects.toThrow(/not allowed/);
+  await gateway.dispatch.lease.commit(turn, { status: 'success' });
+  await expect(client.call('probe__whoami', {})).rejects.toThrow(); // no run is under way
+});
+
+test('D4: a token of an earlier epoch is refused with 409, and every token on REST', async () => {
+  const gateway = await openGateway({ plugins: [probe] });
+  const redis = connectTestRedis();
+  const { thread } = await gateway.dispatch.threads.create('default', {});
+  const { threadId } = thread;
+  await gateway.dispatch.runs.append({
+    tenant: 'default',
+    threadId,
+    request: { input: 'x' },
+    idempotencyKey: 'k',
+  });
+  const turn = await (await openFakeWorker(gateway.dispatch, redis)).begin(threadId);
+  const token = (epoch: number) => signThreadToken({ threadId, tenant: 'default', epoch }, tokenSecret);
+  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+  const accept = { accept: 'application/json, text/event-stream' };
+  const post = async (credential: string) =>
+    (await gateway.call('POST', '/mcp', list, { ...accept, ...bearer(credential) })).status;
+  expect(await post(await token(turn.hold.epoch))).toBe(200);
+  expect(await post(await token(turn.hold.epoch - 1))).toBe(409);
+  expect(
+    await post(await signThreadToken({ threadId, tenant: 'default', epoch: 1 }, 'another secret, as long')),
+  ).toBe(401);
+  const onRest = await gateway.call('GET', '/v1/threads', undefined, bearer(await token(turn.hold.epoch)));
+  expect(onRest.status).toBe(401);
+});
+
+test('an outside caller may name a thread of its tenant, never a task', async () => {
+  const gateway = await openGateway({ plugins: [probe] });
+  const client = await connectModern(gateway);
+  const { thread } = await gateway.dispatch.threads.create('default', {});
+  const foreign = await gateway.dispatch.threads.create('other', {});
+  const named = await client.call('probe__whoami', {}, { 'harness/threadId': thread.threadId });
+  expect(JSON.parse(text(named))).toEqual({ input: {}, threadId: thread.threadId, tenant: 'default' });
+  const call = client.call('probe__whoami', {}, { 'harness/threadId': foreign.thread.threadId });
+  await expect(call).rejects.toThrow(/no thread/);
+  const nowhere = JSON.parse(text(await client.call('probe__whoami', {})));
+  await expect(gateway.dispatch.threads.get('default', nowhere.threadId)).rejects.toThrow(); // made only when needed
+});
+
+test('delegate from outside stores the task before it answers; checkin needs a task', async () => {
+  const gateway = await openGateway();
+  const client = await connectLegacy(gateway);
+  const delegated = (await client.call('delegation__delegate', { prompt: 'count' })) as Called & {
+    structuredContent: { message: string; taskId: string; threadId: string };
+  };
+  const { taskId, message } = delegated.structuredContent;
+  expect(message).toContain('is delegated to a sub-agent');
+  expect(await gateway.dispatch.tasks.get('default', taskId)).toMatchObject({
+    status: 'working',
+    prompt: 'count',
+  });
+  expect(await client.call('delegation__delegate', { prompt: ' \n' })).toMatchObject({ isError: true });
+  const lost = await client.call('delegation__checkin', { message: 'hello' });
+  expect(lost).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining('not working on a delegated task') }],
+  });
+});
+
+test('GET and DELETE are 405, a batch and nonsense are 4xx', async () => {
+  const gateway = await openGateway();
+  expect((await gateway.call('GET', '/mcp')).status).toBe(405);
+  expect((await gateway.call('DELETE', '/mcp')).status).toBe(405);
+  expect((await gateway.call('POST', '/mcp', [])).status).toBe(400);
+  for (const body of [{}, 5, { jsonrpc: '2.0', method: 5 }]) {
+    const { status } = await gateway.call('POST', '/mcp', JSON.stringify(body));
+    expect([body, status >= 400 && status < 500]).toEqual([body, true]);
+  }
+});

@@ -1,0 +1,58 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startEmbeddedRedis } from '@harness/runtime';
+import { expect, onTestFinished, test } from 'vitest';
+import { openGateway } from '../fixture.ts';
+
+async function openRedis() {
+  const dir = await mkdtemp(join(tmpdir(), 'harness-away-'));
+  const redis = await startEmbeddedRedis(dir);
+  onTestFinished(async () => {
+    redis.process.kill('SIGCONT');
+    await redis.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+  return { redis, dir };
+}
+
+test.each(['SIGSTOP', 'SIGKILL'] as const)(
+  'Redis away by %s: 503 with Retry-After within a second',
+  async (signal) => {
+    const { redis, dir } = await openRedis();
+    const gateway = await openGateway({ redisUrl: redis.url });
+    const { threadId } = (await gateway.call('POST', '/v1/threads', {})).body;
+    redis.process.kill(signal);
+
+    const post = (key: string) =>
+      gateway.call('POST', `/v1/threads/${threadId}/runs`, { input: 'x' }, { 'idempotency-key': key });
+    const startedAt = performance.now();
+    const answers = await Promise.all([
+      post('k1'),
+      gateway.call('GET', '/v1/threads'),
+      gateway.call('GET', '/readyz'),
+    ]);
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+    for (const { status, headers } of answers)
+      expect([status, headers.get('retry-after')]).toEqual([503, '1']);
+    expect(answers[0]?.body.error).toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('Idempotency-Key'),
+    });
+    expect(answers[2]?.body).toEqual({ status: 'not ready', missing: ['redis'] });
+    expect((await gateway.call('GET', '/healthz')).status).toBe(200);
+
+    if (signal === 'SIGSTOP') redis.process.kill('SIGCONT');
+    else {
+      const again = await startEmbeddedRedis(dir);
+      onTestFinished(() => again.close());
+    }
+    await expect
+      .poll(async () => (await gateway.call('GET', '/readyz')).status, { timeout: 10_000 })
+      .toBe(200);
+    // The same key, whether or not the first try had arrived, is one message.
+    await post('k1');
+    expect((await post('k1')).status).toBe(202);
+    expect((await gateway.call('GET', `/v1/threads/${threadId}/runs`)).body.runs).toHaveLength(1);
+  },
+);
