@@ -66,14 +66,13 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     signal: AbortSignal,
   ): AsyncGenerator<ThreadEvent> {
     const { threadId, runId } = run;
+    // Of a run that has ended, the replay holds all there is; of another, its last event is still to come.
+    const ended = isEnded(await currentOf(run));
     const start = after === undefined ? { from: await runs.firstEventOf(runId) } : { after };
     for await (const event of events.follow({ threadId }, start, signal)) {
       const own = event.data.runId === runId;
       if (own || event.type === 'stream.replayed') yield event;
-      if (own && isFinalRunEvent(event.type)) return;
-      // A reader who comes after the last event, or after it was trimmed, must not wait for it.
-      if (event.type === 'stream.replayed' && (await threads.find(threadId)) && isEnded(await currentOf(run)))
-        return;
+      if (own ? isFinalRunEvent(event.type) : ended && event.type === 'stream.replayed') return;
     }
   };
   const currentOf = async (run: Run) => {
