@@ -1,0 +1,59 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { ConfigError, ended, pdeathsig } from '@harness/runtime';
+
+/** A service of the fleet as a child process; it says over IPC when it is ready. */
+export interface Child<Ready> {
+  process: ChildProcess;
+  ready: Ready;
+  /** Resolves when the process is gone, however. */
+  exited: Promise<void>;
+  /** Asks it to end and waits; after `graceMs` it is killed. */
+  end(graceMs: number): Promise<void>;
+}
+
+export interface ChildOptions {
+  name: string;
+  /** Path of its main.ts. */
+  main: string;
+  env: Record<string, string>;
+  /** Its log lines go to this terminal; without, only the last ones are kept for the error message. */
+  visible?: boolean;
+}
+
+const readyLimitMs = 60_000;
+const keptChars = 4_000;
+
+/**
+ * Starts it in a process group of its own, so that a Ctrl-C reaches the supervisor alone, who ends the parts in order;
+ * should the supervisor be killed, the kernel ends it (Linux), or the closed IPC channel does.
+ * Throws ConfigError with the child's last words when it ends before it is ready.
+ */
+export async function startChild<Ready>(options: ChildOptions): Promise<Child<Ready>> {
+  const [command, ...args] = [...pdeathsig('TERM'), process.execPath, options.main];
+  const child = spawn(command as string, args, {
+    env: options.env,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    detached: true,
+  });
+  let lastWords = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      lastWords = (lastWords + text).slice(-keptChars);
+      if (options.visible) process.stdout.write(text);
+    });
+  }
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const fail = (why: string) => new ConfigError(`${options.name} ${why}.\n${lastWords.trim()}`);
+  const ready = await new Promise<Ready>((resolve, reject) => {
+    const late = setTimeout(() => {
+      child.kill('SIGKILL');
+      reject(fail('was not ready in time'));
+    }, readyLimitMs);
+    child.once('message', (message) => resolve(message as Ready));
+    child.once('error', (error) => reject(fail(`could not be started: ${error.message}`)));
+    child.once('close', (code, signal) => reject(fail(`ended with ${code ?? signal} before it was ready`)));
+    void exited.then(() => clearTimeout(late));
+    child.once('message', () => clearTimeout(late));
+  });
+  return { process: child, ready, exited, end: (graceMs) => ended(child, 'SIGTERM', graceMs) };
+}

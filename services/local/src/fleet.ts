@@ -1,0 +1,116 @@
+/**
+ * The whole fleet on one machine: Redis, scripted-model where no model is configured, gateway, workers; each a process
+ * of its own, ended in the opposite order.
+ */
+import { fileURLToPath } from 'node:url';
+import { type EmbeddedRedis, startEmbeddedRedis } from '@harness/runtime';
+import { type Child, startChild } from './child.ts';
+
+export interface FleetOptions {
+  /** Folder of the embedded Redis; unused with `redisUrl`. */
+  redisDir: string;
+  redisUrl?: string | undefined;
+  host?: string;
+  /** 0 = a free one. */
+  port: number;
+  workers: number;
+  /** What every part gets besides its own wiring: PATH, configuration, and how to reach a model. */
+  env: Record<string, string>;
+  /** Play the model, whatever `env` says. */
+  scripted: boolean;
+  visible?: boolean;
+}
+
+export interface WorkerReady {
+  workerId: string;
+}
+
+export interface Fleet {
+  url: string;
+  redisUrl: string;
+  /** Set when scripted-model answers. */
+  modelUrl: string | undefined;
+  gateway: Child<{ url: string }>;
+  redis: EmbeddedRedis | undefined;
+  readonly workers: readonly Child<WorkerReady>[];
+  addWorker(env?: Record<string, string>): Promise<Child<WorkerReady>>;
+  /** Another gateway on the same Redis, on a free port. */
+  addGateway(): Promise<Child<{ url: string }>>;
+  close(): Promise<void>;
+}
+
+const mainOf = (service: string) => fileURLToPath(new URL(`../../${service}/src/main.ts`, import.meta.url));
+
+/** Longer than the workers' own drain, so that they end themselves. */
+const workerGraceMs = 55_000;
+const graceMs = 10_000;
+
+/** Throws ConfigError when a part does not come up; those that did are ended. */
+export async function startFleet(options: FleetOptions): Promise<Fleet> {
+  const { env, visible = false } = options;
+  const closing: (() => Promise<void>)[] = [];
+  const workers: Child<WorkerReady>[] = [];
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= (async () => {
+      await Promise.all(workers.map((worker) => worker.end(workerGraceMs)));
+      for (const end of closing.toReversed()) await end();
+    })();
+    return closed;
+  };
+
+  try {
+    const redis = options.redisUrl === undefined ? await startEmbeddedRedis(options.redisDir) : undefined;
+    if (redis) closing.push(redis.close);
+    const redisUrl = options.redisUrl ?? (redis as EmbeddedRedis).url;
+
+    const model = options.scripted
+      ? await startChild<{ url: string }>({
+          name: 'scripted-model',
+          main: mainOf('scripted-model'),
+          env: { ...env },
+          visible,
+        })
+      : undefined;
+    if (model) closing.push(() => model.end(graceMs));
+    const modelEnv = model
+      ? { ANTHROPIC_BASE_URL: model.ready.url, ANTHROPIC_API_KEY: 'scripted-model needs none' }
+      : {};
+
+    const startGateway = async (port: number) => {
+      const gatewayEnv = {
+        ...env,
+        REDIS_URL: redisUrl,
+        HOST: options.host ?? '127.0.0.1',
+        PORT: String(port),
+      };
+      const gateway = await startChild<{ url: string }>({
+        name: 'gateway',
+        main: mainOf('gateway'),
+        env: gatewayEnv,
+        visible,
+      });
+      closing.push(() => gateway.end(graceMs));
+      return gateway;
+    };
+    const gateway = await startGateway(options.port);
+    const url = gateway.ready.url;
+    const addWorker = async (more: Record<string, string> = {}) => {
+      const workerEnv = { ...env, ...modelEnv, HARNESS_GATEWAY_URL: url, REDIS_URL: redisUrl, ...more };
+      const worker = await startChild<WorkerReady>({
+        name: 'worker',
+        main: mainOf('worker'),
+        env: workerEnv,
+        visible,
+      });
+      workers.push(worker);
+      return worker;
+    };
+    await Promise.all(Array.from({ length: options.workers }, () => addWorker()));
+    const parts = { url, redisUrl, modelUrl: model?.ready.url, gateway, redis, workers };
+    return { ...parts, addWorker, addGateway: () => startGateway(0), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

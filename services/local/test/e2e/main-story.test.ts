@@ -1,0 +1,149 @@
+import { expect, test } from 'vitest';
+import { openFleet } from '../open-fleet.ts';
+
+test('a message reaches a real session, which calls a tool natively; the next one finds it warm', async () => {
+  const fleet = await openFleet();
+  const threadId = await fleet.thread();
+  const first = await fleet.ask(
+    threadId,
+    'say: the time\ncall: time__current_time {"timezone":"Europe/Berlin"}\nremember: plum',
+  );
+  expect(first).toMatchObject({
+    status: 'success',
+    attempt: 1,
+    path: 'cold',
+    usage: { outputTokens: expect.any(Number) },
+  });
+  const second = await fleet.ask(threadId, 'recall:');
+  expect(second).toMatchObject({ status: 'success', path: 'warm', result: expect.stringContaining('plum') });
+
+  const { events } = await fleet
+    .get<{ events: { type: string; data: { name?: string; isError?: boolean } }[] }>(
+      `/v1/threads/${threadId}/events?after=0`,
+    )
+    .catch(async () => ({
+      events: await fleet.watch(`/v1/threads/${threadId}/events`, (e) => e.type === 'stream.replayed'),
+    }));
+  const tool = events.filter((event) => event.type.startsWith('agent.tool'));
+  expect(tool.map(({ type, data }) => data.name ?? data.isError ?? type)).toEqual([
+    'time__current_time',
+    false,
+  ]);
+});
+
+test('bad input is answered by the schema: the model reads which field', async () => {
+  const fleet = await openFleet();
+  const run = await fleet.ask(await fleet.thread(), 'call: time__current_time {"timezone": 5}');
+  expect(run.result).toContain('/timezone');
+});
+
+test('two threads at once: each tool call knows its own', async () => {
+  const fleet = await openFleet({
+    env: { HARNESS_PLUGINS: new URL('../whoami-plugin.ts', import.meta.url).pathname },
+  });
+  const threads = await Promise.all([fleet.thread(), fleet.thread()]);
+  const script = Array.from({ length: 4 }, () => 'call: whoami__whoami {}').join('\n');
+  const runs = await Promise.all(threads.map((threadId) => fleet.ask(threadId, script)));
+  for (const [n, threadId] of threads.entries()) {
+    const events = await fleet.watch(
+      `/v1/threads/${threadId}/events`,
+      (event) => event.type === 'stream.replayed',
+    );
+    const told = events
+      .filter((event) => event.type === 'agent.tool_result')
+      .map((event) => JSON.parse(String(event.data.text)));
+    expect(told).toHaveLength(4);
+    for (const one of told) expect(one).toMatchObject({ threadId, runId: runs[n]?.runId, attempt: 1 });
+  }
+});
+
+test('delegate, check in, reject once, accept, tell the parent: all seen over one stream', async () => {
+  const fleet = await openFleet();
+  const parent = await fleet.thread();
+  const work = 'checkin: half way\\ncall: time__current_time {}\\nsay: the report\\nreject: 1';
+  let notified = '';
+  const watching = fleet.watch(`/v1/threads/${parent}/events?follow=true&children=true`, (event) => {
+    if (event.type === 'run.queued' && event.data.kind === 'notification')
+      notified = String(event.data.runId);
+    return event.type === 'run.completed' && event.data.runId === notified;
+  });
+  const run = await fleet.ask(parent, `delegate: ${work}\nsay: I have delegated it`);
+  expect(run.result).toBe('I have delegated it');
+  const events = await watching;
+  const story = events
+    .filter((event) => /^task\.|^thread\./.test(event.type))
+    .map((event) => [event.type, event.data.verdict]);
+  expect(story).toEqual([
+    ['thread.created', undefined],
+    ['thread.created', undefined],
+    ['task.created', undefined],
+    ['task.checkin', undefined],
+    ['task.review_started', undefined],
+    ['task.review_ended', 'needs_revision'],
+    ['task.review_started', undefined],
+    ['task.review_ended', 'satisfied'],
+    ['task.completed', 'satisfied'],
+  ]);
+  const checkin = events.find((event) => event.type === 'task.checkin');
+  expect(checkin?.data).toMatchObject({ threadId: parent, message: 'half way' });
+  const taskId = String(checkin?.data.taskId);
+  expect(await fleet.task(taskId)).toMatchObject({
+    status: 'completed',
+    verdict: 'satisfied',
+    iteration: 2,
+    parentThreadId: parent,
+  });
+  const { runs } = await fleet.get<{ runs: { kind: string; result: string }[] }>(
+    `/v1/threads/${parent}/runs`,
+  );
+  expect(runs[0]).toMatchObject({
+    kind: 'notification',
+    result: expect.stringContaining(`${taskId} has completed`),
+  });
+  expect(events.map((event) => event.id).filter(Boolean)).toEqual([
+    ...new Set(events.map((event) => event.id).filter(Boolean)),
+  ]);
+});
+
+test('the last verdict is told as it is, an unreadable one is no acceptance, a failure reaches the parent', async () => {
+  const fleet = await openFleet();
+  const parent = await fleet.thread();
+  const end = async (prompt: string, maxIterations: number) => {
+    const { taskId } = await fleet.post<{ taskId: string }>('/v1/tasks', {
+      prompt,
+      parentThreadId: parent,
+      maxIterations,
+    });
+    const done = (event: { type: string; data: Record<string, unknown> }) =>
+      /^task\.(completed|failed)$/.test(event.type) && event.data.taskId === taskId;
+    await fleet.watch(`/v1/threads/${parent}/events?follow=true`, done);
+    return fleet.task(taskId);
+  };
+  const rejected = await end('say: poor work\nreject: 9', 2);
+  expect(rejected).toMatchObject({ status: 'completed', verdict: 'max_iterations_reached', iteration: 2 });
+  const unreadable = await end('say: work\nverdict: looks fine to me', 1);
+  expect(unreadable).toMatchObject({
+    verdict: 'max_iterations_reached',
+    feedback: expect.stringContaining('no readable verdict'),
+  });
+  const failed = await end('fail: 400', 5);
+  expect(failed).toMatchObject({ status: 'failed', verdict: 'failed', error: { code: 'model_error' } });
+
+  const isLast = (event: { type: string; data: { status?: unknown; runId?: string } }) =>
+    event.type === 'stream.replayed';
+  await expect
+    .poll(
+      async () =>
+        (await fleet.get<{ runs: { status: string }[] }>(`/v1/threads/${parent}/runs`)).runs.map(
+          (r) => r.status,
+        ),
+      { timeout: 20_000 },
+    )
+    .toEqual(['success', 'success', 'success']);
+  const told = await fleet.watch(`/v1/threads/${parent}/events`, isLast);
+  const answers = told
+    .filter((event) => event.type === 'run.completed')
+    .map((event) => String(event.data.result));
+  expect(answers[0]).toContain('max_iterations_reached');
+  expect(answers[2]).toContain('has failed');
+});

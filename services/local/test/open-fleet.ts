@@ -1,0 +1,90 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Run, Task, ThreadEvent } from '@harness/contracts';
+import { createParser } from 'eventsource-parser';
+import { onTestFinished } from 'vitest';
+import { type Fleet, startFleet } from '../src/fleet.ts';
+
+export interface TestFleet extends Fleet {
+  thread(body?: object): Promise<string>;
+  /** Sends a message and waits for its end. */
+  ask(threadId: string, input: string, more?: object): Promise<Run>;
+  send(threadId: string, input: string, headers?: Record<string, string>): Promise<Run>;
+  get<T>(path: string): Promise<T>;
+  post<T>(path: string, body?: object, headers?: Record<string, string>): Promise<T>;
+  /** Events of a thread as they come, until one fits. */
+  watch(path: string, until: (event: ThreadEvent) => boolean, lastEventId?: string): Promise<ThreadEvent[]>;
+  task(taskId: string): Promise<Task>;
+}
+
+/** A private fleet of real processes with scripted-model; nothing of this machine's environment but PATH. */
+export async function openFleet(
+  options: { workers?: number; env?: Record<string, string> } = {},
+): Promise<TestFleet> {
+  const dir = await mkdtemp(join(tmpdir(), 'harness-fleet-'));
+  const env = { PATH: process.env.PATH ?? '', LOG_LEVEL: 'warn', ...options.env };
+  const fleet = await startFleet({
+    redisDir: dir,
+    port: 0,
+    workers: options.workers ?? 1,
+    env,
+    scripted: true,
+  });
+  onTestFinished(async () => {
+    await fleet.close();
+    await rm(dir, { recursive: true, force: true });
+  }, 60_000);
+
+  const call = async <T>(
+    method: string,
+    path: string,
+    body?: object,
+    headers: Record<string, string> = {},
+  ): Promise<T> => {
+    const response = await fetch(fleet.url + path, {
+      method,
+      headers: { ...(body ? { 'content-type': 'application/json' } : {}), ...headers },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as T;
+  };
+  return {
+    ...fleet,
+    get: (path) => call('GET', path),
+    post: (path, body, headers) => call('POST', path, body, headers),
+    thread: async (body = {}) => (await call<{ threadId: string }>('POST', '/v1/threads', body)).threadId,
+    ask: (threadId, input, more) => call('POST', `/v1/threads/${threadId}/runs/wait`, { input, ...more }),
+    send: (threadId, input, headers) => call('POST', `/v1/threads/${threadId}/runs`, { input }, headers),
+    task: (taskId) => call('GET', `/v1/tasks/${taskId}`),
+    watch: (path, until, lastEventId) => watch(fleet.url + path, until, lastEventId),
+  };
+}
+
+async function watch(
+  url: string,
+  until: (event: ThreadEvent) => boolean,
+  lastEventId?: string,
+): Promise<ThreadEvent[]> {
+  const leave = new AbortController();
+  const headers = lastEventId ? { 'last-event-id': lastEventId } : {};
+  const response = await fetch(url, { headers, signal: leave.signal });
+  if (!response.ok || !response.body) throw new Error(`${url}: ${response.status} ${await response.text()}`);
+  const seen: ThreadEvent[] = [];
+  let enough = false;
+  const parser = createParser({
+    onEvent({ id, event, data }) {
+      if (enough) return;
+      const parsed = { id: id ?? null, type: event as ThreadEvent['type'], data: JSON.parse(data) };
+      seen.push(parsed);
+      enough = until(parsed);
+    },
+  });
+  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+    parser.feed(chunk);
+    if (enough) break;
+  }
+  leave.abort();
+  return seen;
+}
