@@ -44,7 +44,10 @@ function createPluginTasks({ dispatch, onTaskCreate }: ContextDeps): PluginTasks
     async create({ principal, runId, toolUseId, attempt = 1, ...wish }) {
       // An outside caller's default thread is made only now that something needs it.
       if (wish.parentThreadId === defaultThreadIdOf(principal)) {
-        await dispatch.threads.create(principal.tenant, { threadId: wish.parentThreadId, ifExists: 'doNothing' });
+        await dispatch.threads.create(principal.tenant, {
+          threadId: wish.parentThreadId,
+          ifExists: 'doNothing',
+        });
       }
       const call = runId ? { runId, toolUseId, attempt } : undefined;
       const made = await dispatch.tasks.create({ tenant: principal.tenant, ...wish, call });

@@ -120,8 +120,7 @@ async function modelTurn(parts: TurnParts): Promise<TurnEnd> {
   const sent = turn.attempt > 1 && path !== 'cold' && deps.wasSent(turn, session);
   const about = { runId: turn.runId, path, finishedRuns: turn.finishedRuns, kind: turn.kind };
   const prompt = sent ? continuation : await deps.hooks.beforeInvoke(threadId, turn.input, about);
-  if (stop.signal.aborted || !deps.healthy())
-    return stopped(parts, undefined);
+  if (stop.signal.aborted || !deps.healthy()) return stopped(parts, undefined);
 
   const askedAt = performance.now();
   let firstTokenMs: number | null = null;
@@ -178,8 +177,7 @@ async function reviewTurn(parts: TurnParts): Promise<TurnEnd> {
   await emitter.flush();
   if (stop.signal.aborted) return stopped(parts, undefined);
   const verdict = await deps.hooks.taskComplete(turn.hold.threadId, task.taskId, turn.input);
-  if (stop.signal.aborted || !deps.healthy())
-    return stopped(parts, undefined);
+  if (stop.signal.aborted || !deps.healthy()) return stopped(parts, undefined);
   const result = verdict.accepted ? 'accepted' : `not accepted: ${verdict.feedback}`;
   const consequence = afterReview(task, turn.runId, turn.input, verdict);
   return commit(turn, { status: 'success', result, ...consequence }, deps);
