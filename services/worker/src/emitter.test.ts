@@ -1,0 +1,54 @@
+import type { Lease, LeaseEvent, Turn } from '@harness/dispatch';
+import { expect, test } from 'vitest';
+import { createEmitter } from './emitter.ts';
+
+/** A lease whose emit is answered by the test. */
+function openEmitter(answer: () => Promise<{ lost: boolean; cancel: boolean }>) {
+  const calls: { counter: number; events: LeaseEvent[]; path: string | undefined }[] = [];
+  const told: string[] = [];
+  let counter = 0;
+  const lease = {
+    emit(_turn: Turn, n: number, events: LeaseEvent[], path?: string) {
+      calls.push({ counter: n, events, path });
+      return answer();
+    },
+  } as unknown as Lease;
+  const emitter = createEmitter({
+    lease,
+    turn: {} as Turn,
+    nextCounter: () => ++counter,
+    onLost: () => void told.push('lost'),
+    onCancel: () => void told.push('cancel'),
+  });
+  return { emitter, calls, told };
+}
+
+const delta = (text: string): LeaseEvent => ({ type: 'agent.message_delta', text, live: true });
+
+test('what comes during a call goes with the next, in order, neighbouring deltas joined', async () => {
+  const { emitter, calls } = openEmitter(async () => ({ lost: false, cancel: false }));
+  emitter.tellPath('warm');
+  for (const event of [delta('a'), delta('b'), { type: 'agent.message', text: 'ab' } as const, delta('c')])
+    emitter.push(event);
+  await emitter.flush();
+  expect(calls.map(({ counter }) => counter)).toEqual(calls.map((_, n) => n + 1));
+  expect(calls[0]?.path).toBe('warm');
+  expect(calls.flatMap(({ events }) => events.map((event) => event.text)).join('|')).toBe('ab|ab|c');
+});
+
+test('a lost lease and a wish to cancel are told', async () => {
+  const lost = openEmitter(async () => ({ lost: true, cancel: false }));
+  lost.emitter.push(delta('a'));
+  await lost.emitter.flush();
+  const cancelled = openEmitter(async () => ({ lost: false, cancel: true }));
+  cancelled.emitter.push(delta('a'));
+  await cancelled.emitter.flush();
+  expect([lost.told, cancelled.told]).toEqual([['lost'], ['cancel']]);
+});
+
+test('an unwritten event counts as a lost lease: no result may follow it', async () => {
+  const { emitter, told } = openEmitter(() => Promise.reject(new Error('away')));
+  emitter.push(delta('a'));
+  await emitter.flush();
+  expect(told).toEqual(['lost']);
+});

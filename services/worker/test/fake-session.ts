@@ -1,0 +1,42 @@
+import type { Answer, Question, Session } from '../src/session.ts';
+
+/** An honest stand-in for one Agent SDK session in unit tests: it answers what it is told to, when it is told to. */
+export interface FakeSession extends Session {
+  /** Questions not answered yet. */
+  readonly asked: Question[];
+  answer(text: string): void;
+  die(): void;
+}
+
+const usage = { inputTokens: 1, outputTokens: 1, costUsd: 0 };
+
+export function createFakeSession(sessionId = 'session'): FakeSession {
+  const open: { question: Question; resolve(answer: Answer): void; reject(error: Error): void }[] = [];
+  let ended = false;
+  return {
+    sessionId,
+    get ended() {
+      return ended;
+    },
+    get asked() {
+      return open.map(({ question }) => question);
+    },
+    ask: (question) =>
+      new Promise((resolve, reject) => {
+        if (ended) reject(new Error('ended'));
+        else open.push({ question, resolve, reject });
+      }),
+    answer(text) {
+      open.shift()?.resolve({ outcome: 'success', text, usage });
+    },
+    die() {
+      ended = true;
+      for (const { reject } of open.splice(0)) reject(new Error('the process died'));
+    },
+    interrupt: async () => undefined,
+    renewMcp: async () => undefined,
+    kill() {
+      this.die();
+    },
+  };
+}
