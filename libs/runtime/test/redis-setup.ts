@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { GenericContainer, getContainerRuntimeClient } from 'testcontainers';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedRedis } from '../src/embedded-redis.ts';
 
@@ -10,13 +11,38 @@ declare module 'vitest' {
   }
 }
 
+interface TestRedis {
+  url: string;
+  close(): Promise<void>;
+}
+
 /** One real Redis for all test files; each file keeps to a key tag of its own. */
 export default async function setup(project: TestProject) {
+  const redis = (await startContainer()) ?? (await startServer());
+  project.provide('redisUrl', redis.url);
+  return redis.close;
+}
+
+/** In a container, where a Docker engine answers; undefined elsewhere. */
+async function startContainer(): Promise<TestRedis | undefined> {
+  const engine = await getContainerRuntimeClient().catch(() => undefined);
+  if (!engine) return undefined;
+  const container = await new GenericContainer('redis:8-bookworm')
+    .withCommand(['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'])
+    .withExposedPorts(6379)
+    .start();
+  const url = `redis://${container.getHost()}:${container.getMappedPort(6379)}`;
+  return { url, close: async () => void (await container.stop()) };
+}
+
+async function startServer(): Promise<TestRedis> {
   const dir = await mkdtemp(join(tmpdir(), 'harness-test-redis-'));
   const redis = await startEmbeddedRedis(dir);
-  project.provide('redisUrl', redis.url);
-  return async () => {
-    await redis.close();
-    await rm(dir, { recursive: true, force: true });
+  return {
+    url: redis.url,
+    async close() {
+      await redis.close();
+      await rm(dir, { recursive: true, force: true });
+    },
   };
 }
