@@ -19,12 +19,11 @@ export interface RingHandler {
   onRing(threadId: string, lastTry: boolean): Promise<void>;
   /** Turns at once. */
   concurrency: number;
+  /** Turns that could begin now. */
+  freeSlots(): number;
 }
 
 export interface Consumers {
-  /** A full worker stops taking unowned threads; the queue itself goes on for the others. */
-  pauseAssign(): Promise<void>;
-  resumeAssign(): void;
   /**
    * Takes no more rings and waits for turns under way, at most `limitMs`; then `stop` is called to end them, and they
    * have a few seconds to do so.
@@ -56,34 +55,44 @@ export function consumeRings(
     return worker;
   };
 
+  // Threads claimed here whose own doorbell has not come yet: each will need a slot.
+  const claimed = new Set<string>();
+  const full = () => claimed.size >= handler.freeSlots();
+  let paused = false;
+
   const assign = consume(assignQueue, 4, async ({ data, name }) => {
+    if (full()) {
+      // A full worker pauses its own consumer, never the queue: the others go on.
+      if (!paused) await assign.pause(true);
+      paused = true;
+      return doorbell.ring(data.threadId, undefined, name);
+    }
+    claimed.add(data.threadId);
     const claim = await lease.claim(data.threadId, handler.me());
-    if (claim.outcome === 'mine') await doorbell.ring(data.threadId, handler.workerId, name);
+    if (claim.outcome === 'mine') return doorbell.ring(data.threadId, handler.workerId, name);
+    claimed.delete(data.threadId);
     if (claim.outcome === 'owned') await doorbell.ring(data.threadId, claim.owner, name);
     // `dead`: this worker is no longer itself; the sweep rings somebody else. `gone`: nothing to do.
   });
   const own = consume(
     doorbellQueueOf(handler.workerId),
     handler.concurrency,
-    ({ data, attemptsMade, opts }) => handler.onRing(data.threadId, attemptsMade + 1 >= (opts.attempts ?? 1)),
+    async ({ data, attemptsMade, opts }) => {
+      const ringing = handler.onRing(data.threadId, attemptsMade + 1 >= (opts.attempts ?? 1));
+      claimed.delete(data.threadId);
+      await ringing.finally(() => {
+        if (!paused || full()) return;
+        paused = false;
+        assign.resume().catch((error) => logger.error({ err: error }, 'assign not resumed'));
+      });
+    },
   );
   const checkins = consume(checkinQueue, 4, async ({ data }) => {
     const { taskId, noteId, message } = data as CheckinJob;
     await scripts.call('note', { taskId, noteId, type: 'task.checkin', fields: { message } });
   });
 
-  let paused = false;
   return {
-    async pauseAssign() {
-      if (paused) return;
-      paused = true;
-      await assign.pause(true);
-    },
-    resumeAssign() {
-      if (!paused) return;
-      paused = false;
-      void assign.resume();
-    },
     async drain(limitMs, stop) {
       const idle = Promise.all([assign.close(), own.close(), checkins.close()]);
       const late = setTimeout(stop, limitMs);

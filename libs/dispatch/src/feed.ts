@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Log } from './log.ts';
+import { reached } from './scripts.ts';
 
 /**
  * Pub/sub for one process: one connection, whatever the number of listeners. A message says only "something new"
@@ -47,7 +48,11 @@ export function createFeed(deps: { redis: Redis; logger: Log }): Feed {
       listeners.set(channel, pushes.add(inbox.push));
       signal.addEventListener('abort', close, { once: true });
       if (signal.aborted) close();
-      else await redis.subscribe(channel);
+      else
+        await reached(redis.subscribe(channel)).catch((error) => {
+          close();
+          throw error;
+        });
       return {
         [Symbol.asyncIterator]: inbox.read,
         close() {

@@ -10,12 +10,11 @@ runMain(async () => {
   const config = await loadGatewayConfig();
   const logger = createLogger('gateway', config.LOG_LEVEL);
   const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'fail-fast' });
-  const redis = connect();
-  const subscriber = connectRedis(config.REDIS_URL, { logger, patience: 'wait' });
+  const [redis, subscriber] = [connect(), connect()];
   const limits =
     config.HARNESS_RETENTION_MS === undefined ? {} : { retentionMs: config.HARNESS_RETENTION_MS };
   const dispatch = createDispatch({ redis, subscriber, logger, limits });
-  await untilReady(redis);
+  await Promise.all([redis, subscriber].map(untilReady));
   const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
 
   const sources = await loadPlugins({ builtIn: builtInPlugins, modulePaths: config.HARNESS_PLUGINS });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { createDispatch, type Dispatch, type Ending, type Liveness, startLiveness } from '@harness/dispatch';
 import { definePlugin, type PluginDefinition } from '@harness/plugin-kit';
 import { builtInPlugins } from '@harness/plugins';
@@ -38,9 +39,9 @@ export interface GatewayOptions {
 export async function openGateway(options: GatewayOptions = {}): Promise<Gateway> {
   const redisUrl = options.redisUrl ?? inject('redisUrl');
   const redis = connectRedis(redisUrl, { logger, patience: 'fail-fast' });
-  const subscriber = connectRedis(redisUrl, { logger, patience: 'wait' });
+  const subscriber = connectRedis(redisUrl, { logger, patience: 'fail-fast' });
   const dispatch = createDispatch({ redis, subscriber, logger, tag: options.tag ?? randomUUID() });
-  await new Promise((resolve) => redis.once('ready', resolve));
+  await Promise.all([redis, subscriber].map((connection) => once(connection, 'ready')));
   const plugins = await startGatewayPlugins({
     dispatch,
     logger,

@@ -95,13 +95,8 @@ runMain(async () => {
       workerId,
       me: liveness.me,
       concurrency: config.HARNESS_MAX_SESSIONS,
-      async onRing(threadId, lastTry) {
-        const ringing = worker.onRing(threadId, lastTry);
-        if (worker.full()) void consumers.pauseAssign();
-        await ringing.finally(() => {
-          if (!worker.full()) consumers.resumeAssign();
-        });
-      },
+      freeSlots: worker.freeSlots,
+      onRing: worker.onRing,
     },
   );
   const sweeper = startSweeper({ redis, keys, scripts, doorbell, logger });

@@ -34,8 +34,8 @@ export interface FleetWorker {
   /** At most one turn of the thread. Throws `session_failed` before a prompt was sent, unless it was the last try. */
   onRing(threadId: string, lastTry: boolean): Promise<void>;
   onControl(control: Control): void;
-  /** Whether every slot is in a turn: then others should take unowned threads. */
-  full(): boolean;
+  /** Turns that could begin now: without any, others should take unowned threads. */
+  freeSlots(): number;
   /** Ends every session: this process may no longer be the owner of its threads. */
   fence(): void;
   /** Stops every turn under way; each hands its attempt back. */
@@ -165,13 +165,18 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       }
       end = await fail(turn, 'error', error.toBody(), turnDeps);
     }
-    if (end === 'committed' && pool.has(threadId)) {
+    if (end === 'committed') {
       const known = transcripts.resumable(threadId, turn.finishedRuns);
       if (known) transcripts.note(threadId, { sessionId: known, seq: turn.seq });
     }
     if (end === 'lost') held.delete(threadId);
     log.debug({ end }, 'turn ended');
-    if (!leaving && end !== 'lost') await doorbell.ring(threadId, liveness.workerId);
+    if (leaving || end === 'lost') return;
+    if (end === 'committed' && !pool.has(threadId)) {
+      // Without a session there is nothing to hold the thread for; whoever is free takes what waits.
+      held.delete(threadId);
+      await lease.release(turn.hold);
+    } else await doorbell.ring(threadId, liveness.workerId);
   };
 
   const stopAll = (reason: StopReason) => {
@@ -202,7 +207,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       held.delete(control.threadId);
       transcripts.drop(control.threadId);
     },
-    full: () => turns.size >= deps.maxSessions,
+    freeSlots: () => deps.maxSessions - turns.size,
     fence() {
       stopAll('unhealthy');
       pool.close();

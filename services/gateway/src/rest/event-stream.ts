@@ -30,7 +30,7 @@ export function createEventStreams(): EventStreams {
       }
       const leave = new AbortController();
       open.set(leave, key);
-      request.raw.once('close', () => leave.abort());
+      reply.raw.once('close', () => leave.abort());
       const events = openEvents(leave.signal);
       try {
         const first = await events.next();
@@ -60,7 +60,6 @@ async function pipe(
     'x-accel-buffering': 'no',
   });
   raw.flushHeaders();
-  raw.once('close', () => leave.abort());
   raw.on('error', () => leave.abort());
   const heartbeat = setInterval(() => raw.write(':\n\n'), heartbeatMs);
   leave.signal.addEventListener('abort', () => raw.end(), { once: true });

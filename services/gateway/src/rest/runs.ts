@@ -126,7 +126,7 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     },
     async (request, reply) => {
       const run = await accept(request);
-      const signal = AbortSignal.any([abortOnLeave(request), AbortSignal.timeout(deps.waitLimitMs)]);
+      const signal = AbortSignal.any([abortOnLeave(reply), AbortSignal.timeout(deps.waitLimitMs)]);
       for await (const _ of follow(run, undefined, signal));
       const ended = await currentOf(run);
       if (isEnded(ended)) return ended;
@@ -212,8 +212,8 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
 }
 
 /** Aborts when the client closes its connection before the answer. */
-function abortOnLeave(request: FastifyRequest): AbortSignal {
+function abortOnLeave({ raw }: FastifyReply): AbortSignal {
   const leave = new AbortController();
-  request.raw.socket.once('close', () => leave.abort());
+  raw.once('close', () => leave.abort());
   return leave.signal;
 }

@@ -1,0 +1,88 @@
+/**
+ * Set-up, run before every npm script: installs what is missing and nothing else. Plain JavaScript without a
+ * dependency, since it runs before there are any, on whatever Node (20 or later) the machine has.
+ *
+ *   node services/local/setup.mjs [--redis]     --redis: a redis-server is needed, too
+ */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+const root = join(import.meta.dirname, '..', '..');
+const stamp = join(root, 'node_modules', '.harness-lock');
+const lockHash = createHash('sha256')
+  .update(readFileSync(join(root, 'package-lock.json')))
+  .digest('hex');
+
+const onPath = (name) =>
+  (process.env.PATH ?? '').split(delimiter).some((dir) => dir !== '' && existsSync(join(dir, name)));
+
+/** Says what is wrong in one line and ends. */
+function giveUp(why) {
+  console.error(`set-up: ${why}`);
+  process.exit(1);
+}
+
+function run(command, args, options = {}) {
+  return spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options }).status === 0;
+}
+
+function installPackages() {
+  const installed = existsSync(stamp) && readFileSync(stamp, 'utf8') === lockHash;
+  if (installed && existsSync(join(root, 'node_modules', '.bin', 'node'))) return;
+  console.error(
+    'set-up: installing packages (about 550 MB on disk: the Agent SDK brings its own binary, and Node 24)…',
+  );
+  const ticking = setProgress();
+  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+  const done = run(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { env: withoutNpmConfig() });
+  ticking.kill();
+  if (!done) giveUp('npm ci failed; its message is above.');
+  writeFileSync(stamp, lockHash);
+}
+
+/** A dot every two seconds from a process of its own, since this one waits for npm. */
+function setProgress() {
+  const script =
+    'setInterval(() => process.stderr.write("."), 2000); setTimeout(() => process.exit(), 1_800_000)';
+  return spawnDetached(process.execPath, ['-e', script]);
+}
+
+function spawnDetached(command, args) {
+  const { spawn } = process.getBuiltinModule('node:child_process');
+  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  child.unref();
+  return child;
+}
+
+/** npm hands its own settings to scripts as variables; a nested npm must not take them for the user's. */
+function withoutNpmConfig() {
+  const own = ([name]) => !/^npm_(config_(?!.*(registry|proxy|cafile|auth))|lifecycle|package)/i.test(name);
+  return Object.fromEntries(Object.entries(process.env).filter(own));
+}
+
+const redisHelp = {
+  darwin: 'brew install redis',
+  linux: 'install it with your package manager (Debian, Ubuntu: sudo apt-get install redis-server)',
+  win32: 'Redis does not run on Windows itself: use WSL, or docker compose',
+};
+
+function installRedis() {
+  if (process.env.REDIS_URL || onPath('redis-server')) return;
+  const help = redisHelp[process.platform] ?? 'install Redis 7 or later';
+  const canInstall = process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
+  if (!canInstall) giveUp(`redis-server is not on PATH: ${help}; or set REDIS_URL.`);
+  console.error('set-up: installing redis-server from the Debian packages…');
+  // A run level at which no service is started: we run our own, private one.
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+  const quiet = { env, stdio: ['ignore', 'ignore', 'inherit'] };
+  const install = ['install', '-y', '-qq', '--no-install-recommends', 'redis-server'];
+  const done =
+    run('apt-get', install, quiet) ||
+    (run('apt-get', ['update', '-qq'], quiet) && run('apt-get', install, quiet));
+  if (!done || !onPath('redis-server')) giveUp(`redis-server could not be installed: ${help}.`);
+}
+
+installPackages();
+if (process.argv.includes('--redis')) installRedis();

@@ -1,0 +1,53 @@
+import { parseArgs } from 'node:util';
+import { ConfigError, envInteger, loadConfig } from '@harness/runtime';
+import { z } from 'zod';
+
+/** Enough for any one machine; more is a slip of the finger. */
+const maxWorkers = 64;
+
+const schema = z.object({
+  PORT: envInteger(1, 65535).default(8080),
+  HOST: z.string().default('127.0.0.1'),
+  REDIS_URL: z.string().optional(),
+  HARNESS_API_KEY: z.string().optional(),
+});
+
+/** Any of these says that a model is configured. */
+const modelVariables = [
+  'ANTHROPIC_API_KEY',
+  'ANTHROPIC_AUTH_TOKEN',
+  'CLAUDE_CODE_USE_BEDROCK',
+  'CLAUDE_CODE_USE_VERTEX',
+  'ANTHROPIC_BASE_URL',
+];
+
+type Env = Record<string, string | undefined>;
+
+/** `npm start`: the environment and the command line. The terminal stays readable: children log from `warn` on. */
+export function loadStartConfig(env: Env = process.env, args: string[] = process.argv.slice(2)) {
+  const set = Object.entries(env).filter(([, value]) => value !== undefined && value !== '');
+  return {
+    ...loadConfig(schema, env),
+    workers: parseWorkers(args),
+    modelConfigured: modelVariables.some((name) => env[name]),
+    env: { LOG_LEVEL: 'warn', ...(Object.fromEntries(set) as Record<string, string>) },
+  };
+}
+
+/** What a private fleet inherits: nothing of the shell's keys, model, Redis or settings. */
+export const bareEnv = (env: Env = process.env): Record<string, string> => ({
+  PATH: env.PATH ?? '',
+  LOG_LEVEL: 'warn',
+});
+
+function parseWorkers(args: string[]): number {
+  let workers: string | undefined;
+  try {
+    workers = parseArgs({ args, options: { workers: { type: 'string' } } }).values.workers;
+  } catch (error) {
+    throw new ConfigError(`${(error as Error).message} Usage: npm start -- [--workers N]`);
+  }
+  const count = Number(workers ?? 1);
+  if (Number.isInteger(count) && count >= 1 && count <= maxWorkers) return count;
+  throw new ConfigError(`--workers must be a whole number from 1 to ${maxWorkers}.`);
+}

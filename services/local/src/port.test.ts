@@ -1,0 +1,26 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { checkPort } from './port.ts';
+
+async function takePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { port: (server.address() as { port: number }).port, server };
+}
+
+test('a taken port is said, with a way out; once free it is silent', async () => {
+  const { port, server } = await takePort();
+  await expect(checkPort('127.0.0.1', port)).rejects.toThrow(
+    `Port ${port} on 127.0.0.1 is taken. Choose another: PORT=${port + 1} npm start`,
+  );
+  server.close();
+  await once(server, 'close');
+  await checkPort('127.0.0.1', port);
+});
+
+test('an address of another machine is said', async () => {
+  await expect(checkPort('192.0.2.1', 0)).rejects.toThrow(
+    'HOST=192.0.2.1 is not an address of this machine.',
+  );
+});

@@ -1,0 +1,119 @@
+/** `npm start`: everything on one machine, until Ctrl-C. */
+import { join } from 'node:path';
+import { runMain } from '@harness/runtime';
+import { loadStartConfig } from './config.ts';
+import { type Fleet, startFleet } from './fleet.ts';
+import { lockFolder } from './lock.ts';
+import { checkPort } from './port.ts';
+
+/** A worker that dies is replaced after this long, doubled each time within a minute, ms. */
+const restartMs = 1_000;
+const maxRestartMs = 60_000;
+
+runMain(async () => {
+  const config = loadStartConfig();
+  const folder = join(process.cwd(), '.harness');
+  const lock = lockFolder(folder);
+  process.once('exit', lock.release);
+  await checkPort(config.HOST, config.PORT);
+
+  const interrupted = onInterrupt();
+  const fleet = await startFleet({
+    redisDir: join(folder, 'redis'),
+    redisUrl: config.REDIS_URL,
+    host: config.HOST,
+    port: config.PORT,
+    workers: config.workers,
+    env: config.env,
+    scripted: !config.modelConfigured,
+    visible: true,
+  });
+  console.log(welcome(fleet, config.HARNESS_API_KEY !== undefined));
+
+  const stopping = { now: false };
+  const over = Promise.race([interrupted.then(() => 'interrupt'), oneEnds(fleet)]);
+  keepWorkers(fleet, stopping);
+  const why = await over;
+  stopping.now = true;
+  console.log(
+    why === 'interrupt'
+      ? '\nEnding: workers finish their turns first; Ctrl-C again ends at once.'
+      : `\n${why}`,
+  );
+  await fleet.close();
+  process.exit(why === 'interrupt' ? 0 : 1);
+});
+
+/** Resolves at the first Ctrl-C (or TERM, or a closed terminal); the second ends the process, and with it its children. */
+function onInterrupt(): Promise<void> {
+  return new Promise((resolve) => {
+    let asked = 0;
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => {
+        asked++;
+        if (asked > 1 && signal === 'SIGINT') process.exit(1);
+        resolve();
+      });
+    }
+  });
+}
+
+/** What everything depends on: without it the rest is ended. */
+function oneEnds(fleet: Fleet): Promise<string> {
+  const parts = [fleet.gateway.exited.then(() => 'The gateway has ended: ending the rest.')];
+  const { redis } = fleet;
+  if (redis) {
+    parts.push(
+      new Promise((resolve) =>
+        redis.process.once('exit', () => resolve('Redis has ended: ending the rest.')),
+      ),
+    );
+  }
+  return Promise.race(parts);
+}
+
+/** A worker that dies is replaced; its threads go on elsewhere meanwhile. */
+function keepWorkers(fleet: Fleet, stopping: { now: boolean }): void {
+  const watch = (exited: Promise<void>, delayMs: number) => {
+    const since = performance.now();
+    void exited.then(async () => {
+      if (stopping.now) return;
+      const stable = performance.now() - since > maxRestartMs;
+      const nextMs = stable ? restartMs : Math.min(delayMs * 2, maxRestartMs);
+      console.error(`A worker has ended; another starts in ${delayMs / 1000} s.`);
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      if (stopping.now) return;
+      const worker = await fleet.addWorker().catch((error: Error) => {
+        console.error(error.message);
+        return { exited: Promise.resolve() };
+      });
+      watch(worker.exited, nextMs);
+    });
+  };
+  for (const worker of fleet.workers) watch(worker.exited, restartMs);
+}
+
+function welcome({ url, modelUrl, workers }: Fleet, hasKey: boolean): string {
+  const auth = hasKey ? ` -H "Authorization: Bearer $HARNESS_API_KEY"` : '';
+  const thread = 'thr_00000000000000000000000000000001';
+  const post = `curl -s -X POST${auth} -H 'Content-Type: application/json'`;
+  const message = modelUrl ? 'call: time__current_time {}' : 'What time is it?';
+  return `
+harness is ready at ${url} with ${workers.length === 1 ? 'one worker' : `${workers.length} workers`}.
+
+${
+  modelUrl
+    ? `  Model     scripted-model: NOT a model, it plays the lines you send. For a real one: ANTHROPIC_API_KEY=… npm start`
+    : '  Model     the one your environment configures'
+}
+  REST      ${url}/v1      described by ${url}/openapi.yaml
+  MCP       ${url}/mcp     e.g. claude mcp add --transport http harness ${url}/mcp
+
+A first conversation:
+
+  ${post} ${url}/v1/threads -d '{"threadId":"${thread}","ifExists":"doNothing"}'
+  ${post} ${url}/v1/threads/${thread}/runs/wait -d '{"input":"${message}"}'
+
+Ctrl-C ends everything.
+`;
+}

@@ -1,0 +1,111 @@
+import type { ThreadEvent } from '@harness/contracts';
+
+interface Step {
+  /** What it is called when it is missing. */
+  name: string;
+  fits(event: ThreadEvent, context: Context): boolean;
+  tell(event: ThreadEvent): string;
+}
+
+interface Context {
+  parent: string;
+  /** Run ids by kind. */
+  kinds: Map<string, string>;
+}
+
+const inParent = (event: ThreadEvent, { parent }: Context) => event.data.threadId === parent;
+const first = (text: unknown) => String(text).split('\n')[0];
+
+/** The main job, in its order. Each step must be seen after the one before. */
+const steps: Step[] = [
+  {
+    name: 'the parent’s run starts',
+    fits: (event, context) => event.type === 'run.started' && inParent(event, context),
+    tell: () => 'A worker takes the message and starts a Claude Agent SDK session.',
+  },
+  {
+    name: 'the agent calls delegate',
+    fits: (event, context) =>
+      event.type === 'agent.tool_use' &&
+      event.data.name === 'delegation__delegate' &&
+      inParent(event, context),
+    tell: () => 'The agent calls delegation__delegate over MCP.',
+  },
+  {
+    name: 'a child thread is created',
+    fits: (event, context) => event.type === 'thread.created' && !inParent(event, context),
+    tell: (event) => `A thread for the sub-agent exists: ${event.data.threadId}.`,
+  },
+  {
+    name: 'a task is created',
+    fits: (event) => event.type === 'task.created',
+    tell: (event) => `Task ${event.data.taskId} is stored, and given to the fleet.`,
+  },
+  {
+    name: 'the sub-agent checks in',
+    fits: (event, context) => event.type === 'task.checkin' && inParent(event, context),
+    tell: (event) => `The sub-agent checks in with its parent: “${event.data.message}”.`,
+  },
+  {
+    name: 'the sub-agent calls current_time',
+    fits: (event, context) =>
+      event.type === 'agent.tool_use' &&
+      event.data.name === 'time__current_time' &&
+      !inParent(event, context),
+    tell: () => 'The sub-agent asks for the time…',
+  },
+  {
+    name: 'current_time answers',
+    fits: (event, context) =>
+      event.type === 'agent.tool_result' && event.data.isError === false && !inParent(event, context),
+    tell: (event) => `…and is told: ${first(event.data.text)}.`,
+  },
+  {
+    name: 'a review starts',
+    fits: (event) => event.type === 'task.review_started',
+    tell: () => 'Its result goes to a reviewer.',
+  },
+  {
+    name: 'the review rejects',
+    fits: (event) => event.type === 'task.review_ended' && event.data.verdict === 'needs_revision',
+    tell: (event) => `The reviewer does not accept it: “${event.data.feedback}”`,
+  },
+  {
+    name: 'the second review accepts',
+    fits: (event) => event.type === 'task.review_ended' && event.data.verdict === 'satisfied',
+    tell: (event) => `The sub-agent tries again; the reviewer accepts iteration ${event.data.iteration}.`,
+  },
+  {
+    name: 'the task completes',
+    fits: (event, context) => event.type === 'task.completed' && inParent(event, context),
+    tell: () => 'The task is complete, and its parent gets mail.',
+  },
+  {
+    name: 'the parent answers the notification',
+    fits: (event, context) =>
+      event.type === 'run.completed' && context.kinds.get(String(event.data.runId)) === 'notification',
+    tell: (event) => `The parent’s agent reads it and answers: “${first(event.data.result)}”`,
+  },
+];
+
+/** Follows the story through the events of the parent's tree. */
+export function createStory(parent: string) {
+  const context: Context = { parent, kinds: new Map() };
+  const startedAt = performance.now();
+  let next = 0;
+  let taskId = '';
+  return {
+    /** The line to tell when this event is the next step of the story. */
+    see(event: ThreadEvent): string | undefined {
+      if (event.type === 'run.queued') context.kinds.set(String(event.data.runId), String(event.data.kind));
+      if (event.type === 'task.created') taskId = String(event.data.taskId);
+      const step = steps[next];
+      if (!step?.fits(event, context)) return undefined;
+      next++;
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(2).padStart(6);
+      return `${seconds} s  ${step.tell(event)}`;
+    },
+    missing: () => steps.slice(next).map((step) => step.name),
+    taskId: () => taskId,
+  };
+}
