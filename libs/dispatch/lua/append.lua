@@ -1,6 +1,6 @@
 -- Step 1: accepts one message into a thread's mailbox, once per idempotency key.
 -- A: tenant, threadId, idemHash, bodyHash, strategy (enqueue | reject), mail {runId, kind, input, model?, metadata?}
--- outcome: accepted | known {runId, seq, owner?}, conflict, not_found, in_progress {runId}, full {waiting}
+-- outcome: accepted | known {run, owner?}, conflict, not_found, in_progress {runId}, full {waiting}
 -- Repair: a key without its run (torn before the delivery) is taken as unknown.
 local idem = key('idem', A.tenant .. ':' .. A.idemHash)
 local known = redis.call('GET', idem)
@@ -8,11 +8,7 @@ if known then
   known = cjson.decode(known)
   if known.bodyHash ~= A.bodyHash then return answer('conflict') end
   if known.runId and redis.call('EXISTS', key('run', known.runId)) == 1 then
-    return answer('known', {
-      runId = known.runId,
-      seq = number(key('run', known.runId), 'seq'),
-      owner = liveOwner(A.threadId),
-    })
+    return answer('known', { run = hash(key('run', known.runId)), owner = liveOwner(A.threadId) })
   end
 end
 
@@ -28,5 +24,5 @@ if waiting >= C.maxMail then return answer('full', { waiting = waiting }) end
 redis.call('SET', idem, cjson.encode({ runId = A.mail.runId, bodyHash = A.bodyHash }), 'PX', C.idemTtlMs)
 -- What a person says to a task's thread belongs to the chain that made the task.
 A.mail.chain = redis.call('HGET', th, 'chain') or nil
-local seq = deliver(A.threadId, A.mail)
-return answer('accepted', { runId = A.mail.runId, seq = seq, owner = liveOwner(A.threadId) })
+deliver(A.threadId, A.mail)
+return answer('accepted', { run = hash(key('run', A.mail.runId)), owner = liveOwner(A.threadId) })

@@ -28,7 +28,8 @@ export interface Runs {
 
 interface Appended {
   outcome: 'accepted' | 'known' | 'conflict' | 'not_found' | 'in_progress' | 'full';
-  runId: string;
+  run?: Hash;
+  runId?: string;
   owner?: string;
   waiting?: number;
 }
@@ -70,10 +71,10 @@ export function createRuns(deps: { redis: Redis; keys: Keys; scripts: Scripts; d
           metadata: metadata && JSON.stringify(metadata),
         },
       });
-      if (answer.outcome !== 'accepted' && answer.outcome !== 'known') throw refusalOf(answer, threadId);
+      if (!answer.run) throw refusalOf(answer, threadId);
       // Rung for a repeat too: the first answer may have been lost before its doorbell.
       void doorbell.ring(threadId, answer.owner);
-      return { run: await get(tenant, threadId, answer.runId), created: answer.outcome === 'accepted' };
+      return { run: runOf(answer.run), created: answer.outcome === 'accepted' };
     },
     async list(threadId, page) {
       return (await latest(threadId, page)).map(runOf);

@@ -1,4 +1,5 @@
 /** How a process lives: configuration, logs, its Redis connection, an embedded Redis, its end. */
+export * from './child.ts';
 export * from './config.ts';
 export * from './embedded-redis.ts';
 export * from './logger.ts';

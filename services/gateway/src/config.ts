@@ -6,7 +6,10 @@ const schema = z.object({
   PORT: envInteger(0, 65535).default(8080),
   HOST: z.string().default('127.0.0.1'),
   REDIS_URL: z.string(),
-  HARNESS_API_KEY: z.string().min(8, 'must have at least 8 characters').optional(),
+  HARNESS_API_KEY: z
+    .string()
+    .regex(/^\S{8,}$/, 'must have at least 8 characters and no white space')
+    .optional(),
   HARNESS_API_KEYS_FILE: z.string().optional(),
   HARNESS_TOKEN_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   /** Host names, besides loopback, by which callers may address this gateway. */

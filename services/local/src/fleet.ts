@@ -3,8 +3,7 @@
  * of its own, ended in the opposite order.
  */
 import { fileURLToPath } from 'node:url';
-import { type EmbeddedRedis, startEmbeddedRedis } from '@harness/runtime';
-import { type Child, startChild } from './child.ts';
+import { type Child, type EmbeddedRedis, startChild, startEmbeddedRedis } from '@harness/runtime';
 
 export interface FleetOptions {
   /** Folder of the embedded Redis; unused with `redisUrl`. */

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { ConfigError, ended, pdeathsig } from '@harness/runtime';
+import { ConfigError } from './config.ts';
+import { ended } from './embedded-redis.ts';
+import { pdeathsig } from './pdeathsig.ts';
 
 /** A service of the fleet as a child process; it says over IPC when it is ready. */
 export interface Child<Ready> {

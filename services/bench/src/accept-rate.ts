@@ -1,0 +1,110 @@
+/**
+ * How many messages one gateway accepts per second: authenticated HTTP, validated, durable (appendfsync always), doorbell
+ * rung. No worker runs, so all of it is acceptance. Beside it, in the same round: a bare Fastify route that validates
+ * the same body and answers (the raw limit: no key, no Redis).
+ */
+import { CreateRun } from '@harness/contracts';
+import { startChild } from '@harness/runtime';
+import autocannon from 'autocannon';
+import { fastify } from 'fastify';
+import { z } from 'zod';
+
+const connections = 16;
+/** Stays below the mailbox limit of 100 per thread. */
+const threads = 50;
+const messages = 4_000;
+
+export interface AcceptRound {
+  acceptedPerSecond: number;
+  rawPerSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+}
+
+export async function measureAccept(
+  redisUrl: string,
+  gatewayMain: string,
+  path: string,
+): Promise<AcceptRound> {
+  const key = 'key-of-the-benchmark';
+  const gateway = await startChild<{ url: string }>({
+    name: 'gateway',
+    main: gatewayMain,
+    env: { PATH: path, REDIS_URL: redisUrl, PORT: '0', LOG_LEVEL: 'error', HARNESS_API_KEY: key },
+  });
+  try {
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
+    const threadIds: string[] = [];
+    for (let n = 0; n < threads; n++) {
+      const response = await fetch(`${gateway.ready.url}/v1/threads`, {
+        method: 'POST',
+        headers,
+        body: '{}',
+      });
+      threadIds.push(((await response.json()) as { threadId: string }).threadId);
+    }
+    const ours = await fire(
+      gateway.ready.url,
+      headers,
+      (n) => `/v1/threads/${threadIds[n % threads]}/runs`,
+      202,
+    );
+    for (const threadId of threadIds) {
+      await fetch(`${gateway.ready.url}/v1/threads/${threadId}`, {
+        method: 'DELETE',
+        headers: { authorization: headers.authorization },
+      });
+    }
+    const raw = await measureRaw(headers);
+    return {
+      acceptedPerSecond: ours.perSecond,
+      rawPerSecond: raw.perSecond,
+      p50Ms: ours.p50Ms,
+      p99Ms: ours.p99Ms,
+    };
+  } finally {
+    await gateway.end(10_000);
+  }
+}
+
+async function measureRaw(headers: Record<string, string>) {
+  const app = fastify();
+  const { $schema, ...body } = z.toJSONSchema(CreateRun);
+  app.post('/v1/threads/:threadId/runs', { schema: { body } }, async (_request, reply) =>
+    reply.code(202).send({ ok: true }),
+  );
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const raw = await fire(url, headers, () => '/v1/threads/x/runs', 202);
+  await app.close();
+  return raw;
+}
+
+async function fire(
+  url: string,
+  headers: Record<string, string>,
+  pathOf: (n: number) => string,
+  expected: number,
+) {
+  let n = 0;
+  const startedAt = performance.now();
+  const result = await autocannon({
+    url,
+    connections,
+    amount: messages,
+    requests: [
+      {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ input: 'hello' }),
+        setupRequest: (request) => ({ ...request, path: pathOf(n++) }),
+      },
+    ],
+  });
+  const seconds = (performance.now() - startedAt) / 1000;
+  const accepted = result.statusCodeStats?.[`${expected}`]?.count ?? 0;
+  if (accepted !== messages)
+    throw new Error(
+      `${accepted} of ${messages} requests were answered with ${expected}: ${JSON.stringify(result.statusCodeStats)}`,
+    );
+  return { perSecond: messages / seconds, p50Ms: result.latency.p50, p99Ms: result.latency.p99 };
+}
