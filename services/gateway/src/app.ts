@@ -54,6 +54,18 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     request.caller = await authenticate(request.headers.authorization, { sessions: false });
   });
 
+  app.addHook('onResponse', async (request, reply) => {
+    const { threadId, runId, taskId } = request.params as Record<string, string | undefined>;
+    const [path] = request.url.split('?');
+    const told = {
+      method: request.method,
+      path,
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime),
+    };
+    request.log.info({ ...told, threadId, runId, taskId }, 'request');
+  });
+
   const streams = createEventStreams();
   app.addHook('preClose', async () => streams.close());
   const tools = createToolCalls(deps);

@@ -13,8 +13,12 @@ export interface TestFleet extends Fleet {
   send(threadId: string, input: string, headers?: Record<string, string>): Promise<Run>;
   get<T>(path: string): Promise<T>;
   post<T>(path: string, body?: object, headers?: Record<string, string>): Promise<T>;
-  /** Events of a thread as they come, until one fits. */
-  watch(path: string, until: (event: ThreadEvent) => boolean, lastEventId?: string): Promise<ThreadEvent[]>;
+  /** Events of a thread as they come, until one fits; after an event and from another gateway, if told. */
+  watch(
+    path: string,
+    until: (event: ThreadEvent) => boolean,
+    resume?: { lastEventId: string; from: string },
+  ): Promise<ThreadEvent[]>;
   task(taskId: string): Promise<Task>;
 }
 
@@ -58,7 +62,7 @@ export async function openFleet(
     ask: (threadId, input, more) => call('POST', `/v1/threads/${threadId}/runs/wait`, { input, ...more }),
     send: (threadId, input, headers) => call('POST', `/v1/threads/${threadId}/runs`, { input }, headers),
     task: (taskId) => call('GET', `/v1/tasks/${taskId}`),
-    watch: (path, until, lastEventId) => watch(fleet.url + path, until, lastEventId),
+    watch: (path, until, resume) => watch((resume?.from ?? fleet.url) + path, until, resume?.lastEventId),
   };
 }
 

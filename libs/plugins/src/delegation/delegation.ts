@@ -56,7 +56,7 @@ const delegate: PluginTool = {
       attempt: meta.attempt,
     });
     const { taskId, threadId } = task;
-    const message = `Task ${taskId} is delegated to a sub-agent in thread ${threadId}. You will be told when it ends.`;
+    const message = `Task ${taskId} is delegated to a sub-agent in thread ${threadId} (events: ${streamUrl}). You will be told when it ends.`;
     return told(message, { taskId, threadId, streamUrl, existing });
   },
 };

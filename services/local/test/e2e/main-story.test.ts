@@ -106,7 +106,8 @@ test('delegate, check in, reject once, accept, tell the parent: all seen over on
 });
 
 test('the last verdict is told as it is, an unreadable one is no acceptance, a failure reaches the parent', async () => {
-  const fleet = await openFleet();
+  // One slot: a review inside a turn must not wait for a second one.
+  const fleet = await openFleet({ env: { HARNESS_MAX_SESSIONS: '1' } });
   const parent = await fleet.thread();
   const end = async (prompt: string, maxIterations: number) => {
     const { taskId } = await fleet.post<{ taskId: string }>('/v1/tasks', {
@@ -146,4 +147,28 @@ test('the last verdict is told as it is, an unreadable one is no acceptance, a f
     .map((event) => String(event.data.result));
   expect(answers[0]).toContain('max_iterations_reached');
   expect(answers[2]).toContain('has failed');
+});
+
+test('a stream that is cut in the middle of an answer goes on at another gateway, without gap or repeat', async () => {
+  const fleet = await openFleet();
+  const other = await fleet.addGateway();
+  const threadId = await fleet.thread();
+  const path = `/v1/threads/${threadId}/events?follow=true`;
+  const beginning = fleet.watch(path, (event) => event.type === 'agent.tool_use');
+  const run = fleet.ask(
+    threadId,
+    'call: time__current_time {}\nsleep: 500\nstream: 20\ncall: time__current_time {}',
+  );
+  const seen = await beginning;
+  const rest = await fleet.watch(path, (event) => event.type === 'run.completed', {
+    lastEventId: seen.at(-1)?.id ?? '',
+    from: other.ready.url,
+  });
+  expect((await run).status).toBe('success');
+  const whole = await fleet.watch(
+    `/v1/threads/${threadId}/events`,
+    (event) => event.type === 'stream.replayed',
+  );
+  const stored = (events: typeof whole) => events.filter((event) => event.id !== null);
+  expect(stored([...seen, ...rest])).toEqual(stored(whole));
 });
