@@ -1,5 +1,5 @@
 import type { ThreadEvent } from '@harness/contracts';
-import { createParser } from 'eventsource-parser';
+import { readEventStream } from '@harness/runtime';
 
 export interface ReadOptions {
   headers?: Record<string, string>;
@@ -12,23 +12,10 @@ export async function readEvents(
   url: string,
   { headers = {}, until }: ReadOptions = {},
 ): Promise<ThreadEvent[]> {
-  const leave = new AbortController();
-  const response = await fetch(url, { headers, signal: leave.signal });
-  if (!response.ok || !response.body) throw new Error(`${response.status}: ${await response.text()}`);
   const seen: ThreadEvent[] = [];
-  let enough = false;
-  const parser = createParser({
-    onEvent({ id, event, data }) {
-      if (enough) return;
-      const parsed = { id: id ?? null, type: event as ThreadEvent['type'], data: JSON.parse(data) };
-      seen.push(parsed);
-      enough = until?.(parsed) ?? false;
-    },
-  });
-  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-    parser.feed(chunk);
-    if (enough) break;
+  for await (const event of readEventStream(url, { headers })) {
+    seen.push(event);
+    if (until?.(event)) break;
   }
-  leave.abort();
   return seen;
 }

@@ -3,8 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Task, ThreadEvent } from '@harness/contracts';
-import { runMain } from '@harness/runtime';
-import { createParser } from 'eventsource-parser';
+import { readEventStream, runMain } from '@harness/runtime';
 import { bareEnv } from './config.ts';
 import { startFleet } from './fleet.ts';
 import { createStory } from './story.ts';
@@ -65,18 +64,10 @@ async function tellStory(url: string): Promise<boolean> {
   return asTold;
 }
 
+/** Ends quietly when the time is up: what was missed is told by the story. */
 async function* follow(url: string): AsyncGenerator<ThreadEvent> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(storyLimitMs) });
-  const events: ThreadEvent[] = [];
-  const parser = createParser({
-    onEvent: ({ id, event, data }) =>
-      events.push({ id: id ?? null, type: event as ThreadEvent['type'], data: JSON.parse(data) }),
-  });
   try {
-    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-      parser.feed(chunk);
-      yield* events.splice(0);
-    }
+    yield* readEventStream(url, { signal: AbortSignal.timeout(storyLimitMs) });
   } catch (error) {
     if ((error as Error).name !== 'TimeoutError') throw error;
   }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Run, Task, ThreadEvent } from '@harness/contracts';
-import { createParser } from 'eventsource-parser';
+import { readEventStream } from '@harness/runtime';
 import { onTestFinished } from 'vitest';
 import { type Fleet, startFleet } from '../src/fleet.ts';
 
@@ -71,24 +71,12 @@ async function watch(
   until: (event: ThreadEvent) => boolean,
   lastEventId?: string,
 ): Promise<ThreadEvent[]> {
-  const leave = new AbortController();
-  const headers = lastEventId ? { 'last-event-id': lastEventId } : {};
-  const response = await fetch(url, { headers, signal: leave.signal });
-  if (!response.ok || !response.body) throw new Error(`${url}: ${response.status} ${await response.text()}`);
   const seen: ThreadEvent[] = [];
-  let enough = false;
-  const parser = createParser({
-    onEvent({ id, event, data }) {
-      if (enough) return;
-      const parsed = { id: id ?? null, type: event as ThreadEvent['type'], data: JSON.parse(data) };
-      seen.push(parsed);
-      enough = until(parsed);
-    },
-  });
-  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-    parser.feed(chunk);
-    if (enough) break;
+  for await (const event of readEventStream(url, {
+    headers: lastEventId ? { 'last-event-id': lastEventId } : {},
+  })) {
+    seen.push(event);
+    if (until(event)) break;
   }
-  leave.abort();
   return seen;
 }

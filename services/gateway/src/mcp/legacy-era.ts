@@ -28,17 +28,9 @@ export async function serveLegacy(
     () => ({ tools: tools.list(caller) }) as unknown as ListToolsResult,
   );
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
-    const progressToken = params._meta?.progressToken;
-    const notify = (progress: { progress: number }) => {
-      if (progressToken === undefined) return;
-      const notification = {
-        method: 'notifications/progress' as const,
-        params: { ...progress, progressToken },
-      };
-      extra.sendNotification(notification).catch(() => undefined); // the client has left
-    };
+    const live = { signal: extra.signal, send: extra.sendNotification };
     try {
-      return (await callFromMcp(tools, caller, params, { signal: extra.signal, notify })) as CallToolResult;
+      return (await callFromMcp(tools, caller, params, live)) as CallToolResult;
     } catch (thrown) {
       const { code, message, data } = faultOf(thrown);
       throw new McpError(code, message, data);

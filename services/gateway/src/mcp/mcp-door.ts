@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode, toAppError } from '@harness/contracts';
-import type { ToolResult } from '@harness/plugin-kit';
+import type { PluginToolMeta, ToolResult } from '@harness/plugin-kit';
 import type { Caller } from '../auth.ts';
 import type { ToolCalls } from '../tool-calls.ts';
 
@@ -30,14 +30,22 @@ export interface McpCall {
 const toolUseIdKey = 'claudecode/toolUseId';
 const threadIdKey = 'harness/threadId';
 
+/** How a call's era reaches its client while it runs. */
+export interface LiveCall {
+  signal: AbortSignal;
+  send(notification: ProgressNotification): Promise<void>;
+}
+
+export interface ProgressNotification {
+  method: 'notifications/progress';
+  params: { progressToken: string | number; progress: number; total?: number; message?: string };
+}
+
 export async function callFromMcp(
   tools: ToolCalls,
   caller: Caller,
   call: McpCall,
-  live: {
-    signal: AbortSignal;
-    notify(progress: { progress: number; total?: number; message?: string }): void;
-  },
+  live: LiveCall,
 ): Promise<ToolResult> {
   const text = (key: string) => {
     const value = call._meta?.[key];
@@ -51,13 +59,23 @@ export async function callFromMcp(
     threadId: text(threadIdKey),
     toolUseId: text(toolUseIdKey),
     signal: live.signal,
-    progress: (progress, total, message) =>
-      live.notify({
-        progress,
-        ...(total === undefined ? {} : { total }),
-        ...(message === undefined ? {} : { message }),
-      }),
+    progress: progressOf(call, live),
   });
+}
+
+/** Progress goes to those who asked for it by a token; one who has left is no failure of the tool. */
+function progressOf({ _meta }: McpCall, live: LiveCall): PluginToolMeta['progress'] | undefined {
+  const progressToken = _meta?.progressToken;
+  if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return undefined;
+  return (progress, total, message) => {
+    const params = {
+      progressToken,
+      progress,
+      ...(total === undefined ? {} : { total }),
+      ...(message === undefined ? {} : { message }),
+    };
+    live.send({ method: 'notifications/progress', params }).catch(() => undefined);
+  };
 }
 
 export const serverInfo = { name: 'harness', version: '0.1.0' };

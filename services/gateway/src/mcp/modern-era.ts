@@ -25,20 +25,9 @@ export function createModernEra(tools: ToolCalls, logger: Logger) {
       });
       server.setRequestHandler('tools/list', () => ({ tools: tools.list(caller) as unknown as Tool[] }));
       server.setRequestHandler('tools/call', async ({ params }, ctx) => {
-        const progressToken = params._meta?.progressToken;
-        const notify = (progress: { progress: number }) => {
-          if (progressToken === undefined) return;
-          const notification = {
-            method: 'notifications/progress' as const,
-            params: { ...progress, progressToken },
-          };
-          ctx.mcpReq.notify(notification).catch(() => undefined); // the client has left
-        };
+        const live = { signal: ctx.mcpReq.signal, send: ctx.mcpReq.notify };
         try {
-          return (await callFromMcp(tools, caller, params, {
-            signal: ctx.mcpReq.signal,
-            notify,
-          })) as CallToolResult;
+          return (await callFromMcp(tools, caller, params, live)) as CallToolResult;
         } catch (thrown) {
           const { code, message, data } = faultOf(thrown);
           throw new ProtocolError(code, message, data);
