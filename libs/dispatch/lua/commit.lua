@@ -1,7 +1,7 @@
 -- Step 6: the one result of a run, with all that follows from it.
 -- A: threadId, me, epoch, seq, runId, status, event, result?, error? (JSON text), usage?, timings?, path?, sdkSessionId?,
 --    task? {taskId, iteration (compared), set {…}, event?, fields?}, mail? [{id, threadId, runId, kind, input, …}]
--- outcome: ok {remaining, rung [{threadId, owner}]} | repeat | fenced | out_of_order
+-- outcome: ok {remaining, rung [{threadId, kind, owner?}]} | repeat | fenced | out_of_order
 -- D1, D2: `done` moves by one, and last. Repair: whatever a torn commit already did is recognised and not done twice:
 -- mail by its id, the task by its iteration, the run by `final`.
 local th = key('th', A.threadId)
@@ -18,7 +18,7 @@ if not A.task or open then
   for _, mail in ipairs(A.mail or {}) do
     mail.chain = redis.call('HGET', key('run', A.runId), 'chain')
     local owner = deliverOnce(mail)
-    if owner then rung[#rung + 1] = { threadId = mail.threadId, owner = owner ~= '' and owner or nil } end
+    if owner then rung[#rung + 1] = { threadId = mail.threadId, kind = mail.kind, owner = owner ~= '' and owner or nil } end
   end
 end
 if open then

@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  key prefix with its hash tag, e.g. "{h}:"; every key is made from it by key()
 -- ARGV[1]  arguments, JSON object (A)
--- ARGV[2]  limits, JSON object (C): retentionMs idemTtlMs eventCap treeCap maxMail maxAttempts maxDepth maxChildren maxChain
+-- ARGV[2]  limits, JSON object (C): retentionMs idemTtlMs eventCap treeCap runCap maxMail maxAttempts maxDepth maxChildren maxChain
 -- Answer   JSON object with `outcome`
 -- Clock    redis TIME only, in ms
 
@@ -116,6 +116,7 @@ local function deliver(threadId, mail)
   redis.call('HSET', th, 'last', seq, 'updatedAt', stamp)
   redis.call('XADD', key('mb', threadId), seq .. '-0', 'runId', mail.runId, 'kind', mail.kind)
   redis.call('ZADD', key('runs', threadId), seq, mail.runId)
+  redis.call('ZREMRANGEBYRANK', key('runs', threadId), 0, -C.runCap - 1)
   redis.call('ZADD', P .. 'pend', 'NX', now, threadId)
   local eventId = addEvent(threadId, 'run.queued', cjson.encode({ runId = mail.runId, seq = seq, kind = mail.kind }))
   redis.call('HSET', run, 'eventId', eventId)

@@ -174,7 +174,7 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
         event: { type: finalEventOf(status), data: JSON.stringify(shown) },
       });
       if (answer.outcome === 'fenced' || answer.outcome === 'out_of_order') return undefined;
-      for (const { threadId, owner } of listOf(answer.rung)) void doorbell.ring(threadId, owner);
+      for (const { threadId, owner, kind } of listOf(answer.rung)) void doorbell.ring(threadId, owner, kind);
       return { remaining: answer.remaining ?? 0 };
     },
     async handBack(turn) {
@@ -197,7 +197,7 @@ interface Begun {
 interface Committed {
   outcome: 'ok' | 'repeat' | 'fenced' | 'out_of_order';
   remaining?: number;
-  rung?: { threadId: string; owner?: string }[];
+  rung?: { threadId: string; kind: string; owner?: string }[];
 }
 
 function turnOf(hold: Hold, nonce: string, { run, thread, task }: Begun): Turn {

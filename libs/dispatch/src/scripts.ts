@@ -12,6 +12,8 @@ export interface Limits {
   /** Events kept per thread and per tree, approximately. */
   eventCap: number;
   treeCap: number;
+  /** Runs listed per thread; the latest. */
+  runCap: number;
   /** Waiting messages per thread. */
   maxMail: number;
   /** Crashes before a message is parked. */
@@ -28,6 +30,7 @@ export const defaultLimits: Limits = {
   idemTtlMs: day,
   eventCap: 5_000,
   treeCap: 20_000,
+  runCap: 1_000,
   maxMail: 100,
   maxAttempts: 3,
   maxDepth: 3,
