@@ -21,7 +21,8 @@ const patience: Record<RedisPatience, Options> = {
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,
   },
-  wait: { maxRetriesPerRequest: null },
+  // A half-open connection answers nothing for ever: it is dropped while a command waits longer than any blocking one.
+  wait: { maxRetriesPerRequest: null, socketTimeout: 15_000 },
 };
 
 /** `url` is redis://, rediss://, or unix:///absolute/path.sock. */
