@@ -6,7 +6,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -28,11 +28,18 @@ function run(command, args, options = {}) {
   return spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options }).status === 0;
 }
 
+/** Up to date: our stamp says so, or npm's own list is younger than the lock file (somebody ran npm by hand). */
+function packagesInstalled() {
+  if (!existsSync(join(root, 'node_modules', '.bin', 'node'))) return false;
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lockHash) return true;
+  const listed = join(root, 'node_modules', '.package-lock.json');
+  return existsSync(listed) && statSync(listed).mtimeMs >= statSync(join(root, 'package-lock.json')).mtimeMs;
+}
+
 function installPackages() {
-  const installed = existsSync(stamp) && readFileSync(stamp, 'utf8') === lockHash;
-  if (installed && existsSync(join(root, 'node_modules', '.bin', 'node'))) return;
+  if (packagesInstalled()) return;
   console.error(
-    'set-up: installing packages (about 550 MB on disk: the Agent SDK brings its own binary, and Node 24)…',
+    'set-up: installing packages (about 800 MB on disk, most of it the Agent SDK’s own binary and Node 24)…',
   );
   const ticking = setProgress();
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';

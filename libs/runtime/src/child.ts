@@ -31,7 +31,7 @@ const keptChars = 4_000;
  * Throws ConfigError with the child's last words when it ends before it is ready.
  */
 export async function startChild<Ready>(options: ChildOptions): Promise<Child<Ready>> {
-  const [command, ...args] = [...pdeathsig('TERM'), process.execPath, options.main];
+  const [command, ...args] = [...pdeathsig(), process.execPath, options.main];
   const child = spawn(command as string, args, {
     env: options.env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

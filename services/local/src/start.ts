@@ -10,6 +10,11 @@ import { checkPort } from './port.ts';
 const restartMs = 1_000;
 const maxRestartMs = 60_000;
 
+/** Two signals this close are one Ctrl-C that came by two ways, ms. */
+const samePressMs = 500;
+/** How often it is seen that npm has gone without a word, ms. */
+const parentCheckMs = 1_000;
+
 runMain(async () => {
   const config = loadStartConfig();
   const folder = join(process.cwd(), '.harness');
@@ -44,17 +49,27 @@ runMain(async () => {
   process.exit(why === 'interrupt' ? 0 : 1);
 });
 
-/** Resolves at the first Ctrl-C (or TERM, or a closed terminal); the second ends the process, and with it its children. */
+/**
+ * Resolves at the first Ctrl-C (or TERM, or a closed terminal, or when npm is gone); a second Ctrl-C ends the process,
+ * and with it its children. npm hands a signal on to its child: where the shell between them has replaced itself, one
+ * Ctrl-C arrives twice, at once; where it has not, TERM ends that shell and nobody tells us.
+ */
 function onInterrupt(): Promise<void> {
+  const parent = process.ppid;
   return new Promise((resolve) => {
-    let asked = 0;
+    let askedAt: number | undefined;
+    const ask = (again: boolean) => {
+      const now = performance.now();
+      if (askedAt === undefined) askedAt = now;
+      else if (again && now - askedAt > samePressMs) process.exit(1);
+      resolve();
+    };
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.on(signal, () => {
-        asked++;
-        if (asked > 1 && signal === 'SIGINT') process.exit(1);
-        resolve();
-      });
+      process.on(signal, () => ask(signal === 'SIGINT'));
     }
+    setInterval(() => process.ppid !== parent && ask(false), parentCheckMs).unref();
+    // A closed terminal is a signal, not a crash by the next line that is printed.
+    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   });
 }
 
