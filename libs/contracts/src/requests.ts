@@ -25,7 +25,7 @@ export const CreateThread = z.strictObject({
 });
 export type CreateThread = z.infer<typeof CreateThread>;
 
-export const MultitaskStrategy = z.enum(['enqueue', 'reject']);
+export const MultitaskStrategy = z.enum(['enqueue', 'reject', 'interrupt']);
 export type MultitaskStrategy = z.infer<typeof MultitaskStrategy>;
 
 export const CreateRun = z.strictObject({
@@ -35,6 +35,9 @@ export const CreateRun = z.strictObject({
   metadata: Metadata.optional(),
 });
 export type CreateRun = z.infer<typeof CreateRun>;
+
+export const Prewarm = z.strictObject({ threadId: ThreadId });
+export type Prewarm = z.infer<typeof Prewarm>;
 
 export const maxTaskIterations = 20;
 export const CreateTask = z.strictObject({

@@ -118,3 +118,31 @@ export const Task = z.object({
   updatedAt: Instant,
 });
 export type Task = z.infer<typeof Task>;
+
+/** A thread's session, as prewarm and affinity see it. `expiresAt` is when a warm one ends unless it is used. */
+export const ThreadSession = z.object({
+  threadId: ThreadId,
+  state: z.enum(['cold', 'warming', 'warm', 'busy', 'resuming']),
+  workerId: z.string().nullable(),
+  epoch: z.number().int(),
+  expiresAt: Instant.nullable(),
+  path: SessionPath.nullable().describe('Of the latest run'),
+});
+export type ThreadSession = z.infer<typeof ThreadSession>;
+
+/** A worker, as it last said of itself. Counters run since its start. */
+export const WorkerInfo = z.object({
+  workerId: z.string(),
+  startedAt: Instant,
+  draining: z.boolean(),
+  maxSessions: z.number().int(),
+  sessions: z.number().int().describe('Agent processes that live'),
+  busy: z.number().int().describe('Of these, in a turn'),
+  spares: z.number().int().describe('Of these, started for no thread yet'),
+  turns: z.number().int(),
+  paths: z.record(SessionPath, z.number().int()).describe('Turns by how they came to their session'),
+  evicted: z.number().int(),
+  transcriptErrors: z.number().int().describe('Transcript writes lost: those threads cannot move'),
+  rssBytes: z.number().int(),
+});
+export type WorkerInfo = z.infer<typeof WorkerInfo>;

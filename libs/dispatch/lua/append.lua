@@ -1,5 +1,5 @@
 -- Step 1: accepts one message into a thread's mailbox, once per idempotency key.
--- A: tenant, threadId, idemHash, bodyHash, strategy (enqueue | reject), mail {runId, kind, input, model?, metadata?}
+-- A: tenant, threadId, idemHash, bodyHash, strategy (enqueue | reject | interrupt), mail {runId, kind, input, model?, metadata?}
 -- outcome: accepted | known {run, owner?}, conflict, not_found, in_progress {runId}, full {waiting}
 -- Repair: a key without its run (torn before the delivery) is taken as unknown.
 local idem = key('idem', A.tenant .. ':' .. A.idemHash)
@@ -24,5 +24,15 @@ if waiting >= C.maxMail then return answer('full', { waiting = waiting }) end
 redis.call('SET', idem, cjson.encode({ runId = A.mail.runId, bodyHash = A.bodyHash }), 'PX', C.idemTtlMs)
 -- What a person says to a task's thread belongs to the chain that made the task.
 A.mail.chain = redis.call('HGET', th, 'chain') or nil
-deliver(A.threadId, A.mail)
+local seq = deliver(A.threadId, A.mail)
+if A.strategy == 'interrupt' then
+  -- Its own seq is the bound: it can never interrupt itself.
+  redis.call('HSET', th, 'interruptBefore', seq)
+  local current = redis.call('HGET', th, 'run')
+  local owner = current and liveOwner(A.threadId)
+  if owner and overtaken(A.threadId, number(key('run', current), 'seq'), redis.call('HGET', key('run', current), 'kind')) then
+    local message = { action = 'interrupt', threadId = A.threadId, runId = current }
+    redis.call('PUBLISH', key('ctl', owner), cjson.encode(message))
+  end
+end
 return answer('accepted', { run = hash(key('run', A.mail.runId)), owner = liveOwner(A.threadId) })

@@ -1,6 +1,6 @@
 -- Step 4: the next turn of a thread, if there is mail. Each new nonce is one attempt; a repeat is the same attempt.
 -- A: threadId, me, epoch, nonce
--- outcome: run | cancelled | park {run, thread, task?}, empty, fenced
+-- outcome: run | cancelled | interrupted | park {run, thread, task?}, empty {thread? (its session is wanted)}, fenced
 -- Repair: mail already done is dropped; a gap (accepted, then lost with a torn log) is counted and stepped over.
 if not fenced(A.threadId) then return answer('fenced') end
 local th = key('th', A.threadId)
@@ -21,7 +21,7 @@ while true do
     if last > done then stepOver(done, last) end
     redis.call('ZREM', P .. 'pend', A.threadId)
     redis.call('HDEL', th, 'run')
-    return answer('empty')
+    return answer('empty', { thread = redis.call('HGET', th, 'prewarm') and hash(th) or nil })
   end
   seq = tonumber(string.match(head[1], '^%d+'))
   runId = head[2][2]
@@ -45,6 +45,8 @@ local attempt = number(th, 'attempt')
 local outcome = 'run'
 if redis.call('HGET', run, 'cancel') then
   outcome = 'cancelled'
+elseif overtaken(A.threadId, seq, redis.call('HGET', run, 'kind')) then
+  outcome = 'interrupted'
 elseif attempt > C.maxAttempts then
   outcome = 'park'
 elseif fresh then

@@ -1,6 +1,6 @@
 -- Step 3: takes a thread for a worker; the epoch rises with every new owner.
 -- A: threadId, me (workerId#incarnation)
--- outcome: mine {epoch, sdkSessionId?} | owned {owner} (alive, somebody else) | dead (my own liveness is gone) | gone
+-- outcome: mine {epoch} | owned {owner} (alive, somebody else) | dead (my own liveness is gone) | gone
 -- A repeat by the owner changes nothing.
 local workerId = string.match(A.me, '^(.-)#')
 if redis.call('GET', key('w', workerId)) ~= A.me then return answer('dead') end
@@ -15,11 +15,11 @@ if before ~= A.me then
   if alive and alive ~= workerId then return answer('owned', { owner = alive }) end
   local epoch = redis.call('HINCRBY', th, 'epoch', 1)
   redis.call('HSET', th, 'owner', A.me, 'emitted', 0)
-  redis.call('HDEL', th, 'nonce', 'run')
+  redis.call('HDEL', th, 'nonce', 'run', 'warmUntil', 'warming')
   if before then
     redis.call('SREM', key('own', string.match(before, '^(.-)#')), A.threadId)
     addEvent(A.threadId, 'session.moved', cjson.encode({ workerId = workerId, epoch = epoch }))
   end
 end
 redis.call('SADD', key('own', workerId), A.threadId)
-return answer('mine', { epoch = number(th, 'epoch'), sdkSessionId = redis.call('HGET', th, 'sdkSessionId') or nil })
+return answer('mine', { epoch = number(th, 'epoch') })

@@ -1,5 +1,5 @@
 -- Step 6: the one result of a run, with all that follows from it.
--- A: threadId, me, epoch, seq, runId, status, event, result?, error? (JSON text), usage?, timings?, path?, sdkSessionId?,
+-- A: threadId, me, epoch, seq, runId, status, event, result?, error? (JSON text), usage?, timings?, path?, warmForMs?,
 --    task? {taskId, iteration (compared), set {…}, event?, fields?}, mail? [{id, threadId, runId, kind, input, …}]
 -- outcome: ok {remaining, rung [{threadId, kind, owner?}]} | repeat | fenced | out_of_order
 -- D1, D2: `done` moves by one, and last. Repair: whatever a torn commit already did is recognised and not done twice:
@@ -43,7 +43,7 @@ if redis.call('HSETNX', run, 'final', '1') == 1 then
 end
 redis.call('PEXPIRE', run, C.retentionMs)
 
-if A.sdkSessionId then redis.call('HSET', th, 'sdkSessionId', A.sdkSessionId) end
+if A.warmForMs then redis.call('HSET', th, 'warmUntil', now + A.warmForMs) else redis.call('HDEL', th, 'warmUntil') end
 redis.call('HSET', th, 'updatedAt', stamp, 'outcome', A.status)
 redis.call('ZADD', key('ths', redis.call('HGET', th, 'tenant')), now, A.threadId)
 redis.call('DEL', key('led', A.threadId))

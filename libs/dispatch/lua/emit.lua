@@ -1,7 +1,7 @@
 -- Step 5: writes a turn's events, fenced. Each call has the next number of its epoch; a repeat writes nothing.
 -- A: threadId, me, epoch, counter, runId, path?,
 --    events [{type, data (JSON text), live? (not stored), delivered? (tool-use id), task? {taskId, fields}}]
--- outcome: ok {cancel} | fenced
+-- outcome: ok {cancel, interrupt} | fenced
 if not fenced(A.threadId) then return answer('fenced') end
 local th = key('th', A.threadId)
 if A.counter > number(th, 'emitted') then
@@ -18,7 +18,11 @@ if A.counter > number(th, 'emitted') then
     end
     if event.delivered then redis.call('HSET', key('led', A.threadId), event.delivered, 'delivered') end
   end
-  if A.path then redis.call('HSET', key('run', A.runId), 'path', A.path) end
+  if A.path then
+    redis.call('HSET', key('run', A.runId), 'path', A.path)
+    redis.call('HSET', th, 'path', A.path)
+  end
   redis.call('HSET', th, 'emitted', A.counter)
 end
-return answer('ok', { cancel = redis.call('HGET', key('run', A.runId), 'cancel') == '1' })
+local run = redis.call('HMGET', key('run', A.runId), 'cancel', 'seq', 'kind')
+return answer('ok', { cancel = run[1] == '1', interrupt = overtaken(A.threadId, tonumber(run[2]) or 0, run[3]) })

@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  key prefix with its hash tag, e.g. "{h}:"; every key is made from it by key()
 -- ARGV[1]  arguments, JSON object (A)
--- ARGV[2]  limits, JSON object (C): retentionMs idemTtlMs eventCap treeCap runCap maxMail maxAttempts maxDepth maxChildren maxChain
+-- ARGV[2]  limits, JSON object (C): retentionMs idemTtlMs eventCap treeCap runCap transcriptBytes maxMail maxAttempts maxDepth maxChildren maxChain
 -- Answer   JSON object with `outcome`
 -- Clock    redis TIME only, in ms
 
@@ -76,12 +76,24 @@ local function addTaskEvent(task, type, fields)
   end
 end
 
-local threadKeys = { 'th', 'mb', 'ev', 'runs', 'led', 'kids', 'open' }
+local threadKeys = { 'th', 'mb', 'ev', 'runs', 'led', 'kids', 'open', 'sess' }
+-- The lists and sets of a thread's transcripts.
+local function transcriptKeys(threadId)
+  local found = {}
+  for _, name in ipairs(redis.call('SMEMBERS', key('sess', threadId))) do
+    local list = key('sess', threadId .. ':' .. name)
+    found[#found + 1] = list
+    found[#found + 1] = list .. ':uuids'
+  end
+  return found
+end
 local function keepThread(threadId)
   for _, kind in ipairs(threadKeys) do redis.call('PERSIST', key(kind, threadId)) end
+  for _, name in ipairs(transcriptKeys(threadId)) do redis.call('PERSIST', name) end
 end
 local function expireThread(threadId)
   for _, kind in ipairs(threadKeys) do redis.call('PEXPIRE', key(kind, threadId), C.retentionMs) end
+  for _, name in ipairs(transcriptKeys(threadId)) do redis.call('PEXPIRE', name, C.retentionMs) end
   local root = redis.call('HGET', key('th', threadId), 'root')
   if root then redis.call('PEXPIRE', key('tree', root), C.retentionMs) end
 end
@@ -95,6 +107,12 @@ local function makeThread(threadId, fields)
   redis.call('SADD', P .. 'tenants', fields.tenant)
   addEvent(threadId, 'thread.created', cjson.encode({ parentThreadId = fields.parentThreadId }))
   expireThread(threadId)
+end
+
+-- Whether a run was overtaken by a message that interrupts what came before it. Mail of a task is never dropped so.
+local function overtaken(threadId, seq, kind)
+  if kind ~= 'message' and kind ~= 'notification' then return false end
+  return seq < number(key('th', threadId), 'interruptBefore')
 end
 
 -- Puts mail into a thread's mailbox and returns its seq. The run's record comes first, so mail never lacks one.

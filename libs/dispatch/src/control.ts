@@ -3,8 +3,9 @@ import type { Keys } from './keys.ts';
 
 /** What a worker is told in a hurry; the flags in Redis are the truth. */
 export type Control =
-  | { action: 'cancel'; threadId: string; runId: string }
-  | { action: 'drop'; threadId: string };
+  | { action: 'cancel' | 'interrupt'; threadId: string; runId: string }
+  | { action: 'drop'; threadId: string }
+  | { action: 'drain' };
 
 /** Calls `onControl` for each message on the worker's control channel until `signal` aborts. */
 export async function followControl(

@@ -9,13 +9,30 @@ import type { Log } from './log.ts';
 import { createPluginStore, type PluginStore } from './plugin-store.ts';
 import { createRuns, type Runs } from './runs.ts';
 import { createScripts, defaultLimits, type Limits, reached, type Scripts } from './scripts.ts';
+import { createSessions, type Sessions } from './sessions.ts';
 import { createTasks, type Tasks } from './tasks.ts';
 import { createThreads, type Threads } from './threads.ts';
+import { createTranscripts, type Transcripts } from './transcripts.ts';
+import { createWorkers, type Workers } from './workers.ts';
 
 /** Whether a thread token still speaks for its thread. `idle`: the epoch holds, but no run is under way. */
 export type Authority =
   | { outcome: 'ok'; runId: string; attempt: number }
   | { outcome: 'idle' | 'stale' | 'gone' };
+
+/** Calls to tools that must not run twice, by thread and tool-use id. */
+export interface Ledger {
+  /** `run`: the first time. `done`: it ended before, with this result. `uncertain`: it began, and nobody knows how it ended. */
+  open(
+    call: LedgerCall,
+  ): Promise<{ outcome: 'run' | 'uncertain' | 'stale' } | { outcome: 'done'; result: string }>;
+  close(call: LedgerCall, result: string): Promise<void>;
+}
+export interface LedgerCall {
+  threadId: string;
+  epoch: number;
+  toolUseId: string;
+}
 
 export interface Dispatch {
   keys: Keys;
@@ -25,16 +42,22 @@ export interface Dispatch {
   tasks: Tasks;
   events: EventLog;
   lease: Lease;
+  sessions: Sessions;
+  transcripts: Transcripts;
+  workers: Workers;
   doorbell: Doorbell;
   feed: Feed;
   storeOf(plugin: string): PluginStore;
   authorityOf(threadId: string, epoch: number): Promise<Authority>;
+  ledger: Ledger;
   /** The secret that signs thread tokens: the given one, else one made once and shared through Redis. */
   tokenSecret(given: string | undefined): Promise<string>;
   /** Says something to the plugins of every gateway. */
   broadcast(event: string, data: unknown): Promise<void>;
   /** Calls back for each broadcast until `signal` aborts. */
   followBroadcasts(onBroadcast: (event: string, data: unknown) => void, signal: AbortSignal): Promise<void>;
+  /** What was lost and told: mail of a torn log, mail to deleted threads; and threads with mail. */
+  counters(): Promise<{ gaps: number; dropped: number; pending: number }>;
   /** Answers within the connection's patience, or throws `unavailable`. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -65,6 +88,15 @@ export function createDispatch(deps: {
     runs: createRuns(parts),
     events: createEventLog(parts),
     lease: createLease(parts),
+    sessions: createSessions(parts),
+    transcripts: createTranscripts(parts),
+    workers: createWorkers(parts),
+    ledger: {
+      open: (call) => scripts.call('ledger', call),
+      close: async (call, result) => {
+        await scripts.call('ledger', { ...call, result });
+      },
+    },
     storeOf: (plugin) => createPluginStore(parts, plugin),
     authorityOf: (threadId, epoch) => scripts.call<Authority>('authority', { threadId, epoch }),
     async tokenSecret(given) {
@@ -81,6 +113,14 @@ export function createDispatch(deps: {
         const { event, data } = JSON.parse(message) as { event: string; data: unknown };
         onBroadcast(event, data);
       }
+    },
+    async counters() {
+      const [gaps, dropped] = await reached(redis.mget(keys.one('gaps'), keys.one('dropped')));
+      return {
+        gaps: Number(gaps),
+        dropped: Number(dropped),
+        pending: await reached(redis.zcard(keys.one('pend'))),
+      };
     },
     async ping() {
       await reached(redis.ping());

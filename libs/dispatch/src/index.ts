@@ -4,12 +4,15 @@
  */
 export { type Consumers, consumeRings, type RingHandler } from './consume.ts';
 export { type Control, followControl } from './control.ts';
-export { type Authority, createDispatch, type Dispatch } from './dispatch.ts';
+export { type Authority, createDispatch, type Dispatch, type Ledger } from './dispatch.ts';
 export type { EventLog, EventScope } from './event-log.ts';
-export type { Begin, Claim, Ending, Hold, Lease, LeaseEvent, TaskChange, Turn } from './lease.ts';
+export type { Begin, Claim, Ending, HeldThread, Hold, Lease, LeaseEvent, TaskChange, Turn } from './lease.ts';
 export { type Liveness, startLiveness } from './liveness.ts';
 export { feedbackOf, type Mail, notificationOf, reviewOf } from './mail.ts';
 export type { PluginStore } from './plugin-store.ts';
 export { defaultLimits, type Limits } from './scripts.ts';
-export { type Sweeper, startSweeper } from './sweeper.ts';
+export type { SessionNote, Sessions } from './sessions.ts';
+export { defaultSweep, type Sweeper, type SweepOptions, startSweeper } from './sweeper.ts';
 export { defaultIterations, type NewTask } from './tasks.ts';
+export type { TranscriptEntry, TranscriptStore, Transcripts } from './transcripts.ts';
+export type { WorkerReport } from './workers.ts';

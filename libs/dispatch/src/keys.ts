@@ -14,9 +14,11 @@
  * | ch:<threadId> · chtree:<rootThreadId> | channel | "something new", or a live delta |
  * | w:<workerId> | string | liveness, with a TTL |
  * | workers | set | worker ids, until swept |
+ * | wi:<workerId> | string | what a worker says of itself: sessions, slots, counters (JSON), with a TTL |
  * | own:<workerId> | set | threads it owns |
- * | ctl:<workerId> | channel | cancel and drop, in a hurry |
- * | led:<threadId> | hash | tool calls of the current run whose answer the model has seen |
+ * | ctl:<workerId> | channel | cancel, interrupt, drop and drain, in a hurry |
+ * | led:<threadId> | hash | tool calls of the current run: answered ones, and the ledger of those that must not run twice |
+ * | sess:<threadId>[:<name>[:uuids]] | set, list, set | transcripts of a thread, by name; entries; their uuids |
  * | task:<taskId> | hash | a delegated task |
  * | working | zset | open tasks, by last movement |
  * | open:<threadId> · kids:<threadId> | set | open tasks of a thread; its child threads |

@@ -35,34 +35,42 @@ export interface Hold {
 }
 
 export type Claim =
-  | { outcome: 'mine'; hold: Hold; sdkSessionId: string | undefined }
+  | { outcome: 'mine'; hold: Hold }
   | { outcome: 'owned'; owner: string }
   | { outcome: 'dead' | 'gone' };
 
-/** One run, begun: what a turn needs to know. */
-export interface Turn {
+/** What a session of the thread is made for and from. */
+export interface HeldThread {
   hold: Hold;
+  tenant: string;
+  model: string | undefined;
+  systemPrompt: string | undefined;
+  allowedTools: string[] | undefined;
+  /** The conversation to resume; undefined when there is none, or when its transcript is not whole. */
+  sdkSessionId: string | undefined;
+  /** Runs of this thread that ended before. */
+  finishedRuns: number;
+  /** The task that the thread was made for. */
+  threadTaskId: string | undefined;
+}
+
+/** One run, begun: what a turn needs to know. `model` is the run's own, where it has one. */
+export interface Turn extends HeldThread {
   nonce: string;
   runId: string;
   seq: number;
   kind: 'message' | 'delegate' | 'feedback' | 'review' | 'notification';
   attempt: number;
   input: string;
-  tenant: string;
-  model: string | undefined;
-  systemPrompt: string | undefined;
-  allowedTools: string[] | undefined;
-  sdkSessionId: string | undefined;
-  /** Runs of this thread that ended before. */
-  finishedRuns: number;
   /** The task that this run works on or reviews. */
   task: Task | undefined;
-  /** The task that the thread was made for. */
-  threadTaskId: string | undefined;
   createdAtMs: number;
 }
 
-export type Begin = { outcome: 'run' | 'cancelled' | 'park'; turn: Turn } | { outcome: 'empty' | 'fenced' };
+export type Begin =
+  | { outcome: 'run' | 'cancelled' | 'interrupted' | 'park'; turn: Turn }
+  | { outcome: 'empty'; prewarm?: HeldThread | undefined }
+  | { outcome: 'fenced' };
 
 export interface Ending {
   status: FinalRunStatus;
@@ -71,7 +79,8 @@ export interface Ending {
   usage?: Usage | undefined;
   timings?: Timings | undefined;
   path?: SessionPath | undefined;
-  sdkSessionId?: string | undefined;
+  /** The session stays warm for this long. */
+  warmForMs?: number | undefined;
   /** Outgoing mail; with a task, sent only while the task is open. */
   mail?: Mail[] | undefined;
   task?: TaskChange | undefined;
@@ -89,17 +98,22 @@ export interface TaskChange {
 export interface Lease {
   claim(threadId: string, me: string): Promise<Claim>;
   begin(hold: Hold, nonce: string): Promise<Begin>;
-  /** `lost` = fenced: stop at once. `cancel` = somebody asked to end this run. `counter` rises by one a call in an epoch. */
+  /**
+   * `lost` = fenced: stop at once. `cancel`, `interrupt` = somebody asked to end this run. `counter` rises by one a call
+   * in an epoch.
+   */
   emit(
     turn: Turn,
     counter: number,
     events: LeaseEvent[],
     path?: SessionPath,
-  ): Promise<{ lost: boolean; cancel: boolean }>;
+  ): Promise<{ lost: boolean; cancel: boolean; interrupt: boolean }>;
   /** `remaining` messages wait; undefined = fenced, nothing was committed. */
   commit(turn: Turn, ending: Ending): Promise<{ remaining: number } | undefined>;
   handBack(turn: Turn): Promise<void>;
   release(hold: Hold): Promise<void>;
+  /** A new process takes the session's place: the hold with its next epoch, or undefined when it is lost. */
+  raiseEpoch(hold: Hold): Promise<Hold | undefined>;
 }
 
 export interface LeaseEvent extends NewEvent {
@@ -126,20 +140,20 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
         threadId,
         me,
       });
-      if (answer.outcome === 'mine') {
-        return {
-          outcome: 'mine',
-          hold: { threadId, me, epoch: answer.epoch },
-          sdkSessionId: answer.sdkSessionId,
-        };
-      }
+      if (answer.outcome === 'mine') return { outcome: 'mine', hold: { threadId, me, epoch: answer.epoch } };
       if (answer.outcome === 'owned') return { outcome: 'owned', owner: answer.owner };
       return { outcome: answer.outcome as 'dead' | 'gone' };
     },
     async begin(hold, nonce) {
       const answer = await scripts.call<Begun>('begin', { ...hold, nonce });
-      if (answer.outcome === 'empty' || answer.outcome === 'fenced') return { outcome: answer.outcome };
-      return { outcome: answer.outcome, turn: turnOf(hold, nonce, answer) };
+      if (answer.outcome === 'fenced') return { outcome: 'fenced' };
+      if (answer.outcome === 'empty') {
+        return { outcome: 'empty', prewarm: answer.thread && heldThreadOf(hold, answer.thread) };
+      }
+      return {
+        outcome: answer.outcome,
+        turn: turnOf(hold, nonce, answer as Begun & { run: Hash; thread: Hash }),
+      };
     },
     async emit(turn, counter, events, path) {
       const { hold, runId } = turn;
@@ -149,14 +163,18 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
         delivered,
         ...(taskId ? { task: { taskId, fields: data } } : { data: JSON.stringify({ runId, ...data }) }),
       }));
-      const answer = await scripts.call<{ outcome: string; cancel?: boolean }>('emit', {
+      const answer = await scripts.call<{ outcome: string; cancel?: boolean; interrupt?: boolean }>('emit', {
         ...hold,
         counter,
         runId,
         path,
         events: sent,
       });
-      return { lost: answer.outcome === 'fenced', cancel: answer.cancel === true };
+      return {
+        lost: answer.outcome === 'fenced',
+        cancel: answer.cancel === true,
+        interrupt: answer.interrupt === true,
+      };
     },
     async commit(turn, ending) {
       const { hold, runId, seq } = turn;
@@ -184,13 +202,17 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
       const { waiting } = await scripts.call<{ waiting?: number }>('release', hold);
       if (waiting) void doorbell.ring(hold.threadId);
     },
+    async raiseEpoch(hold) {
+      const { outcome, epoch } = await scripts.call<{ outcome: string; epoch: number }>('raise-epoch', hold);
+      return outcome === 'ok' ? { ...hold, epoch } : undefined;
+    },
   };
 }
 
 interface Begun {
-  outcome: 'run' | 'cancelled' | 'park' | 'empty' | 'fenced';
-  run: Hash;
-  thread: Hash;
+  outcome: 'run' | 'cancelled' | 'interrupted' | 'park' | 'empty' | 'fenced';
+  run?: Hash;
+  thread?: Hash;
   task?: Hash;
 }
 
@@ -200,23 +222,34 @@ interface Committed {
   rung?: { threadId: string; kind: string; owner?: string }[];
 }
 
-function turnOf(hold: Hold, nonce: string, { run, thread, task }: Begun): Turn {
+function heldThreadOf(hold: Hold, thread: Hash): HeldThread {
   return {
     hold,
+    tenant: thread.tenant ?? '',
+    model: thread.model,
+    systemPrompt: thread.systemPrompt,
+    allowedTools: thread.allowedTools === undefined ? undefined : JSON.parse(thread.allowedTools),
+    sdkSessionId: thread.unmovable ? undefined : thread.sdkSessionId,
+    finishedRuns: Number(thread.done ?? 0),
+    threadTaskId: thread.taskId,
+  };
+}
+
+function turnOf(
+  hold: Hold,
+  nonce: string,
+  { run, thread, task }: { run: Hash; thread: Hash; task?: Hash },
+): Turn {
+  return {
+    ...heldThreadOf(hold, thread),
+    model: run.model ?? thread.model,
     nonce,
     runId: run.runId ?? '',
     seq: Number(run.seq),
     kind: run.kind as Turn['kind'],
     attempt: Number(thread.attempt),
     input: run.input ?? '',
-    tenant: thread.tenant ?? '',
-    model: run.model ?? thread.model,
-    systemPrompt: thread.systemPrompt,
-    allowedTools: thread.allowedTools === undefined ? undefined : JSON.parse(thread.allowedTools),
-    sdkSessionId: thread.sdkSessionId,
-    finishedRuns: Number(thread.done ?? 0),
     task: task?.taskId ? taskOf(task) : undefined,
-    threadTaskId: thread.taskId,
     createdAtMs: Number(run.createdAt),
   };
 }

@@ -23,6 +23,8 @@ export interface LivenessOptions {
   ttlMs: number;
   /** Called once per loss of health, from the timer that notices. */
   onUnhealthy: () => void;
+  /** Called after each heartbeat that arrived. */
+  onBeat?: () => void;
 }
 
 /** Part of the TTL kept as margin for a command under way and clock granularity. */
@@ -30,7 +32,7 @@ const marginShare = 0.2;
 
 export async function startLiveness(
   deps: { redis: Redis; keys: Keys; logger: Log },
-  { workerId, ttlMs, onUnhealthy }: LivenessOptions,
+  { workerId, ttlMs, onUnhealthy, onBeat }: LivenessOptions,
 ): Promise<Liveness> {
   const { redis, keys, logger } = deps;
   let incarnation = randomUUID();
@@ -50,6 +52,7 @@ export async function startLiveness(
       await redis.sadd(keys.one('workers'), workerId);
       // The TTL began no earlier than the command was sent.
       if (sentAs === me()) stamp = sentAt;
+      onBeat?.();
     } catch (error) {
       logger.warn({ err: error }, 'liveness: heartbeat failed');
     } finally {

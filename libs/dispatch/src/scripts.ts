@@ -14,6 +14,8 @@ export interface Limits {
   treeCap: number;
   /** Runs listed per thread; the latest. */
   runCap: number;
+  /** Size of a thread's transcripts; beyond it the thread cannot move to another worker. */
+  transcriptBytes: number;
   /** Waiting messages per thread. */
   maxMail: number;
   /** Crashes before a message is parked. */
@@ -31,6 +33,7 @@ export const defaultLimits: Limits = {
   eventCap: 5_000,
   treeCap: 20_000,
   runCap: 1_000,
+  transcriptBytes: 32 * 1024 * 1024,
   maxMail: 100,
   maxAttempts: 3,
   maxDepth: 3,
@@ -51,10 +54,15 @@ const names = [
   'delete-thread',
   'emit',
   'hand-back',
+  'ledger',
   'note',
+  'prewarm',
+  'raise-epoch',
   'release',
   'repair-task',
+  'session-state',
   'sweep',
+  'transcript-append',
 ] as const;
 type ScriptName = (typeof names)[number];
 

@@ -41,7 +41,10 @@ export interface PluginTool {
   timeoutMs?: number;
   /** Scope a caller's key needs to see and call the tool. */
   scope?: string;
-  /** The same call twice does what one does, so a caller may repeat it when the answer was lost. */
+  /**
+   * true: the same call twice does what one does, so a caller may repeat it when the answer was lost.
+   * false: it must not run twice; a repeat gets the first answer, or is told that the outcome is unknown.
+   */
   idempotent?: boolean;
 }
 

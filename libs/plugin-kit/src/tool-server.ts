@@ -21,6 +21,8 @@ export interface ToolView {
 
 export interface ToolServer {
   readonly name: 'harness';
+  /** Whether the tool is marked not idempotent: the same call must not run twice. */
+  runsOnce(name: string): boolean;
   /** Frozen and made once, in plugin order; without a view the same array each time. */
   list(view?: ToolView): readonly ToolDescriptor[];
   /**
@@ -57,6 +59,7 @@ export function createToolServer(
 
   return {
     name: 'harness',
+    runsOnce: (name) => entries.get(name)?.tool.idempotent === false,
     list: (view) =>
       view ? [...entries.values()].filter(visibleIn(view)).map(({ descriptor }) => descriptor) : descriptors,
     async call(name, input, meta, view = {}) {

@@ -8,10 +8,13 @@ import { openApiInfo } from './openapi.ts';
 import { createEventStreams } from './rest/event-stream.ts';
 import { addEventRoutes } from './rest/events.ts';
 import { addHealthRoutes } from './rest/health.ts';
+import { addMetricsRoute } from './rest/metrics.ts';
 import { addRunRoutes } from './rest/runs.ts';
+import { addSessionRoutes } from './rest/sessions.ts';
 import { addTaskRoutes } from './rest/tasks.ts';
 import { addThreadRoutes } from './rest/threads.ts';
 import { addToolRoutes } from './rest/tools.ts';
+import { addWorkerRoutes } from './rest/workers.ts';
 import { createSiteCheck } from './same-site.ts';
 import { addSharedSchemas, createValidators } from './schemas.ts';
 import { createToolCalls } from './tool-calls.ts';
@@ -35,7 +38,9 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     requestTimeout: 30_000,
     connectionTimeout: 0, // SSE and long tool calls stay open; their own limits apply
     keepAliveTimeout: 72_000,
-    forceCloseConnections: true,
+    // At a stop, requests under way are answered; streams and waits are ended by `streams.close()`.
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
     routerOptions: { maxParamLength: 200 },
   });
   app.setValidatorCompiler(createValidators());
@@ -67,7 +72,12 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   });
 
   const streams = createEventStreams();
-  app.addHook('preClose', async () => streams.close());
+  app.addHook('preClose', async () => {
+    streams.close();
+    // A connection that is answered from now on would stay, idle, and keep the server from closing.
+    const tidy = setInterval(() => app.server.closeIdleConnections(), 100);
+    app.server.once('close', () => clearInterval(tidy));
+  });
   const tools = createToolCalls(deps);
   const routes: RouteDeps = { ...deps, tools, streams };
 
@@ -78,6 +88,9 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     addEventRoutes(scope, routes);
     addTaskRoutes(scope, routes);
     addToolRoutes(scope, routes);
+    addSessionRoutes(scope, routes);
+    addWorkerRoutes(scope, routes);
+    addMetricsRoute(scope, routes);
     addHealthRoutes(scope, routes);
     addMcpRoute(scope, {
       tools,

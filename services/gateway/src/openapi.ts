@@ -19,6 +19,8 @@ export const openApiInfo: FastifyDynamicSwaggerOptions = {
       { name: 'events', description: 'What happens on a thread, replayed and live' },
       { name: 'tasks', description: 'Work delegated to sub-agents' },
       { name: 'tools', description: 'What plugins offer' },
+      { name: 'sessions', description: 'Warm sessions of threads' },
+      { name: 'workers', description: 'The fleet' },
       { name: 'health', description: 'For probes' },
     ],
   },

@@ -35,6 +35,8 @@ const shared = {
   Run: contracts.Run,
   AcceptedRun: contracts.Run.extend({ streamUrl: z.string() }),
   Task: contracts.Task,
+  ThreadSession: contracts.ThreadSession,
+  Worker: contracts.WorkerInfo,
   Tool: ToolDescription,
   ToolAnswer,
   Error: ErrorAnswer,

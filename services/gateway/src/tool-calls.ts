@@ -1,5 +1,5 @@
 import { AppError, defaultThreadIdOf } from '@harness/contracts';
-import type { Dispatch } from '@harness/dispatch';
+import type { Dispatch, Ledger } from '@harness/dispatch';
 import type { PluginHost, PluginToolMeta, ToolDescriptor, ToolResult, ToolView } from '@harness/plugin-kit';
 import { type Caller, requireScope } from './auth.ts';
 
@@ -63,7 +63,41 @@ export function createToolCalls(deps: { dispatch: Dispatch; plugins: PluginHost 
       if (!plugins.toolServer) throw new AppError('tool_not_found', `There is no tool "${name}".`);
       const source = await sourceOf(caller, threadId);
       const meta = { ...source, principal: caller.principal, toolUseId, signal, progress };
-      return plugins.toolServer.call(name, input, meta, viewOf(caller));
+      const { toolServer } = plugins;
+      const run = () => toolServer.call(name, input, meta, viewOf(caller));
+      return caller.session && toolUseId && toolServer.runsOnce(name)
+        ? once(dispatch.ledger, { ...caller.session, toolUseId }, run)
+        : run();
     },
   };
+}
+
+/** Longest result that the ledger keeps, characters; of a longer one it knows only that the call has ended. */
+const maxKeptChars = 100_000;
+
+const told = (text: string): ToolResult => ({ content: [{ type: 'text', text }], isError: true });
+
+/** A call to a tool that must not run twice: a repeat gets the first answer, or the truth that nobody knows it. */
+async function once(
+  ledger: Ledger,
+  { threadId, epoch, toolUseId }: { threadId: string; epoch: number; toolUseId: string },
+  run: () => Promise<ToolResult>,
+): Promise<ToolResult> {
+  const call = { threadId, epoch, toolUseId };
+  const entry = await ledger.open(call);
+  if (entry.outcome === 'done') return JSON.parse(entry.result) as ToolResult;
+  if (entry.outcome === 'stale') throw new AppError('stale_epoch', 'The thread has moved on.');
+  if (entry.outcome === 'uncertain') {
+    return told(
+      'Uncertain: this call was begun before, and its outcome is unknown. Check whether it took effect before you try again.',
+    );
+  }
+  const result = await run();
+  const text = JSON.stringify(result);
+  const kept =
+    text.length <= maxKeptChars
+      ? text
+      : JSON.stringify(told('This call has ended before; its answer was too long to be kept.'));
+  await ledger.close(call, kept);
+  return result;
 }

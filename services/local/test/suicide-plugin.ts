@@ -27,7 +27,7 @@ export const plugin: PluginDefinition = {
 function agentsOf(threadId: string): number[] {
   const listed = execFileSync(
     'sh',
-    ['-c', `ls -l /proc/[0-9]*/cwd 2>/dev/null | grep '/${threadId}/work' || true`],
+    ['-c', `ls -l /proc/[0-9]*/cwd 2>/dev/null | grep '/${threadId}[^/]*/work' || true`],
     { encoding: 'utf8' },
   );
   return [...listed.matchAll(/\/proc\/(\d+)\/cwd/g)].map(([, pid]) => Number(pid));

@@ -11,11 +11,15 @@ const schema = z.object({
   /** Model of `ctx.invoker` when the plugin names none, e.g. the reviewer. */
   HARNESS_REVIEW_MODEL: z.string().default('haiku'),
   HARNESS_MAX_SESSIONS: envInteger(1, 1000).default(5),
+  /** Sessions started for no thread yet, kept in stock for new ones. */
+  HARNESS_SPARES: envInteger(0, 100).default(0),
   HARNESS_SESSION_TTL_MS: envInteger(1000, 86_400_000).default(480_000),
   HARNESS_WORKER_TTL_MS: envInteger(500, 600_000).default(10_000),
   HARNESS_TURN_TIMEOUT_MS: envInteger(1000, 86_400_000).default(600_000),
   HARNESS_DRAIN_MS: envInteger(0, 3_600_000).default(30_000),
   HARNESS_RETENTION_MS: envInteger(60_000, 10 * 365 * 86_400_000).optional(),
+  /** Another executable that speaks the Agent SDK's protocol. */
+  HARNESS_AGENT_EXECUTABLE: z.string().optional(),
   HARNESS_PLUGINS: envList.default([]),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
@@ -29,12 +33,21 @@ export function loadWorkerConfig(env = process.env) {
   const passed = Object.entries(env).filter(
     ([name]) => modelVariable.test(name) || proxyVariables.includes(name),
   );
+  const sessionEnv = Object.fromEntries(passed) as Record<string, string>;
+  // The Agent SDK wants a key even for an endpoint that needs none.
+  const keyed = sessionEnv.ANTHROPIC_API_KEY || sessionEnv.ANTHROPIC_AUTH_TOKEN;
+  if (sessionEnv.ANTHROPIC_BASE_URL && !keyed) sessionEnv.ANTHROPIC_API_KEY = 'none';
   return {
     ...config,
-    sessionEnv: Object.fromEntries(passed) as Record<string, string>,
+    sessionEnv,
     path: env.PATH ?? '',
     /** More starts at once make every one of them slower: a start is CPU-bound. */
     startsAtOnce: 2 * availableParallelism(),
   };
 }
 export type WorkerConfig = ReturnType<typeof loadWorkerConfig>;
+
+/** The Agent SDK writes resumed transcripts to the machine's temporary folder: into ours, so that they go with it. */
+export function useTempDir(dir: string): void {
+  process.env.TMPDIR = dir;
+}

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createEmitter } from './emitter.ts';
 
 /** A lease whose emit is answered by the test. */
-function openEmitter(answer: () => Promise<{ lost: boolean; cancel: boolean }>) {
+function openEmitter(answer: () => Promise<{ lost: boolean; cancel: boolean; interrupt: boolean }>) {
   const calls: { counter: number; events: LeaseEvent[]; path: string | undefined }[] = [];
   const told: string[] = [];
   let counter = 0;
@@ -19,6 +19,7 @@ function openEmitter(answer: () => Promise<{ lost: boolean; cancel: boolean }>) 
     nextCounter: () => ++counter,
     onLost: () => void told.push('lost'),
     onCancel: () => void told.push('cancel'),
+    onInterrupt: () => void told.push('interrupt'),
   });
   return { emitter, calls, told };
 }
@@ -26,7 +27,7 @@ function openEmitter(answer: () => Promise<{ lost: boolean; cancel: boolean }>) 
 const delta = (text: string): LeaseEvent => ({ type: 'agent.message_delta', text, live: true });
 
 test('what comes during a call goes with the next, in order, neighbouring deltas joined', async () => {
-  const { emitter, calls } = openEmitter(async () => ({ lost: false, cancel: false }));
+  const { emitter, calls } = openEmitter(async () => ({ lost: false, cancel: false, interrupt: false }));
   emitter.tellPath('warm');
   for (const event of [delta('a'), delta('b'), { type: 'agent.message', text: 'ab' } as const, delta('c')])
     emitter.push(event);
@@ -37,10 +38,10 @@ test('what comes during a call goes with the next, in order, neighbouring deltas
 });
 
 test('a lost lease and a wish to cancel are told', async () => {
-  const lost = openEmitter(async () => ({ lost: true, cancel: false }));
+  const lost = openEmitter(async () => ({ lost: true, cancel: false, interrupt: false }));
   lost.emitter.push(delta('a'));
   await lost.emitter.flush();
-  const cancelled = openEmitter(async () => ({ lost: false, cancel: true }));
+  const cancelled = openEmitter(async () => ({ lost: false, cancel: true, interrupt: false }));
   cancelled.emitter.push(delta('a'));
   await cancelled.emitter.flush();
   expect([lost.told, cancelled.told]).toEqual([['lost'], ['cancel']]);

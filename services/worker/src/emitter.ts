@@ -20,6 +20,7 @@ export function createEmitter(deps: {
   nextCounter(): number;
   onLost(): void;
   onCancel(): void;
+  onInterrupt(): void;
 }): Emitter {
   const { lease, turn } = deps;
   let waiting: LeaseEvent[] = [];
@@ -35,6 +36,7 @@ export function createEmitter(deps: {
       const answer = await lease.emit(turn, deps.nextCounter(), events, firstPath);
       if (answer.lost) return deps.onLost();
       if (answer.cancel) deps.onCancel();
+      else if (answer.interrupt) deps.onInterrupt();
     }
   };
   const start = () => {

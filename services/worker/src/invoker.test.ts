@@ -6,9 +6,9 @@ import { turnScope } from './turn-scope.ts';
 
 function openInvoker() {
   const opened: FakeSession[] = [];
-  const pool = createSessionPool({ maxSessions: 5, idleTtlMs: 60_000, onEvict: () => undefined });
+  const pool = createSessionPool({ maxSessions: () => 5, idleTtlMs: 60_000, onEvict: () => undefined });
   const invoker = createInvoker({
-    pool: () => pool,
+    pool,
     plugin: 'test',
     defaultModel: undefined,
     async openSession() {

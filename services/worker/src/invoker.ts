@@ -16,21 +16,19 @@ export const sessionKeyOf = (options: InvokeOptions): string =>
  * in that turn's slot, so a full pool cannot block a review. Calls with one key are answered one after the other.
  */
 export function createInvoker(deps: {
-  /** Known only after the plugins have started. */
-  pool(): SessionPool;
+  pool: SessionPool;
   openSession: OpenSession;
   plugin: string;
   defaultModel: string | undefined;
 }): Invoker {
-  const { openSession } = deps;
+  const { pool, openSession } = deps;
   const turns = new Map<string, Promise<unknown>>();
 
   const answer = async (key: string, prompt: string, options: InvokeOptions): Promise<string> => {
-    const pool = deps.pool();
     const profile = { model: options.model ?? deps.defaultModel, systemPrompt: undefined, tools: [] };
     // A folder's name: no part of a key may choose a path.
     const home = createHash('sha256').update(key).digest('hex').slice(0, 32);
-    const open = () => openSession({ name: home, profile, resume: undefined, token: undefined });
+    const open = () => openSession({ name: home, profile });
     const { session } = await pool.lend({ key, profile, guest: true, open });
     const timeoutMs = options.timeout ?? defaultTimeoutMs;
     const asked = session.ask({

@@ -1,67 +1,104 @@
 import { newWorkerId } from '@harness/contracts';
 import { consumeRings, createDispatch, followControl, startLiveness, startSweeper } from '@harness/dispatch';
-import { loadPlugins, type PluginHost, startPluginHost } from '@harness/plugin-kit';
-import { builtInPlugins, createPluginContext } from '@harness/plugins';
 import { connectRedis, createLogger, onShutdown, runMain } from '@harness/runtime';
-import { loadWorkerConfig } from './config.ts';
-import { createInvoker } from './invoker.ts';
+import { loadWorkerConfig, useTempDir } from './config.ts';
+import { startLeash } from './hold-leash.ts';
+import { createLending } from './lending.ts';
 import { createSessionOpener } from './open-session.ts';
+import { startWorkerPlugins } from './plugins.ts';
 import { openSessionHomes } from './session-home.ts';
+import { sessionLimitOf } from './session-limit.ts';
+import { createSessionPool } from './session-pool.ts';
+import { createSpares } from './spares.ts';
 import { createWorker } from './worker.ts';
+
+/** Part of the TTL after which a silent worker's agents are killed: before others may take its threads. */
+const leashShare = 0.8;
 
 runMain(async () => {
   const config = loadWorkerConfig();
   const workerId = newWorkerId();
+  const startedAt = new Date().toISOString();
   const logger = createLogger('worker', config.LOG_LEVEL).child({ workerId });
   const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'wait' });
   const redis = connect();
   const limits =
     config.HARNESS_RETENTION_MS === undefined ? {} : { retentionMs: config.HARNESS_RETENTION_MS };
   const dispatch = createDispatch({ redis, subscriber: connect(), logger, limits });
-  const { keys, scripts, doorbell, lease, feed } = dispatch;
+  const { keys, scripts, doorbell, lease, feed, workers } = dispatch;
   const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
 
   const homes = await openSessionHomes();
+  useTempDir(homes.root);
+  const leash = startLeash({ limitMs: config.HARNESS_WORKER_TTL_MS * leashShare, logger });
   const mcpUrl = new URL('/mcp', config.HARNESS_GATEWAY_URL).href;
   const opener = createSessionOpener({
     homes,
     mcpUrl,
     modelEnv: config.sessionEnv,
     path: config.path,
+    executable: config.HARNESS_AGENT_EXECUTABLE,
     startsAtOnce: config.startsAtOnce,
+    onProcess: leash.hold,
   });
-
-  const { loaded, diagnostics } = await loadPlugins({
-    builtIn: builtInPlugins,
-    modulePaths: config.HARNESS_PLUGINS,
+  const maxSessions = () =>
+    sessionLimitOf(config.HARNESS_MAX_SESSIONS, opener.living(), process.availableMemory());
+  const defaultModel = config.HARNESS_DEFAULT_MODEL;
+  const pool = createSessionPool({
+    maxSessions,
+    idleTtlMs: config.HARNESS_SESSION_TTL_MS,
+    onEvict: (key) => worker.onEvict(key),
   });
-  for (const { source, level, message } of diagnostics)
-    logger[level === 'error' ? 'error' : 'warn']({ source }, message);
-  const plugins: PluginHost = await startPluginHost({
-    plugins: loaded,
+  const spares = createSpares({
+    wanted: config.HARNESS_SPARES,
     logger,
-    contextOf: ({ name }) =>
-      createPluginContext(name, {
-        dispatch,
-        role: 'worker',
-        logger: logger.child({ plugin: name }),
-        invoker: createInvoker({
-          pool: () => worker.pool,
-          openSession: opener.open,
-          plugin: name,
-          defaultModel: config.HARNESS_DEFAULT_MODEL,
-        }),
-        toolServer: () => plugins.toolServer,
-        onTaskCreate: (task) => plugins.hooks.taskCreate(task.threadId, task.taskId),
-        config: { reviewModel: config.HARNESS_REVIEW_MODEL },
-      }),
+    open: () => {
+      const profile = { model: defaultModel, systemPrompt: undefined, tools: undefined };
+      return opener.open({ name: 'spare', profile, store: 'later' });
+    },
+  });
+  const plugins = await startWorkerPlugins({ dispatch, logger, config, pool, openSession: opener.open });
+  const lending = createLending({
+    dispatch,
+    pool,
+    spares,
+    openSession: opener.open,
+    toolServer: plugins.toolServer,
+    tokenSecret,
+    mcpUrl,
+    defaultModel,
+    sessionTtlMs: config.HARNESS_SESSION_TTL_MS,
+    turnTimeoutMs: config.HARNESS_TURN_TIMEOUT_MS,
+    logger,
   });
 
+  let draining = false;
+  // Async: the first heartbeat comes before there is a worker to tell of.
+  const report = async () => {
+    const { sessions, busy, evicted } = pool.counts();
+    await workers.report(
+      workerId,
+      {
+        startedAt,
+        draining,
+        maxSessions: maxSessions(),
+        sessions,
+        busy,
+        evicted,
+        spares: spares.count(),
+        transcriptErrors: lending.transcriptErrors(),
+        rssBytes: process.memoryUsage.rss(),
+        ...worker.stats(),
+      },
+      config.HARNESS_WORKER_TTL_MS * 3,
+    );
+  };
   const liveness = await startLiveness(
     { redis, keys, logger },
     {
       workerId,
       ttlMs: config.HARNESS_WORKER_TTL_MS,
+      onBeat: () => void report().catch((error) => logger.debug({ err: error }, 'not reported')),
       onUnhealthy() {
         logger.error('liveness lost: every session is ended');
         worker.fence();
@@ -72,18 +109,17 @@ runMain(async () => {
   );
   const worker = createWorker({
     dispatch,
-    plugins,
+    hooks: plugins.hooks,
     liveness,
-    homes,
-    openSession: opener.open,
-    tokenSecret,
-    mcpUrl,
+    pool,
+    lending,
     logger,
-    defaultModel: config.HARNESS_DEFAULT_MODEL,
-    maxSessions: config.HARNESS_MAX_SESSIONS,
     sessionTtlMs: config.HARNESS_SESSION_TTL_MS,
     turnTimeoutMs: config.HARNESS_TURN_TIMEOUT_MS,
+    maxTurns: maxSessions,
+    onDrain: () => process.kill(process.pid, 'SIGTERM'),
   });
+  await report();
 
   const control = new AbortController();
   followControl({ feed, keys }, workerId, worker.onControl, control.signal).catch((error) =>
@@ -103,13 +139,16 @@ runMain(async () => {
 
   onShutdown(
     async () => {
+      draining = true;
       sweeper.close();
+      spares.close();
       await consumers.drain(config.HARNESS_DRAIN_MS, worker.stopTurns);
       control.abort();
       await worker.leave();
       await liveness.end();
       await doorbell.remove(workerId);
       await opener.killAll();
+      leash.close();
       await plugins.close();
       await homes.close();
       await dispatch.close();
@@ -117,9 +156,7 @@ runMain(async () => {
     },
     { logger, limitMs: config.HARNESS_DRAIN_MS + 20_000 },
   );
-  logger.info(
-    { plugins: plugins.plugins.map(({ name }) => name), maxSessions: config.HARNESS_MAX_SESSIONS },
-    'worker ready',
-  );
+  const names = plugins.plugins.map(({ name }) => name);
+  logger.info({ plugins: names, maxSessions: maxSessions(), spares: config.HARNESS_SPARES }, 'worker ready');
   process.send?.({ ready: true, workerId });
 });

@@ -1,21 +1,31 @@
 import { randomUUID } from 'node:crypto';
 import type { SessionPath } from '@harness/contracts';
+import type { TranscriptStore } from '@harness/dispatch';
 import { openSession, type Session } from './session.ts';
 import type { SessionHomes } from './session-home.ts';
 import type { SessionProcess, SessionProfile } from './session-options.ts';
 import { createStartGate } from './start-gate.ts';
 
 export interface OpenRequest {
-  /** Folder of the session. */
+  /** Names its folder, for people who look. */
   name: string;
   profile: SessionProfile;
-  /** A conversation that this folder holds. */
-  resume: string | undefined;
+  /** A conversation that the store has. */
+  resume?: string | undefined;
   /** Thread token for /mcp; undefined = no tool server. */
-  token: string | undefined;
+  token?: string | undefined;
+  /** Where its transcript goes; undefined = nowhere, it ends with the process. */
+  store?: TranscriptStore | 'later' | undefined;
+  /** A transcript entry could not be written: the conversation cannot move. */
+  onTranscriptLost?: (() => void) | undefined;
 }
 
-export type OpenSession = (request: OpenRequest) => Promise<{ session: Session; path: SessionPath }>;
+export interface Opened {
+  session: Session;
+  path: SessionPath;
+}
+
+export type OpenSession = (request: OpenRequest) => Promise<Opened>;
 
 /** Starts session processes, a few at a time, and knows all that live. */
 export function createSessionOpener(deps: {
@@ -23,28 +33,41 @@ export function createSessionOpener(deps: {
   mcpUrl: string;
   modelEnv: Record<string, string>;
   path: string;
+  /** Another executable that speaks the SDK's protocol. */
+  executable: string | undefined;
   startsAtOnce: number;
+  onProcess(process: SessionProcess): void;
 }) {
   const gate = createStartGate(deps.startsAtOnce);
   const processes = new Set<SessionProcess>();
-  const open: OpenSession = ({ name, profile, resume, token }) =>
+  const open: OpenSession = ({ name, profile, resume, token, store, onTranscriptLost }) =>
     gate(async () => {
+      // A folder per process: what a dead one left is removed without touching its successor's.
+      const folder = `${name}.${randomUUID().slice(0, 8)}`;
       const session = await openSession({
         profile,
-        home: deps.homes.open(name),
+        home: deps.homes.open(folder),
         conversation: resume ? { resume } : { sessionId: randomUUID() },
         mcp: token === undefined ? undefined : { url: deps.mcpUrl, token },
         modelEnv: deps.modelEnv,
         path: deps.path,
+        executable: deps.executable,
+        store,
+        onTranscriptLost: onTranscriptLost ?? (() => undefined),
         onProcess(process) {
           processes.add(process);
-          void process.exited.then(() => processes.delete(process));
+          deps.onProcess(process);
+          void process.exited.then(() => {
+            processes.delete(process);
+            return deps.homes.remove(folder);
+          });
         },
       });
       return { session, path: resume ? 'resume' : 'cold' };
     });
   return {
     open,
+    living: () => processes.size,
     /** Ends every process that lives, at once, and resolves when they are gone. */
     async killAll() {
       const living = [...processes];

@@ -8,6 +8,7 @@ import { join } from 'node:path';
  * machine's user and nothing of another session is in reach, and the whole is deleted at once.
  */
 export interface SessionHomes {
+  readonly root: string;
   /** Makes it if need be. `name` is a thread id or a hash: it becomes a folder name. */
   open(name: string): SessionHome;
   remove(name: string): Promise<void>;
@@ -25,6 +26,7 @@ export async function openSessionHomes(): Promise<SessionHomes> {
   sweepDeadHomes();
   const root = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
   return {
+    root,
     open(name) {
       const home = join(root, name);
       const cwd = join(home, 'work');

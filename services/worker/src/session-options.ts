@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { Options, SpawnedProcess, SpawnOptions } from '@anthropic-ai/claude-agent-sdk';
+import type { TranscriptStore } from '@harness/dispatch';
 import { pdeathsig } from '@harness/runtime';
 import type { SessionHome } from './session-home.ts';
 
@@ -25,6 +26,10 @@ export interface SessionRequest {
   /** How to reach the model. */
   modelEnv: Record<string, string>;
   path: string;
+  /** Another executable that speaks the SDK's protocol. */
+  executable?: string | undefined;
+  /** Where its transcript goes. */
+  store?: TranscriptStore | undefined;
   onProcess(process: SessionProcess): void;
 }
 
@@ -39,6 +44,9 @@ export interface SessionProcess {
 
 const defaultSystemPrompt =
   'You are an agent of a tool gateway. Use the tools you are offered; answer in plain text when you are done.';
+
+/** Longest wait for a transcript to be read from the store, ms. */
+const loadTimeoutMs = 10_000;
 
 /** MCP tool calls may run this long, ms; the gateway's own limit per tool is shorter. */
 const toolCallTimeoutMs = 900_000;
@@ -76,11 +84,18 @@ export function sessionOptionsOf(request: SessionRequest): Options {
     mcpServers: mcpServersOf(request.mcp),
     mcpServersDelivery: 'initialize', // keeps the token off the command line
     includePartialMessages: true,
+    // Eager: an entry is in the store before the next one is made, so a killed worker loses none that was answered.
+    ...(request.store
+      ? { sessionStore: request.store, sessionStoreFlush: 'eager' as const, loadTimeoutMs }
+      : {}),
+    ...(request.executable === undefined ? {} : { pathToClaudeCodeExecutable: request.executable }),
     settings: { autoMemoryEnabled: false },
     env: {
       PATH: request.path,
       ...request.modelEnv,
       ...home.env,
+      // A name of our own: the default is made from the working directory, which differs from process to process.
+      CLAUDE_CODE_PROJECT_DIR_NAME: 'thread',
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
       ENABLE_TOOL_SEARCH: 'false',

@@ -15,7 +15,11 @@ afterEach(() => {
 function openPool(maxSessions = 2) {
   const opened: FakeSession[] = [];
   const evicted: string[] = [];
-  const pool = createSessionPool({ maxSessions, idleTtlMs, onEvict: (key) => void evicted.push(key) });
+  const pool = createSessionPool({
+    maxSessions: () => maxSessions,
+    idleTtlMs,
+    onEvict: (key) => void evicted.push(key),
+  });
   const lend = (key: string, profile: Partial<SessionProfile> = {}, guest = false) =>
     pool.lend({
       key,
@@ -53,7 +57,7 @@ test('when it is full, the least recently used idle session ends, never a busy o
   await lend('next');
   expect(evicted).toEqual(['idle']);
   await lend('over'); // both are busy: nothing to end
-  expect(pool.counts()).toEqual({ sessions: 3, busy: 3 });
+  expect(pool.counts()).toMatchObject({ sessions: 3, busy: 3 });
   pool.give('busy');
   expect(evicted).toEqual(['idle', 'busy']); // back to the bound as soon as one is idle
 });

@@ -10,7 +10,8 @@ import type { Session } from './session.ts';
 import type { SessionProfile } from './session-options.ts';
 
 export interface PoolOptions {
-  maxSessions: number;
+  /** Asked whenever a session is wanted: memory may have become short. */
+  maxSessions(): number;
   idleTtlMs: number;
   /** Called after an idle session was ended by the pool itself. */
   onEvict(key: string): void;
@@ -32,7 +33,7 @@ export interface SessionPool {
   /** Ends the key's session, busy or idle, at once. */
   evict(key: string): void;
   has(key: string): boolean;
-  counts(): { sessions: number; busy: number };
+  counts(): { sessions: number; busy: number; evicted: number };
   /** Ends every session. */
   close(): void;
 }
@@ -55,13 +56,15 @@ export function createSessionPool(options: PoolOptions): SessionPool {
     clearTimeout(entry.timer);
     entry.session.kill();
   };
+  let evicted = 0;
   const evictIdle = (key: string) => {
+    evicted++;
     end(key);
     options.onEvict(key);
   };
   const trim = (room: number) => {
     for (const [key, entry] of entries) {
-      if (entries.size + room <= options.maxSessions) return;
+      if (entries.size + room <= options.maxSessions()) return;
       if (!entry.busy) evictIdle(key);
     }
   };
@@ -96,6 +99,7 @@ export function createSessionPool(options: PoolOptions): SessionPool {
     has: (key) => entries.has(key),
     counts: () => ({
       sessions: entries.size,
+      evicted,
       busy: [...entries.values()].filter((entry) => entry.busy).length,
     }),
     close() {

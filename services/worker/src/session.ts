@@ -12,7 +12,9 @@ import {
   type SDKUserMessage,
 } from '@anthropic-ai/claude-agent-sdk';
 import { AppError, type NewEvent, type Usage } from '@harness/contracts';
+import type { TranscriptStore } from '@harness/dispatch';
 import { createInbox } from './inbox.ts';
+import { createLateStore, type LateStore } from './late-store.ts';
 import { eventsOf } from './session-events.ts';
 import {
   type McpEndpoint,
@@ -48,8 +50,19 @@ export interface Session {
   interrupt(): Promise<void>;
   /** New credentials for the MCP server, between turns. */
   renewMcp(mcp: McpEndpoint): Promise<void>;
+  /** A spare becomes a thread's: its transcript goes there from its first entry. */
+  adopt(store: TranscriptStore, onTranscriptLost: () => void): void;
   /** Ends the subprocess and all it started, at once. */
   kill(): void;
+  /** Resolves when its processes are gone. */
+  readonly exited: Promise<void>;
+}
+
+export interface OpenSessionRequest extends Omit<SessionRequest, 'store'> {
+  /** Where its transcript goes; 'later' for a spare. */
+  store?: TranscriptStore | 'later' | undefined;
+  /** A transcript entry could not be written: the conversation cannot move to another worker. */
+  onTranscriptLost(): void;
 }
 
 /** Longest wait for the MCP server to be connected, ms: a turn without its tools would be a wrong turn. */
@@ -57,18 +70,20 @@ const connectLimitMs = 20_000;
 const connectPollMs = 25;
 
 /** Starts the subprocess and waits until its tools are there. Throws `session_failed`. */
-export async function openSession(request: SessionRequest): Promise<Session> {
+export async function openSession(request: OpenSessionRequest): Promise<Session> {
   let subprocess: SessionProcess | undefined;
+  const late = request.store && createLateStore(request.store === 'later' ? undefined : request.store);
   const inbox = createInbox<SDKUserMessage>();
   const options = sessionOptionsOf({
     ...request,
+    store: late?.store,
     onProcess(process) {
       subprocess = process;
       request.onProcess(process);
     },
   });
   const q = query({ prompt: inbox, options });
-  const session = createSession(q, inbox, () => subprocess?.kill(), request);
+  const session = createSession(q, inbox, { process: () => subprocess, late, request });
   try {
     if (request.mcp) await connected(q);
     else await q.initializationResult();
@@ -96,15 +111,15 @@ async function connected(q: Query): Promise<void> {
 type Pending = Question & {
   resolve(answer: Answer): void;
   reject(error: AppError): void;
-  costBefore: number;
 };
 
 function createSession(
   q: Query,
   inbox: ReturnType<typeof createInbox<SDKUserMessage>>,
-  killProcess: () => void,
-  request: SessionRequest,
+  parts: { process(): SessionProcess | undefined; late: LateStore | undefined; request: OpenSessionRequest },
 ): Session {
+  const { request } = parts;
+  let onTranscriptLost = request.onTranscriptLost;
   let pending: Pending | undefined;
   let ended = false;
   let totalCostUsd = 0;
@@ -112,7 +127,7 @@ function createSession(
   const end = (why: string) => {
     ended = true;
     inbox.end();
-    killProcess();
+    parts.process()?.kill();
     pending?.reject(
       new AppError('session_failed', `The agent process ended in the middle of a turn: ${why}`),
     );
@@ -120,11 +135,13 @@ function createSession(
   };
   const take = (message: SDKMessage) => {
     if (message.type === 'result') {
-      const costUsd = Math.max(0, message.total_cost_usd - totalCostUsd);
+      const costUsd = costOf(message, totalCostUsd);
       totalCostUsd = message.total_cost_usd;
       if (!pending || !answers(message, pending.uuid)) return;
       pending.resolve(answerOf(message, costUsd));
       pending = undefined;
+    } else if (message.type === 'system' && lostTranscript.has(message.subtype)) {
+      onTranscriptLost();
     } else if (pending) {
       for (const event of eventsOf(message)) pending.onEvent(event);
     }
@@ -146,7 +163,7 @@ function createSession(
     ask(question) {
       if (ended) return Promise.reject(new AppError('session_failed', 'The agent process has ended.'));
       return new Promise((resolve, reject) => {
-        pending = { ...question, resolve, reject, costBefore: totalCostUsd };
+        pending = { ...question, resolve, reject };
         inbox.push({
           type: 'user',
           uuid: question.uuid as `${string}-${string}-${string}-${string}-${string}`,
@@ -162,11 +179,30 @@ function createSession(
       await q.setMcpServers(mcpServersOf(mcp));
       await connected(q);
     },
+    adopt(store, onLost) {
+      parts.late?.bind(store);
+      onTranscriptLost = onLost;
+    },
+    get exited() {
+      return parts.process()?.exited ?? Promise.resolve();
+    },
     kill() {
       end('it was killed');
       q.close();
     },
   };
+}
+
+/** What the SDK says when a transcript entry is lost for the store. */
+const lostTranscript = new Set<string>(['mirror_error', 'session_writes_lost']);
+
+/** What one turn cost. The total goes on over a resume, so its difference is only the fallback. */
+function costOf(result: SDKResultMessage, before: number): number {
+  const { model_usage_since_last_result: since } = result as {
+    model_usage_since_last_result?: Record<string, { costUSD?: number }>;
+  };
+  if (!since) return Math.max(0, result.total_cost_usd - before);
+  return Object.values(since).reduce((sum, { costUSD = 0 }) => sum + costUSD, 0);
 }
 
 /** Several messages may be answered by one result, so a result is joined on the uuids it names. */

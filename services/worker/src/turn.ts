@@ -19,6 +19,7 @@ import type { HookRunner } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import { v5 as uuidOf } from 'uuid';
 import { createEmitter, type Emitter } from './emitter.ts';
+import type { Lent } from './lending.ts';
 import type { Answer, Session } from './session.ts';
 import { afterFailure, afterReview, afterWork } from './task-outcome.ts';
 import { type TurnScope, turnScope } from './turn-scope.ts';
@@ -26,7 +27,7 @@ import { type TurnScope, turnScope } from './turn-scope.ts';
 export type TurnEnd = 'committed' | 'again' | 'handed back' | 'lost';
 
 /** Why a turn is stopped from outside. */
-export type StopReason = 'cancelled' | 'timeout' | 'drain' | 'unhealthy' | 'lost';
+export type StopReason = 'cancelled' | 'interrupted' | 'timeout' | 'drain' | 'unhealthy' | 'lost';
 
 export interface TurnDeps {
   lease: Lease;
@@ -35,12 +36,16 @@ export interface TurnDeps {
   turnTimeoutMs: number;
   healthy(): boolean;
   /** The thread's session, warm, resumed or new. Throws before anything was sent to the model. */
-  lend(turn: Turn): Promise<{ session: Session; path: SessionPath }>;
+  lend(turn: Turn): Promise<Lent>;
+  /** A session that is given back stays warm for this long, ms. */
+  sessionTtlMs: number;
   give(threadId: string): void;
   evict(threadId: string): void;
   /** Whether the session that is lent has this message in its transcript already. */
-  wasSent(turn: Turn, session: Session): boolean;
+  wasSent(turn: Turn, session: Session): Promise<boolean>;
   nextCounter(threadId: string): number;
+  /** Told of every turn that came to a session. */
+  onPath(path: SessionPath): void;
 }
 
 /** After an interrupt the session has this long to say how far it came, ms; then it is ended. */
@@ -50,14 +55,6 @@ const continuation =
   'The agent process ended in the middle of your last turn. Continue that turn now. Tool calls without a result may or may not have happened.';
 
 export async function runTurn(turn: Turn, stop: AbortController, deps: TurnDeps): Promise<TurnEnd> {
-  const startedAt = performance.now();
-  const emitter = createEmitter({
-    lease: deps.lease,
-    turn,
-    nextCounter: () => deps.nextCounter(turn.hold.threadId),
-    onLost: () => stop.abort('lost'),
-    onCancel: () => stop.abort('cancelled'),
-  });
   const scope: TurnScope = {
     tenant: turn.tenant,
     threadId: turn.hold.threadId,
@@ -65,25 +62,33 @@ export async function runTurn(turn: Turn, stop: AbortController, deps: TurnDeps)
     signal: stop.signal,
   };
   const timer = setTimeout(() => stop.abort('timeout'), deps.turnTimeoutMs);
-  const parts = { turn, stop, deps, emitter, startedAt };
   try {
-    return await turnScope.run(scope, () => (turn.kind === 'review' ? reviewTurn(parts) : modelTurn(parts)));
+    const run = turn.kind === 'review' ? reviewTurn : modelTurn;
+    return await turnScope.run(scope, () => run(turn, stop, deps));
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** Commits a run that must not begin: cancelled while it waited, or parked after too many crashes. */
-export async function refuseTurn(
-  turn: Turn,
-  outcome: 'cancelled' | 'park',
-  deps: TurnDeps,
-): Promise<TurnEnd> {
-  const error =
-    outcome === 'cancelled'
-      ? { code: 'turn_cancelled', message: 'The run was cancelled while it waited.' }
-      : { code: 'attempts_exhausted', message: 'The agent process died in every attempt at this turn.' };
-  return fail(turn, outcome === 'cancelled' ? 'cancelled' : 'error', error, deps);
+const emitterOf = (turn: Turn, stop: AbortController, deps: TurnDeps): Emitter =>
+  createEmitter({
+    lease: deps.lease,
+    turn,
+    nextCounter: () => deps.nextCounter(turn.hold.threadId),
+    onLost: () => stop.abort('lost'),
+    onCancel: () => stop.abort('cancelled'),
+    onInterrupt: () => stop.abort('interrupted'),
+  });
+
+const refusals = {
+  cancelled: { code: 'turn_cancelled', message: 'The run was cancelled while it waited.' },
+  interrupted: { code: 'turn_cancelled', message: 'A later message interrupted the run before it began.' },
+  park: { code: 'attempts_exhausted', message: 'The agent process died in every attempt at this turn.' },
+} as const;
+
+/** Commits a run that must not begin: cancelled or overtaken while it waited, or parked after too many crashes. */
+export function refuseTurn(turn: Turn, outcome: keyof typeof refusals, deps: TurnDeps): Promise<TurnEnd> {
+  return fail(turn, outcome === 'park' ? 'error' : outcome, refusals[outcome], deps);
 }
 
 /** Commits a failure, with what it means for the task. */
@@ -105,19 +110,21 @@ interface TurnParts {
   turn: Turn;
   stop: AbortController;
   deps: TurnDeps;
-  emitter: Emitter;
-  startedAt: number;
 }
 
-async function modelTurn(parts: TurnParts): Promise<TurnEnd> {
-  const { turn, stop, deps, emitter, startedAt } = parts;
-  const { threadId } = turn.hold;
-  const { session, path } = await deps.lend(turn);
+async function modelTurn(begun: Turn, stop: AbortController, deps: TurnDeps): Promise<TurnEnd> {
+  const startedAt = performance.now();
+  const { threadId } = begun.hold;
+  const { session, path, hold } = await deps.lend(begun);
+  const turn = { ...begun, hold };
+  const parts = { turn, stop, deps };
+  const emitter = emitterOf(turn, stop, deps);
   const sessionMs = performance.now() - startedAt;
+  deps.onPath(path);
   emitter.tellPath(path);
   await emitter.flush();
 
-  const sent = turn.attempt > 1 && path !== 'cold' && deps.wasSent(turn, session);
+  const sent = turn.attempt > 1 && path === 'resume' && (await deps.wasSent(turn, session));
   const about = { runId: turn.runId, path, finishedRuns: turn.finishedRuns, kind: turn.kind };
   const prompt = sent ? continuation : await deps.hooks.beforeInvoke(threadId, turn.input, about);
   if (stop.signal.aborted || !deps.healthy()) return stopped(parts, undefined);
@@ -153,7 +160,7 @@ async function modelTurn(parts: TurnParts): Promise<TurnEnd> {
     deps.evict(threadId);
     return 'again';
   }
-  const rest = { usage: answer.usage, timings: timings(), path, sdkSessionId: session.sessionId };
+  const rest = { usage: answer.usage, timings: timings(), path, warmForMs: deps.sessionTtlMs };
   if (answer.outcome === 'error') {
     const end = await fail(turn, 'error', { code: 'model_error', message: answer.message }, deps, rest);
     deps.give(threadId);
@@ -169,8 +176,9 @@ async function modelTurn(parts: TurnParts): Promise<TurnEnd> {
 }
 
 /** A review is a turn of its own in the child's mailbox: it runs the `onTaskComplete` hooks. */
-async function reviewTurn(parts: TurnParts): Promise<TurnEnd> {
-  const { turn, stop, deps, emitter } = parts;
+async function reviewTurn(turn: Turn, stop: AbortController, deps: TurnDeps): Promise<TurnEnd> {
+  const parts = { turn, stop, deps };
+  const emitter = emitterOf(turn, stop, deps);
   const { task } = turn;
   if (task?.status !== 'working') return commit(turn, { status: 'cancelled' }, deps);
   emitter.push({ type: 'task.review_started', taskId: task.taskId, iteration: task.iteration });
@@ -203,17 +211,23 @@ async function stopped({ turn, stop, deps }: TurnParts, asked: Asked | undefined
     await deps.lease.handBack(turn);
     return 'handed back';
   }
-  if (asked && (await interrupted(asked))) deps.give(threadId);
-  else deps.evict(threadId);
-  const status = reason === 'timeout' ? 'timeout' : 'cancelled';
-  const error =
-    reason === 'timeout'
-      ? { code: 'turn_timeout', message: `The turn did not end within ${deps.turnTimeoutMs} ms.` }
-      : { code: 'turn_cancelled', message: 'The run was cancelled.' };
-  const rest = asked
-    ? { timings: asked.timings(), path: asked.path, sdkSessionId: asked.session.sessionId }
-    : {};
-  return fail(turn, status, error, deps, rest);
+  const kept = asked !== undefined && (await interrupted(asked));
+  if (!kept) deps.evict(threadId);
+  const ends = {
+    timeout: { code: 'turn_timeout', message: `The turn did not end within ${deps.turnTimeoutMs} ms.` },
+    cancelled: { code: 'turn_cancelled', message: 'The run was cancelled.' },
+    interrupted: { code: 'turn_cancelled', message: 'A later message interrupted the run.' },
+  };
+  const warmForMs = kept ? deps.sessionTtlMs : undefined;
+  const end = await fail(
+    turn,
+    reason,
+    ends[reason],
+    deps,
+    asked ? { timings: asked.timings(), path: asked.path, warmForMs } : {},
+  );
+  if (kept) deps.give(threadId);
+  return end;
 }
 
 /** True when the session ended its turn in good order and can go on. */

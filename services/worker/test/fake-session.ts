@@ -35,6 +35,8 @@ export function createFakeSession(sessionId = 'session'): FakeSession {
     },
     interrupt: async () => undefined,
     renewMcp: async () => undefined,
+    adopt: () => undefined,
+    exited: Promise.resolve(),
     kill() {
       this.die();
     },

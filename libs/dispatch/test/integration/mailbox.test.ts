@@ -50,6 +50,7 @@ test('a worker that lost its thread is fenced from emit and commit', async () =>
   expect(await lease.emit(zombie, 1, [{ type: 'agent.message', text: 'stale' }])).toEqual({
     lost: true,
     cancel: false,
+    interrupt: false,
   });
   expect(await lease.commit(zombie, { status: 'success', result: 'stale' })).toBeUndefined();
   expect(await lease.commit(turn, { status: 'success', result: 'fresh' })).toEqual({ remaining: 0 });

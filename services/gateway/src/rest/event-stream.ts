@@ -15,13 +15,17 @@ export interface EventStreams {
     reply: FastifyReply,
     open: (signal: AbortSignal) => AsyncGenerator<ThreadEvent>,
   ): Promise<void>;
+  /** Aborted by `close()`: whatever else waits for events ends, too. */
+  closing: AbortSignal;
   /** Ends every open stream: an open one would keep the server from closing. */
   close(): void;
 }
 
 export function createEventStreams(): EventStreams {
   const open = new Map<AbortController, string>();
+  const closing = new AbortController();
   return {
+    closing: closing.signal,
     async send(request, reply, openEvents) {
       const key = `${request.caller.principal.tenant}/${request.caller.principal.keyId}`;
       const own = [...open.values()].filter((other) => other === key).length;
@@ -43,6 +47,7 @@ export function createEventStreams(): EventStreams {
       }
     },
     close() {
+      closing.abort();
       for (const leave of open.keys()) leave.abort();
     },
   };

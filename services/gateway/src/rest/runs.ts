@@ -126,7 +126,11 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     },
     async (request, reply) => {
       const run = await accept(request);
-      const signal = AbortSignal.any([abortOnLeave(reply), AbortSignal.timeout(deps.waitLimitMs)]);
+      const signal = AbortSignal.any([
+        abortOnLeave(reply),
+        streams.closing,
+        AbortSignal.timeout(deps.waitLimitMs),
+      ]);
       for await (const _ of follow(run, undefined, signal));
       const ended = await currentOf(run);
       if (isEnded(ended)) return ended;

@@ -1,4 +1,5 @@
 import { signThreadToken } from '@harness/contracts';
+import { definePlugin } from '@harness/plugin-kit';
 import {
   Client as ModernClient,
   StreamableHTTPClientTransport as ModernTransport,
@@ -207,4 +208,46 @@ test('GET and DELETE are 405, a batch and nonsense are 4xx', async () => {
     const { status } = await gateway.call('POST', '/mcp', JSON.stringify(body));
     expect([body, status >= 400 && status < 500]).toEqual([body, true]);
   }
+});
+
+test('a tool that must not run twice runs once per tool-use id, and a repeat gets the first answer', async () => {
+  const ran: unknown[] = [];
+  const pay = definePlugin({
+    name: 'bank',
+    version: '1.0.0',
+    tools: [
+      {
+        name: 'pay',
+        description: 'Pays',
+        schema: {},
+        idempotent: false,
+        handler: (_ctx, input) => `paid ${ran.push(input)}`,
+      },
+    ],
+    register: () => ({}),
+  });
+  const gateway = await openGateway({ plugins: [pay] });
+  const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
+  const { thread } = await gateway.dispatch.threads.create('default', {});
+  const { threadId } = thread;
+  await gateway.dispatch.runs.append({
+    tenant: 'default',
+    threadId,
+    request: { input: 'x' },
+    idempotencyKey: 'k',
+  });
+  const { hold } = await worker.begin(threadId);
+  const token = await signThreadToken({ threadId, tenant: 'default', epoch: hold.epoch }, tokenSecret);
+  const client = await connectModern(gateway, bearer(token));
+  const use = (toolUseId: string) => client.call('bank__pay', {}, { 'claudecode/toolUseId': toolUseId });
+  expect(text(await use('toolu_1'))).toBe('paid 1');
+  expect(text(await use('toolu_1'))).toBe('paid 1');
+  expect(text(await use('toolu_2'))).toBe('paid 2');
+  // A call that was begun by a gateway which died: nobody knows.
+  await gateway.dispatch.ledger.open({ threadId, epoch: hold.epoch, toolUseId: 'toolu_3' });
+  expect(await use('toolu_3')).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining('Uncertain') }],
+  });
+  expect(ran).toHaveLength(2);
 });

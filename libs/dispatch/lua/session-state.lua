@@ -1,0 +1,17 @@
+-- Notes what became of a thread's session, fenced.
+-- A: threadId, me, epoch, sdkSessionId?, unmovable?, warming?, warmForMs?, event? {type, data}
+-- outcome: ok | fenced
+if not fenced(A.threadId) then return answer('fenced') end
+local th = key('th', A.threadId)
+if A.sdkSessionId and A.sdkSessionId ~= redis.call('HGET', th, 'sdkSessionId') then
+  redis.call('HSET', th, 'sdkSessionId', A.sdkSessionId)
+  redis.call('HDEL', th, 'unmovable') -- a new conversation, whole from its first entry
+end
+if A.unmovable then redis.call('HSET', th, 'unmovable', '1') end
+if A.warming then redis.call('HSET', th, 'warming', A.warming) else redis.call('HDEL', th, 'warming') end
+if A.warmForMs then
+  redis.call('HSET', th, 'warmUntil', now + A.warmForMs)
+  redis.call('HDEL', th, 'prewarm')
+end
+if A.event then addEvent(A.threadId, A.event.type, A.event.data) end
+return answer('ok')

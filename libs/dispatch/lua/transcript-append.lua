@@ -1,0 +1,20 @@
+-- Appends a session's transcript, fenced: a stale worker's entries are refused. Entries with a known uuid are skipped.
+-- A: threadId, me, epoch, name (session id, or session id and subpath), entries [{uuid?, text}]
+-- outcome: ok {added} | fenced | full {bytes}
+-- Keys: sess:<threadId> set of names, with its size in bytes in th; sess:<threadId>:<name> list; …:uuids set
+if not fenced(A.threadId) then return answer('fenced') end
+local th = key('th', A.threadId)
+local list = key('sess', A.threadId .. ':' .. A.name)
+local bytes = number(th, 'transcriptBytes')
+local added = 0
+redis.call('SADD', key('sess', A.threadId), A.name)
+for _, entry in ipairs(A.entries) do
+  if not entry.uuid or redis.call('SADD', list .. ':uuids', entry.uuid) == 1 then
+    bytes = bytes + #entry.text
+    if bytes > C.transcriptBytes then return answer('full', { bytes = bytes }) end
+    redis.call('RPUSH', list, entry.text)
+    added = added + 1
+  end
+end
+redis.call('HSET', th, 'transcriptBytes', bytes)
+return answer('ok', { added = added })

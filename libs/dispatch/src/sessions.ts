@@ -1,0 +1,76 @@
+import { AppError, type NewEvent, type SessionPath, type ThreadSession } from '@harness/contracts';
+import type { Redis } from 'ioredis';
+import type { Doorbell } from './doorbell.ts';
+import type { Keys } from './keys.ts';
+import type { Hold } from './lease.ts';
+import type { Hash } from './records.ts';
+import { reached, type Scripts } from './scripts.ts';
+
+/** What a worker says of a thread's session. */
+export interface SessionNote {
+  sdkSessionId?: string;
+  /** The transcript is not whole: only this process knows the conversation. */
+  unmovable?: boolean;
+  warming?: 'warming' | 'resuming';
+  /** Warm from now on, for this long unless it is used. */
+  warmForMs?: number;
+  event?: NewEvent;
+}
+
+export interface Sessions {
+  /** Asks for the session to be started where the thread's next run will be. Idempotent. Throws thread_not_found. */
+  prewarm(tenant: string, threadId: string): Promise<ThreadSession>;
+  get(tenant: string, threadId: string): Promise<ThreadSession>;
+  /** By the owner. False when it no longer is the owner. */
+  note(hold: Hold, note: SessionNote): Promise<boolean>;
+}
+
+export function createSessions(deps: {
+  redis: Redis;
+  keys: Keys;
+  scripts: Scripts;
+  doorbell: Doorbell;
+}): Sessions {
+  const { redis, keys, scripts, doorbell } = deps;
+  const notFound = (threadId: string) => new AppError('thread_not_found', `There is no thread ${threadId}.`);
+
+  const get = async (tenant: string, threadId: string): Promise<ThreadSession> => {
+    const hash: Hash = await reached(redis.hgetall(keys.of('th', threadId)));
+    if (hash.tenant !== tenant) throw notFound(threadId);
+    const workerId = hash.owner?.split('#')[0];
+    const alive = workerId !== undefined && (await reached(redis.get(keys.of('w', workerId)))) === hash.owner;
+    return { threadId, ...sessionOf(hash, alive ? workerId : undefined) };
+  };
+
+  return {
+    get,
+    async prewarm(tenant, threadId) {
+      const answer = await scripts.call<{ outcome: string; owner?: string }>('prewarm', { tenant, threadId });
+      if (answer.outcome === 'not_found') throw notFound(threadId);
+      await doorbell.ring(threadId, answer.owner, 'prewarm');
+      return get(tenant, threadId);
+    },
+    async note(hold, { event, ...note }) {
+      const { type, ...data } = event ?? {};
+      const { outcome } = await scripts.call<{ outcome: string }>('session-state', {
+        ...hold,
+        ...note,
+        ...(event && { event: { type, data: JSON.stringify(data) } }),
+      });
+      return outcome === 'ok';
+    },
+  };
+}
+
+/** The state is derived from what the scripts keep anyway; a thread without a living owner is cold. */
+function sessionOf(hash: Hash, workerId: string | undefined): Omit<ThreadSession, 'threadId'> {
+  const warmUntil = Number(hash.warmUntil ?? 0);
+  const path = (hash.path as SessionPath | undefined) ?? null;
+  const epoch = Number(hash.epoch ?? 0);
+  if (workerId === undefined) return { state: 'cold', workerId: null, epoch, expiresAt: null, path };
+  const warm = warmUntil > Date.now();
+  const resting = hash.warming ? (hash.warming as 'warming' | 'resuming') : warm ? 'warm' : 'cold';
+  const state = hash.run ? 'busy' : resting;
+  const expiresAt = state === 'warm' ? new Date(warmUntil).toISOString() : null;
+  return { state, workerId, epoch, expiresAt, path };
+}

@@ -1,0 +1,96 @@
+import type { WorkerInfo } from '@harness/contracts';
+import type { FastifyInstance } from 'fastify';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { requireScope } from '../auth.ts';
+import type { RouteDeps } from '../deps.ts';
+
+/** `/metrics` for Prometheus: this gateway's requests, and the fleet as its workers last told of themselves. */
+export function addMetricsRoute(app: FastifyInstance, { dispatch }: RouteDeps): void {
+  const registry = new Registry();
+  const registers = [registry];
+  const requests = new Histogram({
+    name: 'harness_http_request_seconds',
+    help: 'Requests by route and status',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60],
+    registers,
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'unknown';
+    requests.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
+  });
+
+  const gauge = (name: string, help: string, labelNames: string[] = []) =>
+    new Gauge({ name, help, labelNames, registers });
+  const pending = gauge('harness_threads_pending', 'Threads with mail that is not done');
+  const workers = gauge('harness_workers', 'Live workers');
+  const sessions = gauge('harness_sessions', 'Agent processes, by what they do', ['state']);
+  const turns = gauge('harness_turns', 'Turns since the workers started, by how they came to their session', [
+    'path',
+  ]);
+  const evicted = gauge('harness_sessions_evicted', 'Sessions ended to make room or after the idle time');
+  const hitRate = gauge('harness_session_hit_rate', 'Share of turns that found their session warm');
+  const lost = gauge(
+    'harness_transcript_errors',
+    'ALARM when it rises: transcript writes lost; those threads cannot move',
+  );
+  const gaps = new Counter({
+    name: 'harness_mail_gaps_total',
+    help: 'ALARM: accepted mail lost with a torn log',
+    registers,
+  });
+  const dropped = new Counter({
+    name: 'harness_mail_dropped_total',
+    help: 'System mail to deleted threads',
+    registers,
+  });
+
+  const collect = async () => {
+    const [counters, fleet] = await Promise.all([dispatch.counters(), dispatch.workers.list()]);
+    const sum = (of: (worker: WorkerInfo) => number) =>
+      fleet.reduce((total, worker) => total + of(worker), 0);
+    pending.set(counters.pending);
+    workers.set(fleet.length);
+    sessions.set(
+      { state: 'busy' },
+      sum((worker) => worker.busy),
+    );
+    sessions.set(
+      { state: 'idle' },
+      sum((worker) => worker.sessions - worker.busy),
+    );
+    sessions.set(
+      { state: 'spare' },
+      sum((worker) => worker.spares),
+    );
+    for (const path of ['warm', 'spare', 'resume', 'cold'] as const)
+      turns.set(
+        { path },
+        sum((worker) => worker.paths[path] ?? 0),
+      );
+    const all = sum((worker) => Object.values(worker.paths).reduce((total, count) => total + count, 0));
+    hitRate.set(all === 0 ? 1 : sum((worker) => worker.paths.warm ?? 0) / all);
+    evicted.set(sum((worker) => worker.evicted));
+    lost.set(sum((worker) => worker.transcriptErrors));
+    gaps.reset();
+    gaps.inc(counters.gaps);
+    dropped.reset();
+    dropped.inc(counters.dropped);
+  };
+
+  app.get(
+    '/metrics',
+    {
+      schema: {
+        tags: ['health'],
+        summary: 'Metrics for Prometheus (scope admin)',
+        response: { 200: { type: 'string' } },
+      },
+    },
+    async (request, reply) => {
+      requireScope(request.caller, 'admin');
+      await collect();
+      return reply.type(registry.contentType).send(await registry.metrics());
+    },
+  );
+}

@@ -1,0 +1,71 @@
+import { Prewarm } from '@harness/contracts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { requireScope } from '../auth.ts';
+import type { RouteDeps } from '../deps.ts';
+import { answers, jsonSchemaOf, refTo } from '../schemas.ts';
+import { threadParams } from './threads.ts';
+
+interface ThreadRoute {
+  Params: { threadId: string };
+}
+
+export function addSessionRoutes(app: FastifyInstance, { dispatch }: RouteDeps): void {
+  const { sessions } = dispatch;
+  const tags = ['sessions'];
+  const prewarm = async (request: FastifyRequest, threadId: string) => {
+    requireScope(request.caller, 'threads');
+    const { state, workerId } = await sessions.prewarm(request.caller.principal.tenant, threadId);
+    return { threadId, state, workerId };
+  };
+  const prewarmed = {
+    type: 'object',
+    properties: {
+      threadId: { type: 'string' },
+      state: { type: 'string' },
+      workerId: { type: ['string', 'null'] },
+    },
+  };
+
+  app.post<ThreadRoute>(
+    '/v1/threads/:threadId/prewarm',
+    {
+      schema: {
+        tags,
+        summary: 'Start the thread’s session where its next run will be',
+        params: threadParams,
+        response: answers({ 202: prewarmed }, 404),
+      },
+    },
+    async (request, reply) => reply.code(202).send(await prewarm(request, request.params.threadId)),
+  );
+
+  app.post<{ Body: Prewarm }>(
+    '/api/prewarm',
+    {
+      schema: {
+        tags,
+        summary: 'The same, under its old name',
+        deprecated: true,
+        body: jsonSchemaOf(Prewarm),
+        response: answers({ 202: prewarmed }, 400, 404),
+      },
+    },
+    async (request, reply) => reply.code(202).send(await prewarm(request, request.body.threadId)),
+  );
+
+  app.get<ThreadRoute>(
+    '/v1/threads/:threadId/session',
+    {
+      schema: {
+        tags,
+        summary: 'Where the thread’s session is, and how warm',
+        params: threadParams,
+        response: answers({ 200: refTo('ThreadSession') }, 404),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'threads');
+      return sessions.get(request.caller.principal.tenant, request.params.threadId);
+    },
+  );
+}

@@ -1,0 +1,34 @@
+import type { FastifyInstance } from 'fastify';
+import { requireScope } from '../auth.ts';
+import type { RouteDeps } from '../deps.ts';
+import { answers, listOf } from '../schemas.ts';
+
+export function addWorkerRoutes(app: FastifyInstance, { dispatch }: RouteDeps): void {
+  const tags = ['workers'];
+  app.get(
+    '/v1/workers',
+    {
+      schema: { tags, summary: 'List live workers', response: answers({ 200: listOf('workers', 'Worker') }) },
+    },
+    async (request) => {
+      requireScope(request.caller, 'admin');
+      return { workers: await dispatch.workers.list() };
+    },
+  );
+  app.post<{ Params: { workerId: string } }>(
+    '/v1/workers/:workerId/drain',
+    {
+      schema: {
+        tags,
+        summary: 'Let a worker finish its turns and leave',
+        params: { type: 'object', properties: { workerId: { type: 'string' } }, required: ['workerId'] },
+        response: answers({ 202: { type: 'object' } }, 404),
+      },
+    },
+    async (request, reply) => {
+      requireScope(request.caller, 'admin');
+      await dispatch.workers.drain(request.params.workerId);
+      return reply.code(202).send({ workerId: request.params.workerId, draining: true });
+    },
+  );
+}

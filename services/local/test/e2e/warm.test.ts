@@ -1,0 +1,109 @@
+import type { ThreadSession, WorkerInfo } from '@harness/contracts';
+import { expect, test } from 'vitest';
+import { openFleet, type TestFleet } from '../open-fleet.ts';
+
+const sessionOf = (fleet: TestFleet, threadId: string) =>
+  fleet.get<ThreadSession>(`/v1/threads/${threadId}/session`);
+
+const warmed = (fleet: TestFleet, threadId: string) =>
+  fleet.watch(`/v1/threads/${threadId}/events?follow=true`, (event) => event.type === 'session.warm');
+
+test('a prewarmed thread’s first message is warm, however often and by whichever name it was asked for', async () => {
+  const fleet = await openFleet();
+  const threadId = await fleet.thread();
+  const warm = warmed(fleet, threadId);
+  const first = await fleet.post(`/v1/threads/${threadId}/prewarm`);
+  expect(first).toMatchObject({ threadId, state: expect.any(String) });
+  await Promise.all([
+    fleet.post('/api/prewarm', { threadId }),
+    fleet.post(`/v1/threads/${threadId}/prewarm`),
+  ]);
+  await warm;
+  expect(await sessionOf(fleet, threadId)).toMatchObject({
+    state: 'warm',
+    workerId: fleet.workers[0]?.ready.workerId,
+    expiresAt: expect.any(String),
+  });
+  const run = await fleet.ask(threadId, 'call: time__current_time {}');
+  expect(run).toMatchObject({ path: 'warm', result: expect.stringContaining('UTC') });
+});
+
+test('a message that races its prewarm shares the one session', async () => {
+  const fleet = await openFleet();
+  const threadId = await fleet.thread();
+  const [run] = await Promise.all([
+    fleet.ask(threadId, 'say: hello'),
+    fleet.post(`/v1/threads/${threadId}/prewarm`),
+  ]);
+  expect(run.status).toBe('success');
+  await expect.poll(async () => (await sessionOf(fleet, threadId)).state).toBe('warm');
+  const workers = async () => (await fleet.get<{ workers: WorkerInfo[] }>('/v1/workers')).workers;
+  // A worker tells of itself with its heartbeat.
+  await expect.poll(async () => (await workers())[0]?.sessions, { timeout: 10_000 }).toBe(1);
+  const [{ ready }] = fleet.workers as [(typeof fleet.workers)[0], ...unknown[]];
+  expect(await workers()).toMatchObject([{ workerId: ready.workerId, draining: false, turns: 1 }]);
+});
+
+test('a known thread is prewarmed where its worker died: the conversation is there, and warm', async () => {
+  const fleet = await openFleet({ workers: 2, env: { HARNESS_WORKER_TTL_MS: '2000' } });
+  const threadId = await fleet.thread();
+  await fleet.ask(threadId, 'remember: plum');
+  const before = await sessionOf(fleet, threadId);
+  fleet.workers.find((worker) => worker.ready.workerId === before.workerId)?.process.kill('SIGKILL');
+  await expect.poll(async () => (await sessionOf(fleet, threadId)).workerId, { timeout: 10_000 }).toBeNull();
+  const warm = warmed(fleet, threadId);
+  await fleet.post(`/v1/threads/${threadId}/prewarm`);
+  await warm;
+  const after = await sessionOf(fleet, threadId);
+  expect(after.workerId).not.toBe(before.workerId);
+  expect(after.epoch).toBeGreaterThan(before.epoch);
+  const run = await fleet.ask(threadId, 'recall:');
+  expect(run).toMatchObject({ path: 'warm', result: expect.stringContaining('plum') });
+});
+
+test('a new thread takes a spare, tools and transcript included', async () => {
+  const fleet = await openFleet({ env: { HARNESS_SPARES: '1' } });
+  const spares = async () => (await fleet.get<{ workers: WorkerInfo[] }>('/v1/workers')).workers[0]?.spares;
+  await expect.poll(spares, { timeout: 15_000 }).toBe(1);
+  const threadId = await fleet.thread();
+  const run = await fleet.ask(threadId, 'remember: plum\ncall: time__current_time {}');
+  expect(run).toMatchObject({ path: 'spare', status: 'success', result: expect.stringContaining('UTC') });
+  await expect.poll(spares, { timeout: 15_000 }).toBe(1); // another was started in its place
+  const [worker] = fleet.workers;
+  await Promise.all([worker?.end(40_000), fleet.addWorker()]);
+  expect(await fleet.ask(threadId, 'recall:')).toMatchObject({
+    path: 'resume',
+    result: expect.stringContaining('plum'),
+  });
+});
+
+test('a message that interrupts ends the turn under way and what waits, never itself', async () => {
+  const fleet = await openFleet();
+  const threadId = await fleet.thread();
+  const path = `/v1/threads/${threadId}/events?follow=true`;
+  const begun = fleet.watch(path, (event) => event.type === 'agent.message_delta');
+  const first = await fleet.send(threadId, 'say: started\nhang:');
+  const second = await fleet.send(threadId, 'say: waiting');
+  await begun;
+  const third = await fleet.ask(threadId, 'say: now this', { multitaskStrategy: 'interrupt' });
+  expect(third).toMatchObject({ status: 'success', result: 'now this' });
+  for (const { runId } of [first, second]) {
+    expect(await fleet.get(`/v1/threads/${threadId}/runs/${runId}`)).toMatchObject({ status: 'interrupted' });
+  }
+});
+
+test('a worker that is told to drain finishes and leaves; its threads go on elsewhere', async () => {
+  const fleet = await openFleet({ workers: 2 });
+  const threadId = await fleet.thread();
+  await fleet.ask(threadId, 'remember: plum');
+  const { workerId } = await sessionOf(fleet, threadId);
+  const leaving = fleet.workers.find((worker) => worker.ready.workerId === workerId);
+  await fleet.post(`/v1/workers/${workerId}/drain`);
+  await leaving?.exited;
+  expect(await fleet.ask(threadId, 'recall:')).toMatchObject({
+    path: 'resume',
+    result: expect.stringContaining('plum'),
+  });
+  const { workers } = await fleet.get<{ workers: WorkerInfo[] }>('/v1/workers');
+  expect(workers.map((worker) => worker.workerId)).not.toContain(workerId);
+});

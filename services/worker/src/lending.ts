@@ -1,0 +1,212 @@
+/**
+ * Which session a thread gets: its warm one, a spare, its conversation resumed in a new process, or a cold start; and
+ * the hold under which it speaks. The epoch rises whenever a new process takes an old one's place, after the old one is
+ * dead, so that no two processes ever speak for a thread (D3, D4).
+ */
+import { AppError, type SessionPath, signThreadToken, threadTokenTtlSeconds } from '@harness/contracts';
+import type { Dispatch, HeldThread, Hold, TranscriptStore } from '@harness/dispatch';
+import type { ToolServer } from '@harness/plugin-kit';
+import type { Logger } from '@harness/runtime';
+import type { Opened, OpenSession } from './open-session.ts';
+import type { Session } from './session.ts';
+import type { SessionProfile } from './session-options.ts';
+import type { SessionPool } from './session-pool.ts';
+import type { Spares } from './spares.ts';
+
+export interface Lent {
+  session: Session;
+  path: SessionPath;
+  /** The hold to go on with: its epoch may have risen. */
+  hold: Hold;
+}
+
+export interface Lending {
+  /** Remembers a claimed thread. A hold of another epoch means that somebody else had it: its old session ends. */
+  keep(hold: Hold): void;
+  /** Throws `session_failed` when no session could be started, `stale_epoch` when the thread was lost meanwhile. */
+  lend(thread: HeldThread): Promise<Lent>;
+  /** Starts the thread's session, or renews its time, and says so. */
+  warm(thread: HeldThread): Promise<void>;
+  nextCounter(threadId: string): number;
+  holdOf(threadId: string): Hold | undefined;
+  holds(): Hold[];
+  forget(threadId: string): void;
+  forgetAll(): void;
+  /** Transcript writes lost since the start. */
+  transcriptErrors(): number;
+}
+
+interface Held {
+  hold: Hold;
+  counter: number;
+  /** A process was started under this hold: the next one needs another epoch. */
+  session: Session | undefined;
+  /** When the session's token was signed, ms on the monotonic clock. */
+  tokenAt: number;
+}
+
+export interface LendingDeps {
+  dispatch: Dispatch;
+  pool: SessionPool;
+  spares: Spares;
+  openSession: OpenSession;
+  toolServer: ToolServer | null;
+  tokenSecret: string;
+  mcpUrl: string;
+  defaultModel: string | undefined;
+  sessionTtlMs: number;
+  turnTimeoutMs: number;
+  logger: Logger;
+}
+
+/** A token is renewed when it would not outlive a turn, with a tenth of its life as margin. */
+const tokenMarginShare = 0.1;
+
+export function createLending(deps: LendingDeps): Lending {
+  const { dispatch, pool, logger } = deps;
+  const { lease, sessions, transcripts } = dispatch;
+  const held = new Map<string, Held>();
+  let transcriptErrors = 0;
+
+  const keep = (hold: Hold): Held => {
+    const known = held.get(hold.threadId);
+    if (known?.hold.epoch === hold.epoch && known.hold.me === hold.me) return known;
+    pool.evict(hold.threadId);
+    const fresh: Held = { hold, counter: 0, session: undefined, tokenAt: 0 };
+    held.set(hold.threadId, fresh);
+    return fresh;
+  };
+
+  const profileOf = (thread: HeldThread): SessionProfile => ({
+    model: thread.model ?? deps.defaultModel,
+    systemPrompt: thread.systemPrompt,
+    tools: thread.allowedTools,
+  });
+
+  const tokenFor = async (thread: HeldThread, record: Held): Promise<string | undefined> => {
+    const { tenant, allowedTools: tools, threadTaskId: taskId } = thread;
+    const hasTools = (deps.toolServer?.list(tools ? { tools } : {}).length ?? 0) > 0;
+    if (!hasTools) return undefined;
+    record.tokenAt = performance.now();
+    const { threadId, epoch } = record.hold;
+    return signThreadToken({ threadId, epoch, tenant, taskId, tools }, deps.tokenSecret);
+  };
+
+  /** Before another process may speak for the thread: the old one is dead, and its epoch over. */
+  const succeed = async (record: Held) => {
+    if (!record.session) return;
+    await record.session.exited;
+    const hold = await lease.raiseEpoch(record.hold);
+    if (!hold) throw new AppError('stale_epoch', 'The thread has another owner.');
+    record.hold = hold;
+    record.counter = 0;
+    record.session = undefined;
+  };
+
+  const onTranscriptLost = (record: Held) => {
+    transcriptErrors++;
+    logger.error({ threadId: record.hold.threadId }, 'transcript not written: the thread cannot move');
+    sessions
+      .note(record.hold, { unmovable: true })
+      .catch((error) => logger.error({ err: error }, 'not noted'));
+  };
+
+  const open = async (thread: HeldThread, record: Held, profile: SessionProfile): Promise<Opened> => {
+    const { threadId } = thread.hold;
+    await succeed(record);
+    const known = thread.sdkSessionId;
+    const resume = known && (await transcripts.has(threadId, known)) ? known : undefined;
+    const warming = resume ? 'resuming' : 'warming';
+    await sessions.note(record.hold, {
+      warming,
+      event: { type: 'session.warming', epoch: record.hold.epoch },
+    });
+    const token = await tokenFor(thread, record);
+    const store = transcripts.storeOf(threadId, () => record.hold);
+    const spare =
+      resume === undefined && isDefault(profile, deps.defaultModel) ? deps.spares.take() : undefined;
+    const opened = spare
+      ? await claimed(spare, {
+          store,
+          onLost: () => onTranscriptLost(record),
+          mcp: token && { url: deps.mcpUrl, token },
+        })
+      : await deps.openSession({
+          name: threadId,
+          profile,
+          resume,
+          token,
+          store,
+          onTranscriptLost: () => onTranscriptLost(record),
+        });
+    record.session = opened.session;
+    // Known before the first prompt: whoever takes over resumes from here.
+    await sessions.note(record.hold, { sdkSessionId: opened.session.sessionId });
+    return opened;
+  };
+
+  const lend = async (thread: HeldThread): Promise<Lent> => {
+    const record = keep(thread.hold);
+    const profile = profileOf(thread);
+    const lent = await pool.lend({
+      key: thread.hold.threadId,
+      profile,
+      open: () => open(thread, record, profile),
+    });
+    const leftMs =
+      threadTokenTtlSeconds * 1000 * (1 - tokenMarginShare) - (performance.now() - record.tokenAt);
+    if (lent.path === 'warm' && record.tokenAt > 0 && leftMs < deps.turnTimeoutMs) {
+      const token = await tokenFor(thread, record);
+      if (token) await lent.session.renewMcp({ url: deps.mcpUrl, token });
+    }
+    return { ...lent, hold: record.hold };
+  };
+
+  return {
+    keep,
+    lend,
+    async warm(thread) {
+      const { threadId } = thread.hold;
+      try {
+        const { path, hold } = await lend(thread);
+        pool.give(threadId);
+        const event = { type: 'session.warm' as const, epoch: hold.epoch, path };
+        await sessions.note(hold, { warmForMs: deps.sessionTtlMs, event });
+      } catch (error) {
+        // No longer wanted: a thread whose session cannot be started must not ask for it for ever.
+        await sessions.note(thread.hold, { warmForMs: 0 });
+        throw error;
+      }
+    },
+    nextCounter(threadId) {
+      const record = held.get(threadId);
+      return record ? ++record.counter : 1;
+    },
+    holdOf: (threadId) => held.get(threadId)?.hold,
+    holds: () => [...held.values()].map(({ hold }) => hold),
+    forget: (threadId) => void held.delete(threadId),
+    forgetAll: () => held.clear(),
+    transcriptErrors: () => transcriptErrors,
+  };
+}
+
+const isDefault = (profile: SessionProfile, defaultModel: string | undefined) =>
+  profile.model === defaultModel && profile.systemPrompt === undefined && profile.tools === undefined;
+
+interface SpareClaim {
+  store: TranscriptStore;
+  onLost(): void;
+  mcp: { url: string; token: string } | '' | undefined;
+}
+
+/** A spare becomes the thread's: its transcript goes to the thread's store, and it gets the thread's tools. */
+async function claimed({ session }: Opened, { store, onLost, mcp }: SpareClaim): Promise<Opened> {
+  session.adopt(store, onLost);
+  try {
+    if (mcp) await session.renewMcp(mcp);
+  } catch (cause) {
+    session.kill();
+    throw new AppError('session_failed', 'A spare session could not be given its tools.', { cause });
+  }
+  return { session, path: 'spare' };
+}
