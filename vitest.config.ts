@@ -16,7 +16,8 @@ export default defineConfig({
   test: {
     projects: [
       {
-        test: { name: 'unit', include: ['{libs,services}/*/src/**/*.test.ts'] },
+        // They keep nothing in modules, so they may share a process: three times as fast.
+        test: { name: 'unit', include: ['{libs,services}/*/src/**/*.test.ts'], isolate: false },
       },
       {
         test: {
