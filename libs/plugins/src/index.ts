@@ -1,10 +1,4 @@
-/** The plugins that come with harness, in the order in which they run, and how the fleet looks to a plugin. */
-import type { PluginDefinition } from '@harness/plugin-kit';
-import { context } from './context/context.ts';
-import { delegation } from './delegation/delegation.ts';
-import { time } from './time/time.ts';
-import { validation } from './validation/validation.ts';
-
-export const builtInPlugins: readonly PluginDefinition[] = [delegation, validation, time, context];
-
-export { type ContextDeps, createPluginContext, streamUrlOf } from './plugin-context.ts';
+/** The plugins that come with harness, and how plugins are started in a process of the fleet. */
+export { builtInPlugins } from './built-in.ts';
+export { streamUrlOf } from './plugin-context.ts';
+export { type PluginStart, startPlugins } from './start-plugins.ts';

@@ -1,10 +1,10 @@
 import { createDispatch } from '@harness/dispatch';
-import { loadPlugins } from '@harness/plugin-kit';
-import { builtInPlugins } from '@harness/plugins';
+import { startPlugins } from '@harness/plugins';
 import { connectRedis, createLogger, onShutdown, runMain } from '@harness/runtime';
 import { createApp } from './app.ts';
+import { followBroadcasts } from './broadcasts.ts';
 import { loadGatewayConfig } from './config.ts';
-import { startGatewayPlugins } from './plugins.ts';
+import { createThreadInvoker } from './thread-invoker.ts';
 
 runMain(async () => {
   const config = await loadGatewayConfig();
@@ -17,8 +17,14 @@ runMain(async () => {
   await Promise.all([redis, subscriber].map(untilReady));
   const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
 
-  const sources = await loadPlugins({ builtIn: builtInPlugins, modulePaths: config.HARNESS_PLUGINS });
-  const plugins = await startGatewayPlugins({ dispatch, logger, sources });
+  const started = await startPlugins({
+    dispatch,
+    role: 'gateway',
+    logger,
+    modulePaths: config.HARNESS_PLUGINS,
+    invokerOf: (plugin) => createThreadInvoker(dispatch, plugin),
+  });
+  const plugins = followBroadcasts({ dispatch, plugins: started, logger });
 
   const app = await createApp({
     dispatch,

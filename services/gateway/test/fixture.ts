@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createDispatch, type Dispatch, type Ending, type Liveness, startLiveness } from '@harness/dispatch';
 import { definePlugin, type PluginDefinition } from '@harness/plugin-kit';
-import { builtInPlugins } from '@harness/plugins';
+import { builtInPlugins, startPlugins } from '@harness/plugins';
 import { connectRedis, createLogger } from '@harness/runtime';
 import type { FastifyInstance } from 'fastify';
 import { inject, onTestFinished } from 'vitest';
 import { createApp } from '../src/app.ts';
 import { type ApiKey, apiKeyOf } from '../src/auth.ts';
-import { startGatewayPlugins } from '../src/plugins.ts';
+import { createThreadInvoker } from '../src/thread-invoker.ts';
 
 const logger = createLogger('test', 'silent');
 export const tokenSecret = 'a secret of at least sixteen characters';
@@ -42,10 +42,13 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
   const subscriber = connectRedis(redisUrl, { logger, patience: 'fail-fast' });
   const dispatch = createDispatch({ redis, subscriber, logger, tag: options.tag ?? randomUUID() });
   await Promise.all([redis, subscriber].map((connection) => once(connection, 'ready')));
-  const plugins = await startGatewayPlugins({
+  const plugins = await startPlugins({
     dispatch,
+    role: 'gateway',
     logger,
-    sources: { loaded: [...(options.plugins ?? builtInPlugins)], diagnostics: [] },
+    modulePaths: [],
+    builtIn: options.plugins ?? builtInPlugins,
+    invokerOf: (plugin) => createThreadInvoker(dispatch, plugin),
   });
   const app = await createApp({
     dispatch,

@@ -1,11 +1,12 @@
 import { newWorkerId } from '@harness/contracts';
 import { consumeRings, createDispatch, followControl, startLiveness, startSweeper } from '@harness/dispatch';
+import { startPlugins } from '@harness/plugins';
 import { connectRedis, createLogger, onShutdown, runMain } from '@harness/runtime';
 import { loadWorkerConfig, useTempDir } from './config.ts';
 import { startLeash } from './hold-leash.ts';
+import { createInvoker } from './invoker.ts';
 import { createLending } from './lending.ts';
 import { createSessionOpener } from './open-session.ts';
-import { startWorkerPlugins } from './plugins.ts';
 import { openSessionHomes } from './session-home.ts';
 import { sessionLimitOf } from './session-limit.ts';
 import { createSessionPool } from './session-pool.ts';
@@ -57,7 +58,14 @@ runMain(async () => {
       return opener.open({ name: 'spare', profile, store: 'later' });
     },
   });
-  const plugins = await startWorkerPlugins({ dispatch, logger, config, pool, openSession: opener.open });
+  const plugins = await startPlugins({
+    dispatch,
+    role: 'worker',
+    logger,
+    modulePaths: config.HARNESS_PLUGINS,
+    invokerOf: (plugin) => createInvoker({ pool, openSession: opener.open, plugin, defaultModel }),
+    config: { reviewModel: config.HARNESS_REVIEW_MODEL },
+  });
   const lending = createLending({
     dispatch,
     pool,

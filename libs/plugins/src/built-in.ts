@@ -1,0 +1,8 @@
+import type { PluginDefinition } from '@harness/plugin-kit';
+import { context } from './context/context.ts';
+import { delegation } from './delegation/delegation.ts';
+import { time } from './time/time.ts';
+import { validation } from './validation/validation.ts';
+
+/** In the order in which they run. */
+export const builtInPlugins: readonly PluginDefinition[] = [delegation, validation, time, context];
