@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 /**
  * Projects, by what a test needs:
  * unit = nothing; integration = a real Redis; e2e = the real Agent SDK against scripted-model, too;
+ * faults = real processes that are killed, stopped and cut off; FAULT_SEED repeats a run;
  * compose = a Docker engine (run by `npm run test:compose` alone).
  */
 const withRedis = {
@@ -33,6 +34,15 @@ export default defineConfig({
           ...withRedis,
           testTimeout: 60_000,
           fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'faults',
+          include: inTest('faults'),
+          testTimeout: 120_000,
+          fileParallelism: false,
+          sequence: { groupOrder: 1 }, // after all others: its time limits are its subject
         },
       },
       {

@@ -133,6 +133,7 @@ export type ThreadSession = z.infer<typeof ThreadSession>;
 /** A worker, as it last said of itself. Counters run since its start. */
 export const WorkerInfo = z.object({
   workerId: z.string(),
+  pid: z.number().int().describe('On its own machine'),
   startedAt: Instant,
   draining: z.boolean(),
   maxSessions: z.number().int(),

@@ -2,11 +2,26 @@
 -- A: graceMs, busyGraceMs, taskGraceMs, count
 -- outcome: ok {ring [{threadId, owner?}], tasks [taskId], dead [workerId]}
 local ring, tasks, dead = {}, {}, {}
+-- A dead worker's threads with mail need not wait for their grace.
+for _, workerId in ipairs(redis.call('SMEMBERS', P .. 'workers')) do
+  if redis.call('EXISTS', key('w', workerId)) == 0 then
+    dead[#dead + 1] = workerId
+    for _, threadId in ipairs(redis.call('SMEMBERS', key('own', workerId))) do
+      if redis.call('ZSCORE', P .. 'pend', threadId) then
+        ring[#ring + 1] = { threadId = threadId, owner = liveOwner(threadId) }
+      end
+    end
+  end
+end
 for _, threadId in ipairs(redis.call('ZRANGEBYSCORE', P .. 'pend', '-inf', now - A.graceMs, 'LIMIT', 0, A.count)) do
+  redis.call('ZADD', P .. 'pend', 'XX', now, threadId)
   local owner = liveOwner(threadId)
-  ring[#ring + 1] = { threadId = threadId, owner = owner }
-  -- A live owner is most likely at work on it: look again later.
-  redis.call('ZADD', P .. 'pend', 'XX', now + (owner and A.busyGraceMs or 0), threadId)
+  local th = key('th', threadId)
+  -- A live owner is most likely at work on it: ring it now and then only.
+  if not owner or now - number(th, 'rungAt') >= A.busyGraceMs then
+    if owner then redis.call('HSET', th, 'rungAt', now) end
+    ring[#ring + 1] = { threadId = threadId, owner = owner }
+  end
 end
 for _, taskId in ipairs(redis.call('ZRANGEBYSCORE', P .. 'working', '-inf', now - A.taskGraceMs, 'LIMIT', 0, A.count)) do
   redis.call('ZADD', P .. 'working', 'XX', now, taskId)
@@ -16,9 +31,6 @@ for _, taskId in ipairs(redis.call('ZRANGEBYSCORE', P .. 'working', '-inf', now 
   elseif redis.call('XLEN', key('mb', threadId)) == 0 then
     tasks[#tasks + 1] = taskId
   end
-end
-for _, workerId in ipairs(redis.call('SMEMBERS', P .. 'workers')) do
-  if redis.call('EXISTS', key('w', workerId)) == 0 then dead[#dead + 1] = workerId end
 end
 for _, tenant in ipairs(redis.call('SMEMBERS', P .. 'tenants')) do
   for _, list in ipairs({ 'ths', 'tasks' }) do

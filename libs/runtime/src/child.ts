@@ -18,6 +18,8 @@ export interface ChildOptions {
   /** Path of its main.ts. */
   main: string;
   env: Record<string, string>;
+  args?: string[];
+  cwd?: string;
   /** Its log lines go to this terminal; without, only the last ones are kept for the error message. */
   visible?: boolean;
 }
@@ -31,9 +33,10 @@ const keptChars = 4_000;
  * Throws ConfigError with the child's last words when it ends before it is ready.
  */
 export async function startChild<Ready>(options: ChildOptions): Promise<Child<Ready>> {
-  const [command, ...args] = [...pdeathsig(), process.execPath, options.main];
+  const [command, ...args] = [...pdeathsig(), process.execPath, options.main, ...(options.args ?? [])];
   const child = spawn(command as string, args, {
     env: options.env,
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     detached: true,
   });

@@ -7,9 +7,13 @@ import { runMain, startEmbeddedRedis } from '@harness/runtime';
 import { measureAccept } from './accept-rate.ts';
 import { measureBus } from './bus-overhead.ts';
 import { searchPath } from './config.ts';
-import { figureOf, ratioOf, textOf } from './figures.ts';
+import { failOverTtlMs, measureFailOver } from './fail-over.ts';
+import { figureOf, quantile, ratioOf, textOf } from './figures.ts';
+import { measurePaths } from './paths.ts';
 
 const rounds = 5;
+const pathRounds = 7;
+const kills = 20;
 const gatewayMain = fileURLToPath(new URL('../../gateway/src/main.ts', import.meta.url));
 
 runMain(async () => {
@@ -41,12 +45,42 @@ runMain(async () => {
     console.log(
       `  share of the raw limit  ${textOf(ratioOf(at('acceptedPerSecond'), at('rawPerSecond')), '×')}`,
     );
+
+    await tellPaths();
+    await tellFailOver();
   } finally {
     await redis.close();
     await rm(dir, { recursive: true, force: true });
   }
   process.exit(0);
 });
+
+async function tellPaths(): Promise<void> {
+  const measured = await measurePaths(pathRounds);
+  console.log(
+    '\nFrom a message to its first sign of life, and to its result, by path (scripted-model answers at once)',
+  );
+  for (const path of ['warm', 'spare', 'resume', 'cold'] as const) {
+    const peer = path === 'warm' ? 'warm' : 'cold';
+    const first = measured.map((round) => round.paths[path].firstMs);
+    const result = measured.map((round) => round.paths[path].resultMs);
+    const bare = measured.map((round) => round.bare[peer].resultMs);
+    console.log(`  ${path.padEnd(7)} ${textOf(figureOf(first), 'ms')}, ${textOf(figureOf(result), 'ms')}`);
+    console.log(
+      `          ${textOf(ratioOf(result, bare), '×')} of the bare SDK, ${peer}: ${textOf(figureOf(bare), 'ms')}`,
+    );
+  }
+}
+
+async function tellFailOver(): Promise<void> {
+  const tookMs = (await measureFailOver(kills)).toSorted((a, b) => a - b);
+  console.log(
+    `\nFail-over: kill -9 in mid-turn -> the run begins on another worker, ${kills} kills, TTL ${failOverTtlMs} ms`,
+  );
+  console.log(
+    `  p50 ${quantile(tookMs, 0.5).toFixed(0)} ms, p95 ${quantile(tookMs, 0.95).toFixed(0)} ms, worst ${tookMs.at(-1)?.toFixed(0)} ms`,
+  );
+}
 
 async function inRounds<Round>(measure: () => Promise<Round>): Promise<Round[]> {
   const measured: Round[] = [];

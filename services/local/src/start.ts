@@ -33,6 +33,7 @@ runMain(async () => {
     scripted: !config.modelConfigured,
     visible: true,
   });
+  process.send?.({ url: fleet.url, workers: fleet.workers.map((worker) => worker.process.pid) });
   console.log(welcome(fleet, config.HARNESS_API_KEY !== undefined));
 
   const stopping = { now: false };

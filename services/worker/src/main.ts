@@ -87,6 +87,7 @@ runMain(async () => {
     await workers.report(
       workerId,
       {
+        pid: process.pid,
         startedAt,
         draining,
         maxSessions: maxSessions(),

@@ -1,0 +1,54 @@
+/** From a message sent to its first sign of life and to its result, by the path it took to its session. */
+import type { SessionPath } from '@harness/contracts';
+import { type BareTurn, measureBareSdk } from './bare-sdk.ts';
+import { type BenchFleet, startBenchFleet, startModel } from './fleet.ts';
+
+const prompt = 'say: hello';
+
+export interface PathsRound {
+  bare: { cold: BareTurn; warm: BareTurn };
+  paths: Record<SessionPath, BareTurn>;
+}
+
+export async function measurePaths(rounds: number): Promise<PathsRound[]> {
+  const model = await startModel();
+  // One session at most, so that the second thread evicts the first one's, which is then resumed.
+  const plain = await startBenchFleet(model.ready.url, 1, { HARNESS_MAX_SESSIONS: '1' });
+  const spared = await startBenchFleet(model.ready.url, 1, { HARNESS_SPARES: '1' });
+  try {
+    const measured: PathsRound[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const threadId = await plain.thread();
+      const cold = await took(plain, threadId, 'cold');
+      const warm = await took(plain, threadId, 'warm');
+      await took(plain, await plain.thread(), 'cold');
+      const resume = await took(plain, threadId, 'resume');
+      await untilSpare(spared);
+      const spare = await took(spared, await spared.thread(), 'spare');
+      measured.push({
+        bare: await measureBareSdk(model.ready.url, prompt),
+        paths: { cold, warm, resume, spare },
+      });
+    }
+    return measured;
+  } finally {
+    await Promise.all([plain.close(), spared.close()]);
+    await model.end(5_000);
+  }
+}
+
+async function took(fleet: BenchFleet, threadId: string, path: SessionPath): Promise<BareTurn> {
+  const { firstMs, resultMs, run } = await fleet.ask(threadId, prompt);
+  if (run.status !== 'success' || run.path !== path)
+    throw new Error(`expected ${path}, got ${run.path} (${run.status})`);
+  return { firstMs, resultMs };
+}
+
+async function untilSpare(fleet: BenchFleet): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    const { workers } = await fleet.get<{ workers: { spares: number }[] }>('/v1/workers');
+    if ((workers[0]?.spares ?? 0) > 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error('no spare session came up');
+}

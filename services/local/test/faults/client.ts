@@ -1,0 +1,111 @@
+import { setTimeout as after } from 'node:timers/promises';
+import type { Run, ThreadEvent } from '@harness/contracts';
+
+/** One answer that was no success; `code` is undefined when the body was not the documented one. */
+export interface Refusal {
+  request: string;
+  status: number;
+  code: string | undefined;
+  ms: number;
+}
+
+/** A caller that does as the README says: it repeats a request that may have been accepted, with the same key. */
+export interface Client {
+  /** Every answer that was no success, and every request without any answer in time. */
+  readonly refusals: Refusal[];
+  /** Connections that were refused or cut: no answer at all. */
+  readonly cuts: number;
+  /** The first answer that is no 503 from any gateway. Throws after `persistMs` without one. */
+  call<T>(method: string, path: string, body?: object, key?: string): Promise<T>;
+  thread(): Promise<string>;
+  send(threadId: string, input: string, key: string): Promise<Run>;
+  runs(threadId: string): Promise<Run[]>;
+  events(threadId: string): Promise<ThreadEvent[]>;
+}
+
+/** A gateway answers 503 within a second; this long means that it hangs, ms. */
+const answerLimitMs = 10_000;
+/** How long a caller goes on trying, ms. */
+const persistMs = 60_000;
+const retryMs = 100;
+const pageSize = 100;
+
+export function createClient(gateways: () => readonly string[]): Client {
+  const refusals: Refusal[] = [];
+  let cuts = 0;
+  let turn = 0;
+
+  const once = async (method: string, path: string, body?: object, key?: string) => {
+    const urls = gateways();
+    const url = urls[turn++ % urls.length] ?? '';
+    const startedAt = performance.now();
+    const request = `${method} ${path}`;
+    try {
+      const response = await fetch(url + path, {
+        method,
+        headers: {
+          accept: 'application/json',
+          ...(body ? { 'content-type': 'application/json' } : {}),
+          ...(key ? { 'idempotency-key': key } : {}),
+        },
+        ...(body ? { body: JSON.stringify(body) } : {}),
+        signal: AbortSignal.timeout(answerLimitMs),
+      });
+      const answer = (await response.json()) as { error?: { code?: string } };
+      if (response.ok) return { answer };
+      const ms = performance.now() - startedAt;
+      const refusal = { request, status: response.status, code: answer.error?.code, ms };
+      refusals.push(refusal);
+      return { refusal };
+    } catch (error) {
+      if ((error as Error).name === 'TimeoutError')
+        refusals.push({ request, status: 0, code: undefined, ms: answerLimitMs });
+      else cuts++;
+      return {};
+    }
+  };
+  const call = async <T>(method: string, path: string, body?: object, key?: string): Promise<T> => {
+    const end = performance.now() + persistMs;
+    for (;;) {
+      const { answer, refusal } = await once(method, path, body, key);
+      if (answer) return answer as T;
+      if (refusal && refusal.status !== 503)
+        throw new Error(`${refusal.request}: ${refusal.status} ${refusal.code}`);
+      if (performance.now() > end) throw new Error(`${method} ${path}: no success in ${persistMs} ms`);
+      await after(retryMs);
+    }
+  };
+
+  return {
+    refusals,
+    get cuts() {
+      return cuts;
+    },
+    call,
+    async thread() {
+      return (await call<{ threadId: string }>('POST', '/v1/threads', {})).threadId;
+    },
+    send: (threadId, input, key) => call('POST', `/v1/threads/${threadId}/runs`, { input }, key),
+    async runs(threadId) {
+      const found: Run[] = [];
+      for (;;) {
+        const path = `/v1/threads/${threadId}/runs?limit=${pageSize}&offset=${found.length}`;
+        const { runs } = await call<{ runs: Run[] }>('GET', path);
+        found.push(...runs);
+        if (runs.length < pageSize) return found.reverse();
+      }
+    },
+    async events(threadId) {
+      const found: ThreadEvent[] = [];
+      for (;;) {
+        const after = found.at(-1)?.id ?? '0';
+        const { events } = await call<{ events: ThreadEvent[] }>(
+          'GET',
+          `/v1/threads/${threadId}/events?after=${after}`,
+        );
+        if (events.length === 0) return found;
+        found.push(...events);
+      }
+    },
+  };
+}

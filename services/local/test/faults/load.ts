@@ -1,0 +1,60 @@
+import { setTimeout as after } from 'node:timers/promises';
+import type { Client } from './client.ts';
+import type { Random } from './random.ts';
+import { type Reader, startReader } from './reader.ts';
+
+export interface LoadOptions {
+  threads: number;
+  messages: number;
+  /** How long the n-th message's turn takes, about, ms. */
+  turnMs?: number;
+  /** Longest pause of a thread between two messages, ms. */
+  gapMs?: number;
+  /** In place of the usual script; its answer must be `n`. */
+  scriptOf?(n: number): string;
+}
+
+export interface Sent {
+  threadId: string;
+  runId: string;
+  n: number;
+}
+
+/** Messages that were accepted, and those who watch: what the checker judges by. */
+export interface Load {
+  readonly sent: readonly Sent[];
+  readonly readers: readonly Reader[];
+  readonly threadIds: readonly string[];
+  /** Resolves when every message is accepted. */
+  accepted: Promise<void>;
+}
+
+/** One effect, some time, another effect: a turn that is cut in between shows. */
+const usualScript = (n: number, turnMs: number) =>
+  [
+    `call: effects__record {"n":${n},"agent":"$agent","epoch":"$epoch"}`,
+    `sleep: ${turnMs}`,
+    `call: effects__record {"n":${n},"agent":"$agent","epoch":"$epoch"}`,
+    `say: ${n}`,
+  ].join('\n');
+
+/** Threads that each send their messages in order, a subscriber with each. */
+export async function startLoad(
+  { threads, messages, turnMs = 20, gapMs = 20, scriptOf }: LoadOptions,
+  { client, gateways, random }: { client: Client; gateways: () => readonly string[]; random: Random },
+): Promise<Load> {
+  const sent: Sent[] = [];
+  const threadIds = await Promise.all(Array.from({ length: threads }, client.thread));
+  const readers = threadIds.map((threadId) => startReader(threadId, { gateways, random }));
+  const sendAll = async (threadId: string) => {
+    for (let n = 1; n <= messages; n++) {
+      const input = scriptOf?.(n) ?? usualScript(n, turnMs);
+      const { runId } = await client.send(threadId, input, `${threadId}-${n}`);
+      sent.push({ threadId, runId, n });
+      await after(random.upTo(gapMs + 1));
+    }
+  };
+  const accepted = Promise.all(threadIds.map(sendAll)).then(() => undefined);
+  accepted.catch(() => undefined); // whoever awaits it hears of it
+  return { sent, readers, threadIds, accepted };
+}

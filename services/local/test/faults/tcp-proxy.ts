@@ -1,0 +1,158 @@
+/**
+ * A network that can fail, between a Redis and its clients.
+ *
+ *   pass        all goes through
+ *   latency     every chunk, in both directions, comes later by a random part of `ms`
+ *   blackhole   nothing goes through and nobody is told; new connections are accepted and never answered.
+ *               Connections that lived through it stay mute for ever, as after a lost NAT entry
+ */
+import { createServer, connect as dial, type NetConnectOpts, type Server, type Socket } from 'node:net';
+import { setTimeout as after } from 'node:timers/promises';
+import type { Random } from './random.ts';
+import { createCommandReader } from './resp.ts';
+
+export type Mode = { kind: 'pass' } | { kind: 'latency'; ms: number } | { kind: 'blackhole' };
+
+export interface RedisProxy {
+  /** redis:// of the proxy. */
+  url: string;
+  mode(mode: Mode): void;
+  /** Ends every connection with a reset. */
+  reset(): void;
+  /** Connections that exist now go mute for ever; new ones work. */
+  halfOpen(): void;
+  /**
+   * The next `times` commands that fit are done by Redis, but their answers never arrive: the connection is reset in
+   * their place. Resolves with the number dropped once all are, or when `limitMs` has passed.
+   */
+  dropReplies(fits: (args: string[]) => boolean, times: number, limitMs: number): Promise<number>;
+  connections(): number;
+  close(): Promise<void>;
+}
+
+/** How long Redis is given to do a command whose answer is dropped, ms. */
+const executionMs = 20;
+
+interface Drop {
+  fits(args: string[]): boolean;
+  left: number;
+  dropped(): void;
+}
+
+interface Link {
+  client: Socket;
+  upstream: Socket;
+  mute: boolean;
+}
+
+/** `target` is redis://host:port or unix:///path. */
+export async function openProxy({ target, random }: { target: string; random: Random }): Promise<RedisProxy> {
+  const links = new Set<Link>();
+  const drops = new Set<Drop>();
+  let mode: Mode = { kind: 'pass' };
+
+  const isCaught = (args: string[]): boolean => {
+    for (const drop of drops) {
+      if (drop.left === 0 || !drop.fits(args)) continue;
+      drop.left--;
+      drop.dropped();
+      return true;
+    }
+    return false;
+  };
+
+  const server = createServer((client) => {
+    const upstream = dial(targetOf(target));
+    const link: Link = { client, upstream, mute: mode.kind === 'blackhole' };
+    links.add(link);
+    const cut = () => {
+      client.resetAndDestroy();
+      upstream.destroy();
+      links.delete(link);
+    };
+    for (const socket of [client, upstream]) {
+      socket.setNoDelay(true);
+      socket.on('error', cut);
+      socket.on('close', cut);
+    }
+    const reader = createCommandReader();
+    const up = createLane(upstream, () => mode, random);
+    const down = createLane(client, () => mode, random);
+    client.on('data', (chunk) => {
+      const commands = reader.feed(chunk); // always, to stay in step
+      if (link.mute) return;
+      const caught = commands.find(({ args }) => isCaught(args));
+      if (!caught) return up(chunk);
+      link.mute = true;
+      up(chunk.subarray(0, caught.end));
+      setTimeout(cut, executionMs);
+    });
+    upstream.on('data', (chunk) => {
+      if (!link.mute) down(chunk);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+
+  const mute = () => {
+    for (const link of links) link.mute = true;
+  };
+  return {
+    url: `redis://127.0.0.1:${portOf(server)}`,
+    mode(next) {
+      mode = next;
+      if (next.kind === 'blackhole') mute();
+    },
+    reset() {
+      for (const { client } of links) client.resetAndDestroy();
+    },
+    halfOpen: mute,
+    async dropReplies(fits, times, limitMs) {
+      let dropped = 0;
+      const { promise: all, resolve } = Promise.withResolvers<void>();
+      const drop: Drop = {
+        fits,
+        left: times,
+        dropped() {
+          dropped++;
+          if (dropped === times) resolve();
+        },
+      };
+      drops.add(drop);
+      await Promise.race([all, after(limitMs, undefined, { ref: false })]);
+      drops.delete(drop);
+      return dropped;
+    },
+    connections: () => links.size,
+    async close() {
+      for (const { client, upstream } of links) {
+        client.destroy();
+        upstream.destroy();
+      }
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** One direction: chunks leave in the order they came, however late. */
+function createLane(to: Socket, mode: () => Mode, random: Random): (chunk: Buffer) => void {
+  let free = 0;
+  return (chunk) => {
+    const now = mode();
+    const delayMs = now.kind === 'latency' ? random.upTo(now.ms) : 0;
+    const due = Math.max(performance.now() + delayMs, free);
+    free = due;
+    const waitMs = due - performance.now();
+    if (waitMs <= 0) to.write(chunk);
+    else setTimeout(() => to.write(chunk), waitMs);
+  };
+}
+
+function targetOf(target: string): NetConnectOpts {
+  const url = new URL(target);
+  return url.protocol === 'unix:' ? { path: url.pathname } : { host: url.hostname, port: Number(url.port) };
+}
+
+const portOf = (server: Server): number => {
+  const address = server.address();
+  return typeof address === 'object' && address ? address.port : 0;
+};

@@ -1,0 +1,18 @@
+import { setTimeout as after } from 'node:timers/promises';
+
+const pollMs = 25;
+
+/** Resolves with the first true-ish answer; throws, saying what was awaited, when `limitMs` has passed. */
+export async function until<T>(
+  what: string,
+  look: () => T | Promise<T>,
+  limitMs = 20_000,
+): Promise<NonNullable<T>> {
+  const end = performance.now() + limitMs;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (performance.now() > end) throw new Error(`Not within ${limitMs} ms: ${what}.`);
+    await after(pollMs);
+  }
+}
