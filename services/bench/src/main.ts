@@ -10,6 +10,7 @@ import { searchPath } from './config.ts';
 import { failOverTtlMs, measureFailOver } from './fail-over.ts';
 import { figureOf, quantile, ratioOf, textOf } from './figures.ts';
 import { measurePaths } from './paths.ts';
+import { measureThroughput } from './throughput.ts';
 
 const rounds = 5;
 const pathRounds = 7;
@@ -47,6 +48,7 @@ runMain(async () => {
     );
 
     await tellPaths();
+    await tellThroughput();
     await tellFailOver();
   } finally {
     await redis.close();
@@ -68,6 +70,17 @@ async function tellPaths(): Promise<void> {
     console.log(`  ${path.padEnd(7)} ${textOf(figureOf(first), 'ms')}, ${textOf(figureOf(result), 'ms')}`);
     console.log(
       `          ${textOf(ratioOf(result, bare), '×')} of the bare SDK, ${peer}: ${textOf(figureOf(bare), 'ms')}`,
+    );
+  }
+}
+
+async function tellThroughput(): Promise<void> {
+  console.log('\nTurns per second, the model taking 2 s a turn, 3 sessions a worker; share of the ideal');
+  for (const workers of [1, 2, 4]) {
+    const { turnsPerSecond, shareOfIdeal, memoryPerSessionBytes } = await measureThroughput(workers);
+    const memory = `${(memoryPerSessionBytes / 1024 / 1024).toFixed(0)} MiB an idle session`;
+    console.log(
+      `  ${workers} workers  ${turnsPerSecond.toFixed(2)} /s, ${shareOfIdeal.toFixed(3)}; ${memory}`,
     );
   }
 }
