@@ -63,19 +63,18 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     if (redis) closing.push(redis.close);
     const redisUrl = options.redisUrl ?? (redis as EmbeddedRedis).url;
 
-    const model = options.scripted
-      ? await startChild<{ url: string }>({
-          name: 'scripted-model',
-          main: mainOf('scripted-model'),
-          env: { ...env },
-          visible,
-        })
-      : undefined;
-    if (model) closing.push(() => model.end(graceMs));
-    const modelEnv = model
-      ? { ANTHROPIC_BASE_URL: model.ready.url, ANTHROPIC_API_KEY: 'scripted-model needs none' }
-      : {};
-
+    const startModel = async () => {
+      if (!options.scripted) return undefined;
+      const main = mainOf('scripted-model');
+      const model = await startChild<{ url: string }>({
+        name: 'scripted-model',
+        main,
+        env: { ...env },
+        visible,
+      });
+      closing.push(() => model.end(graceMs));
+      return model;
+    };
     const startGateway = async (port: number) => {
       const gatewayEnv = {
         ...env,
@@ -92,8 +91,11 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       closing.push(() => gateway.end(graceMs));
       return gateway;
     };
-    const gateway = await startGateway(options.port);
+    const [model, gateway] = await both(startModel(), startGateway(options.port));
     const url = gateway.ready.url;
+    const modelEnv = model
+      ? { ANTHROPIC_BASE_URL: model.ready.url, ANTHROPIC_API_KEY: 'scripted-model needs none' }
+      : {};
     const addWorker = async (more: Record<string, string> = {}) => {
       const workerEnv = { ...env, ...modelEnv, HARNESS_GATEWAY_URL: url, REDIS_URL: redisUrl, ...more };
       const worker = await startChild<WorkerReady>({
@@ -112,4 +114,10 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     await close();
     throw error;
   }
+}
+
+/** Waits for both, also when one fails: whatever came up must be known, to be ended. */
+async function both<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([one, other]);
+  return Promise.all([one, other]);
 }
