@@ -21,6 +21,8 @@ export interface RingHandler {
   concurrency: number;
   /** Turns that could begin now. */
   freeSlots(): number;
+  /** Sessions that could start without ending another thread's warm one. */
+  room(): number;
 }
 
 export interface Consumers {
@@ -59,13 +61,30 @@ export function consumeRings(
   const claimed = new Set<string>();
   const full = () => claimed.size >= handler.freeSlots();
   let paused = false;
+  let asideUntil = 0;
+  const stepAside = async () => {
+    if (!paused) await assign.pause(true);
+    paused = true;
+  };
+  const stepBack = () => {
+    if (!paused || full() || performance.now() < asideUntil) return;
+    paused = false;
+    assign.resume().catch((error) => logger.error({ err: error }, 'assign not resumed'));
+  };
 
   const assign = consume(assignQueue, 4, async ({ data, name }) => {
     if (full()) {
       // A full worker pauses its own consumer, never the queue: the others go on.
-      if (!paused) await assign.pause(true);
-      paused = true;
+      await stepAside();
       return doorbell.ring(data.threadId, undefined, name);
+    }
+    const passes: number = data.passes ?? 0;
+    if (claimed.size >= handler.room() && passes < maxPasses) {
+      // Taking it would end a warm session; another worker may have room.
+      asideUntil = performance.now() + asideMs;
+      await stepAside();
+      setTimeout(stepBack, asideMs + 1).unref();
+      return doorbell.pass(data.threadId, passes + 1);
     }
     claimed.add(data.threadId);
     const claim = await lease.claim(data.threadId, handler.me());
@@ -80,11 +99,7 @@ export function consumeRings(
     async ({ data, attemptsMade, opts }) => {
       const ringing = handler.onRing(data.threadId, attemptsMade + 1 >= (opts.attempts ?? 1));
       claimed.delete(data.threadId);
-      await ringing.finally(() => {
-        if (!paused || full()) return;
-        paused = false;
-        assign.resume().catch((error) => logger.error({ err: error }, 'assign not resumed'));
-      });
+      await ringing.finally(stepBack);
     },
   );
   const checkins = consume(checkinQueue, 4, async ({ data }) => {
@@ -101,6 +116,10 @@ export function consumeRings(
     },
   };
 }
+
+/** How often a thread is passed on before a worker without room takes it, and how long each steps aside, ms. */
+const maxPasses = 2;
+const asideMs = 150;
 
 /** What a stopped turn may take to end, ms. */
 const stopGraceMs = 8_000;

@@ -11,12 +11,17 @@ export const checkinQueue = 'checkin';
 /** Queue objects kept at once, one per worker rung lately. */
 const maxQueues = 500;
 
+/** How long a passed-on ring waits, ms: long enough for the passer to step aside. */
+const passDelayMs = 100;
+
 export interface Doorbell {
   /**
    * Wakes the worker that owns the thread, or any free one. A doorbell may be lost or doubled without harm: the
    * mailbox is the truth and the sweep rings again. So this never throws.
    */
   ring(threadId: string, owner?: string | undefined, label?: string): Promise<void>;
+  /** Leaves an unowned thread to another worker: `assign` rings again shortly, saying how often it was passed on. */
+  pass(threadId: string, passes: number): Promise<void>;
   /** Removes the queue of a dead worker. */
   remove(workerId: string): Promise<void>;
   close(): Promise<void>;
@@ -52,6 +57,13 @@ export function createDoorbell(deps: { redis: Redis; keys: Keys; logger: Log }):
       } catch (error) {
         deps.logger.warn({ err: error, threadId }, 'doorbell: not rung, the sweep will');
       }
+    },
+    async pass(threadId, passes) {
+      await queueOf(assignQueue).add(
+        'passed',
+        { threadId, passes },
+        { delay: passDelayMs, removeOnComplete: true, removeOnFail: true },
+      );
     },
     async remove(workerId) {
       const name = doorbellQueueOf(workerId);

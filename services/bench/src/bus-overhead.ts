@@ -61,6 +61,7 @@ async function measureOurs(redisUrl: string): Promise<number[]> {
         me: liveness.me,
         concurrency: 10,
         freeSlots: () => 10,
+        room: () => 10,
         async onRing(threadId) {
           const claim = await lease.claim(threadId, liveness.me());
           if (claim.outcome !== 'mine') return;

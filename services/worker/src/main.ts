@@ -141,6 +141,7 @@ runMain(async () => {
       me: liveness.me,
       concurrency: config.HARNESS_MAX_SESSIONS,
       freeSlots: worker.freeSlots,
+      room: worker.room,
       onRing: worker.onRing,
     },
   );

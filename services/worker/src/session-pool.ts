@@ -57,6 +57,8 @@ export function createSessionPool(options: PoolOptions): SessionPool {
     entry.session.kill();
   };
   let evicted = 0;
+  /** Sessions that are starting: they will need their place. */
+  let opening = 0;
   const evictIdle = (key: string) => {
     evicted++;
     end(key);
@@ -64,7 +66,7 @@ export function createSessionPool(options: PoolOptions): SessionPool {
   };
   const trim = (room: number) => {
     for (const [key, entry] of entries) {
-      if (entries.size + room <= options.maxSessions()) return;
+      if (entries.size + opening + room <= options.maxSessions()) return;
       if (!entry.busy) evictIdle(key);
     }
   };
@@ -82,7 +84,10 @@ export function createSessionPool(options: PoolOptions): SessionPool {
       }
       end(key);
       if (!guest) trim(1);
-      const opened = await open();
+      opening++;
+      const opened = await open().finally(() => {
+        opening--;
+      });
       entries.set(key, { session: opened.session, profile: wanted, busy: true, timer: undefined });
       return opened;
     },

@@ -35,6 +35,8 @@ export interface FleetWorker {
   onEvict(threadId: string): void;
   /** Turns that could begin now: without any, others should take unowned threads. */
   freeSlots(): number;
+  /** Sessions that could start without ending an idle one. */
+  room(): number;
   stats(): { turns: number; paths: Record<SessionPath, number> };
   /** Ends every session: this process may no longer be the owner of its threads. */
   fence(): void;
@@ -158,6 +160,11 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       letGo(threadId).catch((error) => logger.warn({ err: error, threadId }, 'thread not released'));
     },
     freeSlots: () => deps.maxTurns() - turns.size,
+    room() {
+      const { sessions, busy } = pool.counts();
+      // A turn under way has a session, or will have one in a moment.
+      return deps.maxTurns() - turns.size - (sessions - busy);
+    },
     fence() {
       stopAll('unhealthy');
       pool.close();

@@ -47,6 +47,7 @@ async function openWorker(
       me: liveness.me,
       concurrency: slots,
       freeSlots: () => slots - busy,
+      room: () => slots,
       async onRing(threadId) {
         busy++;
         try {
