@@ -33,8 +33,13 @@ export interface Consumers {
   drain(limitMs: number, stop: () => void): Promise<void>;
 }
 
-/** BullMQ's lock on a doorbell; only a bell, so its loss costs a repeated ring and no more. */
-const lockDurationMs = 30_000;
+/**
+ * BullMQ's lock on a doorbell; only a bell, so its loss costs a repeated ring and no more. A bell that was taken while
+ * the answer was lost is nobody's, and deduplication swallows every other ring of its thread until the stalled checker
+ * has seen it twice: lock + 2 checks must stay well below the 20 s of D5.
+ */
+const lockDurationMs = 5_000;
+const stalledCheckMs = 2_500;
 
 export function consumeRings(
   deps: { redis: Redis; keys: Keys; lease: Lease; doorbell: Doorbell; scripts: Scripts; logger: Log },
@@ -47,6 +52,8 @@ export function consumeRings(
       prefix: keys.bull,
       concurrency,
       lockDuration: lockDurationMs,
+      stalledInterval: stalledCheckMs,
+      maxStalledCount: 1_000, // a bell is never given up for having been lost
       drainDelay: 5,
       skipVersionCheck: true,
     });

@@ -19,8 +19,15 @@ export interface Listener extends AsyncIterable<string> {
 /** Live deltas that a slow reader may leave unread; beyond, they are dropped: the stored message follows anyway. */
 const maxUnread = 1000;
 
+/** A subscriber's connection only listens: without a question now and then, nobody would notice that it is dead. */
+const pingMs = 3_000;
+
 export function createFeed(deps: { redis: Redis; logger: Log }): Feed {
   const { redis } = deps;
+  const ping = setInterval(() => {
+    if (redis.status === 'ready') redis.ping().catch(() => undefined); // the socket's time limit drops the connection
+  }, pingMs);
+  ping.unref();
   const listeners = new Map<string, Set<(message: string) => void>>();
   redis.on('message', (channel: string, message: string) => {
     for (const push of listeners.get(channel) ?? []) push(message);
@@ -62,6 +69,7 @@ export function createFeed(deps: { redis: Redis; logger: Log }): Feed {
       };
     },
     async close() {
+      clearInterval(ping);
       redis.disconnect();
     },
   };

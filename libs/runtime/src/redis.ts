@@ -15,13 +15,17 @@ const commandTimeoutMs = 800;
 
 type Options = Omit<RedisOptions, 'replyMapping'>;
 
+/**
+ * A half-open connection answers nothing for ever: it is dropped when it has been silent for `socketTimeout` with a
+ * command under way. For `wait` that is longer than any blocking command.
+ */
 const patience: Record<RedisPatience, Options> = {
   'fail-fast': {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,
+    socketTimeout: 2 * commandTimeoutMs,
   },
-  // A half-open connection answers nothing for ever: it is dropped while a command waits longer than any blocking one.
   wait: { maxRetriesPerRequest: null, socketTimeout: 15_000 },
 };
 

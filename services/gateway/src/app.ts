@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import fastifySwagger from '@fastify/swagger';
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
 import { type Caller, createAuthenticate } from './auth.ts';
@@ -72,10 +73,19 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   });
 
   const streams = createEventStreams();
+  const sockets = new Set<Socket>();
+  app.server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   app.addHook('preClose', async () => {
     streams.close();
-    // A connection that is answered from now on would stay, idle, and keep the server from closing.
-    const tidy = setInterval(() => app.server.closeIdleConnections(), 100);
+    // A connection that is answered from now on would stay, idle, and keep the server from closing; so would one that
+    // was opened ahead and never used (browsers and pools do that): Node does not call it idle.
+    const tidy = setInterval(() => {
+      app.server.closeIdleConnections();
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    }, 100);
     app.server.once('close', () => clearInterval(tidy));
   });
   const tools = createToolCalls(deps);

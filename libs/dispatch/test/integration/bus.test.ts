@@ -69,14 +69,16 @@ async function openWorker(
     { redis, keys, scripts, doorbell, logger },
     { graceMs: 200, busyGraceMs: 500, taskGraceMs: 5000 },
   );
+  let drained: Promise<void> | undefined;
   const kill = async () => {
     dead = true;
     sweeper.close();
     await liveness.end();
+    drained ??= consumers.drain(0, () => undefined); // a dead process takes and checks no more jobs
   };
   onTestFinished(async () => {
     await kill();
-    await consumers.drain(0, () => undefined);
+    await drained;
   });
   return { workerId, kill };
 }

@@ -18,8 +18,6 @@ export interface ThreadFacts {
 export interface Tolerance {
   /** An effect may be this late after the check that allowed it, ms: checking and acting are two steps. */
   slackMs: number;
-  /** Answers that are no success are expected from these runs. */
-  mayFail?(sent: Sent): boolean;
 }
 
 const isEnded = ({ status }: Run) => status !== 'pending' && status !== 'running';
@@ -47,7 +45,7 @@ export async function gatherFacts(client: Client, load: Load, effects: Effect[])
 }
 
 /** D1, D2: one result for each message, in the order of sending. */
-export function checkResults({ threadId, runs, events, sent }: ThreadFacts, tolerance: Tolerance): string[] {
+export function checkResults({ threadId, runs, events, sent }: ThreadFacts): string[] {
   const wrong: string[] = [];
   const finals = events.filter(({ type }) => isFinalRunEvent(type));
   if (runs.length !== sent.length)
@@ -66,7 +64,7 @@ export function checkResults({ threadId, runs, events, sent }: ThreadFacts, tole
       wrong.push(`D1 ${threadId}: message ${one.n} has ${told.length} final events`);
     else if (told[0]?.data.status !== run.status || told[0]?.data.result !== (run.result ?? undefined))
       wrong.push(`D1 ${threadId}: message ${one.n}: its record and its final event differ`);
-    if (!tolerance.mayFail?.(one)) wrong.push(...checkAnswer(threadId, one, run));
+    if (!one.mayFail) wrong.push(...checkAnswer(threadId, one, run));
   }
   const places = finals.map(({ data }) => runs.find(({ runId }) => runId === data.runId)?.seq ?? 0);
   if (places.some((place, i) => place !== i + 1))
@@ -132,12 +130,13 @@ function returning(names: string[]): string[] {
 }
 
 /** A turn that says that all went well has had its effects. */
-export function checkEffects({ threadId, runs, effects }: ThreadFacts): string[] {
-  return runs.flatMap(({ runId, seq, status, result }) => {
-    if (status !== 'success' || result !== String(seq)) return [];
-    const own = effects.filter((effect) => effect.runId === runId && effect.n === seq);
-    if (own.length >= 2) return [];
-    return [`D4 ${threadId}: message ${seq} says that it had its two effects; the ledger has ${own.length}`];
+export function checkEffects({ threadId, runs, sent, effects }: ThreadFacts): string[] {
+  return sent.flatMap(({ runId, n, effects: wanted }) => {
+    const run = runs.find((one) => one.runId === runId);
+    if (run?.status !== 'success' || run.result !== String(n)) return [];
+    const had = effects.filter((effect) => effect.runId === runId && effect.n === n).length;
+    if (had >= wanted) return [];
+    return [`D4 ${threadId}: message ${n} says that all its effects happened; ${had} of ${wanted} did`];
   });
 }
 

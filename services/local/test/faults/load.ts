@@ -12,12 +12,17 @@ export interface LoadOptions {
   gapMs?: number;
   /** In place of the usual script; its answer must be `n`. */
   scriptOf?(n: number): string;
+  /** Messages that are made to fail. */
+  mayFail?(n: number): boolean;
 }
 
 export interface Sent {
   threadId: string;
   runId: string;
   n: number;
+  /** How many effects its script has. */
+  effects: number;
+  mayFail: boolean;
 }
 
 /** Messages that were accepted, and those who watch: what the checker judges by. */
@@ -29,18 +34,22 @@ export interface Load {
   accepted: Promise<void>;
 }
 
+/** The line of a script that has one effect. */
+export const effectOf = (n: number) => `call: effects__record {"n":${n},"agent":"$agent","epoch":"$epoch"}`;
+
 /** One effect, some time, another effect: a turn that is cut in between shows. */
 const usualScript = (n: number, turnMs: number) =>
-  [
-    `call: effects__record {"n":${n},"agent":"$agent","epoch":"$epoch"}`,
-    `sleep: ${turnMs}`,
-    `call: effects__record {"n":${n},"agent":"$agent","epoch":"$epoch"}`,
-    `say: ${n}`,
-  ].join('\n');
+  [effectOf(n), `sleep: ${turnMs}`, effectOf(n), `say: ${n}`].join('\n');
+
+/** Effects one after another for some `turnMs`: an agent that is left alone goes on having them. */
+export const busyScript = (n: number, turnMs: number) => {
+  const rounds = Math.max(1, Math.round(turnMs / 100));
+  return [...Array.from({ length: rounds }, () => `${effectOf(n)}\nsleep: 100`), `say: ${n}`].join('\n');
+};
 
 /** Threads that each send their messages in order, a subscriber with each. */
 export async function startLoad(
-  { threads, messages, turnMs = 20, gapMs = 20, scriptOf }: LoadOptions,
+  { threads, messages, turnMs = 20, gapMs = 20, scriptOf, mayFail }: LoadOptions,
   { client, gateways, random }: { client: Client; gateways: () => readonly string[]; random: Random },
 ): Promise<Load> {
   const sent: Sent[] = [];
@@ -50,7 +59,8 @@ export async function startLoad(
     for (let n = 1; n <= messages; n++) {
       const input = scriptOf?.(n) ?? usualScript(n, turnMs);
       const { runId } = await client.send(threadId, input, `${threadId}-${n}`);
-      sent.push({ threadId, runId, n });
+      const effects = input.split(effectOf(n)).length - 1;
+      sent.push({ threadId, runId, n, effects, mayFail: mayFail?.(n) ?? false });
       await after(random.upTo(gapMs + 1));
     }
   };

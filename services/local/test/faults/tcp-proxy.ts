@@ -135,15 +135,22 @@ export async function openProxy({ target, random }: { target: string; random: Ra
 
 /** One direction: chunks leave in the order they came, however late. */
 function createLane(to: Socket, mode: () => Mode, random: Random): (chunk: Buffer) => void {
-  let free = 0;
+  const waiting: { chunk: Buffer; due: number }[] = [];
+  const flush = () => {
+    for (;;) {
+      const [next] = waiting;
+      if (!next) return;
+      const waitMs = next.due - performance.now();
+      if (waitMs > 0) return void setTimeout(flush, Math.ceil(waitMs));
+      to.write(next.chunk);
+      waiting.shift();
+    }
+  };
   return (chunk) => {
     const now = mode();
     const delayMs = now.kind === 'latency' ? random.upTo(now.ms) : 0;
-    const due = Math.max(performance.now() + delayMs, free);
-    free = due;
-    const waitMs = due - performance.now();
-    if (waitMs <= 0) to.write(chunk);
-    else setTimeout(() => to.write(chunk), waitMs);
+    waiting.push({ chunk, due: performance.now() + delayMs });
+    if (waiting.length === 1) flush(); // else a timer runs for those before it
   };
 }
 

@@ -84,7 +84,7 @@ async function judge(fleet: FaultFleet, load: Load, tolerance: Tolerance): Promi
   await settle(fleet, load); // what is still open is named by checkResults
   const facts = await gatherFacts(fleet.client, load, fleet.effects.read());
   const wrong = facts.flatMap((one) => [
-    ...checkResults(one, tolerance),
+    ...checkResults(one),
     ...checkOverlap(one, tolerance),
     ...checkEffects(one),
   ]);

@@ -1,0 +1,102 @@
+import { setTimeout as after } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { ttlMs } from './fault-fleet.ts';
+import {
+  bullCommands,
+  callOf,
+  cutOff,
+  flushScripts,
+  livingWorkers,
+  proxiesOf,
+  ringRaw,
+  slowDown,
+} from './faults.ts';
+import { violationsOf } from './under-faults.ts';
+import { until } from './until.ts';
+
+test('F12 Redis does what it is asked and the answer is lost, for every step of a turn', async () => {
+  const wrong = await violationsOf({ workers: 2 }, async (story) => {
+    const work = await story.load({ threads: 4, messages: 40, gapMs: 300 });
+    const scripts = ['append', 'claim', 'begin', 'emit', 'commit', 'authority', 'sweep', 'session-state'];
+    const steps = [...scripts.map((name) => [name, callOf(name)] as const), ...Object.entries(bullCommands)];
+    for (const [name, fits] of steps) {
+      const droppedOf = proxiesOf(story).map((proxy) => proxy.dropReplies(fits, 1, 1_000));
+      const dropped = (await Promise.all(droppedOf)).reduce((sum, one) => sum + one, 0);
+      if (work.sent.length < 160) expect([name, dropped > 0]).toEqual([name, true]);
+    }
+    await work.accepted;
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('F13 connections to Redis are reset again and again', async () => {
+  const wrong = await violationsOf({ workers: 2 }, async (story) => {
+    const { accepted } = await story.load({ threads: 4, messages: 12, turnMs: 50, gapMs: 300 });
+    for (let i = 0; i < 8; i++) {
+      story.random.pick(proxiesOf(story)).reset();
+      await after(story.random.upTo(500));
+    }
+    await accepted;
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('F13 Redis is far away: 50 to 500 ms, both ways', async () => {
+  const wrong = await violationsOf({ workers: 2, slackMs: 1_500 }, async (story) => {
+    await story.load({ threads: 3, messages: 3, turnMs: 50 });
+    await slowDown(story, 500, 6_000);
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('F13 one worker cannot reach Redis any more and is not told: its threads go on elsewhere', async () => {
+  const wrong = await violationsOf({ workers: 2 }, async (story) => {
+    const { accepted } = await story.load({ threads: 4, messages: 8, turnMs: 200, gapMs: 500 });
+    await until('turns are under way', () => story.effects.read().length > 6);
+    const [victim] = livingWorkers(story);
+    if (victim) await cutOff(victim.proxy, 2 * ttlMs);
+    await accepted;
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('F13 the gateway’s connections to Redis go mute: it makes others', async () => {
+  const wrong = await violationsOf({ workers: 1 }, async (story) => {
+    const { accepted } = await story.load({ threads: 3, messages: 10, gapMs: 300 });
+    await until('turns are under way', () => story.effects.read().length > 3);
+    story.proxy.halfOpen();
+    await accepted;
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('F14 Redis forgets every script under load', async () => {
+  const wrong = await violationsOf({ workers: 2 }, async (story) => {
+    const { accepted } = await story.load({ threads: 4, messages: 10, gapMs: 100 });
+    for (let i = 0; i < 10; i++) {
+      await flushScripts(story);
+      await after(story.random.upTo(100));
+    }
+    await accepted;
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('F24 a hundred doorbells too many, stale ones, and some for threads that do not exist', async () => {
+  const wrong = await violationsOf({ workers: 2 }, async (story) => {
+    const work = await story.load({ threads: 4, messages: 6, turnMs: 50 });
+    const queues = ['assign', ...story.workers.map(({ ready }) => `w.${ready.workerId}`)];
+    const unknown = `thr_${'0'.repeat(32)}`;
+    for (let i = 0; i < 100; i++) {
+      const threadId = i % 10 === 0 ? unknown : story.random.pick(work.threadIds);
+      await ringRaw(story, story.random.pick(queues), threadId);
+    }
+    await story.settled(work);
+    const runs = (await Promise.all(work.threadIds.map(story.client.runs))).flat();
+    expect(runs.map(({ attempt }) => attempt)).toEqual(runs.map(() => 1));
+    for (const threadId of work.threadIds) await ringRaw(story, 'assign', threadId);
+    const waiting = async () => story.redis.llen('{h}:bull:assign:wait');
+    await until('every doorbell is answered', async () => (await waiting()) === 0);
+  });
+  expect(wrong).toEqual([]);
+});
