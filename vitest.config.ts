@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 /**
  * Projects, by what a test needs:
  * unit = nothing; integration = a real Redis; e2e = the real Agent SDK against scripted-model, too;
- * faults = real processes that are killed, stopped and cut off; FAULT_SEED repeats a run;
+ * faults = real processes that are killed, stopped and cut off; FAULT_SEED repeats a run (`npm run test:faults`);
  * compose = a Docker engine (run by `npm run test:compose` alone).
  */
 const withRedis = {
