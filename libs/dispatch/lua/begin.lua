@@ -45,7 +45,7 @@ local attempt = number(th, 'attempt')
 local outcome = 'run'
 if redis.call('HGET', run, 'cancel') then
   outcome = 'cancelled'
-elseif overtaken(A.threadId, seq, redis.call('HGET', run, 'kind')) then
+elseif redis.call('HGET', run, 'kind') == 'message' and overtaken(A.threadId, seq, 'message') then
   outcome = 'interrupted'
 elseif attempt > C.maxAttempts then
   outcome = 'park'

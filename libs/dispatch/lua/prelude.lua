@@ -102,6 +102,7 @@ end
 local function makeThread(threadId, fields)
   fields.createdAt = stamp
   fields.updatedAt = stamp
+  fields.epoch = stamp -- never an epoch that an earlier thread of this id had
   for name, value in pairs(fields) do redis.call('HSET', key('th', threadId), name, value) end
   redis.call('ZADD', key('ths', fields.tenant), now, threadId)
   redis.call('SADD', P .. 'tenants', fields.tenant)

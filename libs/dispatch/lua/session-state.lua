@@ -6,6 +6,15 @@ local th = key('th', A.threadId)
 if A.sdkSessionId and A.sdkSessionId ~= redis.call('HGET', th, 'sdkSessionId') then
   redis.call('HSET', th, 'sdkSessionId', A.sdkSessionId)
   redis.call('HDEL', th, 'unmovable') -- a new conversation, whole from its first entry
+  -- The one before it will not be resumed again.
+  for _, name in ipairs(redis.call('SMEMBERS', key('sess', A.threadId))) do
+    if string.sub(name, 1, #A.sdkSessionId) ~= A.sdkSessionId then
+      local list = key('sess', A.threadId .. ':' .. name)
+      redis.call('DEL', list, list .. ':uuids')
+      redis.call('SREM', key('sess', A.threadId), name)
+    end
+  end
+  redis.call('HDEL', th, 'transcriptBytes')
 end
 if A.unmovable then redis.call('HSET', th, 'unmovable', '1') end
 if A.warming then redis.call('HSET', th, 'warming', A.warming) else redis.call('HDEL', th, 'warming') end

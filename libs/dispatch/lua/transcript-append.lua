@@ -10,8 +10,12 @@ local added = 0
 redis.call('SADD', key('sess', A.threadId), A.name)
 for _, entry in ipairs(A.entries) do
   if not entry.uuid or redis.call('SADD', list .. ':uuids', entry.uuid) == 1 then
+    if bytes + #entry.text > C.transcriptBytes then
+      if entry.uuid then redis.call('SREM', list .. ':uuids', entry.uuid) end
+      redis.call('HSET', th, 'transcriptBytes', bytes)
+      return answer('full', { bytes = bytes })
+    end
     bytes = bytes + #entry.text
-    if bytes > C.transcriptBytes then return answer('full', { bytes = bytes }) end
     redis.call('RPUSH', list, entry.text)
     added = added + 1
   end

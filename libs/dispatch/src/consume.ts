@@ -65,13 +65,18 @@ export function consumeRings(
   };
 
   // Threads claimed here whose own doorbell has not come yet: each will need a slot.
-  const claimed = new Set<string>();
-  const full = () => claimed.size >= handler.freeSlots();
+  // With the time of the claim: a bell that was lost on the way must not take a place for ever.
+  const claimed = new Map<string, number>();
+  const full = () => {
+    for (const [threadId, at] of claimed) if (performance.now() - at > claimedMs) claimed.delete(threadId);
+    return claimed.size >= handler.freeSlots();
+  };
   let paused = false;
   let asideUntil = 0;
   const stepAside = async () => {
     if (!paused) await assign.pause(true);
     paused = true;
+    setTimeout(stepBack, claimedMs).unref(); // turns that end step back sooner
   };
   const stepBack = () => {
     if (!paused || full() || performance.now() < asideUntil) return;
@@ -93,8 +98,11 @@ export function consumeRings(
       setTimeout(stepBack, asideMs + 1).unref();
       return doorbell.pass(data.threadId, passes + 1);
     }
-    claimed.add(data.threadId);
-    const claim = await lease.claim(data.threadId, handler.me());
+    claimed.set(data.threadId, performance.now());
+    const claim = await lease.claim(data.threadId, handler.me()).catch((error) => {
+      claimed.delete(data.threadId);
+      throw error;
+    });
     if (claim.outcome === 'mine') return doorbell.ring(data.threadId, handler.workerId, name);
     claimed.delete(data.threadId);
     if (claim.outcome === 'owned') await doorbell.ring(data.threadId, claim.owner, name);
@@ -127,6 +135,8 @@ export function consumeRings(
 /** How often a thread is passed on before a worker without room takes it, and how long each steps aside, ms. */
 const maxPasses = 2;
 const asideMs = 150;
+/** A claimed thread's own bell comes within this, or was lost, ms. */
+const claimedMs = 10_000;
 
 /** What a stopped turn may take to end, ms. */
 const stopGraceMs = 8_000;

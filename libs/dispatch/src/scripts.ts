@@ -104,7 +104,9 @@ export async function reached<T>(reply: Promise<T> | undefined): Promise<T> {
     return (await reply) as T;
   } catch (cause) {
     const answered =
-      cause instanceof Error && cause.name === 'ReplyError' && !/^(LOADING|READONLY|OOM)/.test(cause.message);
+      cause instanceof Error &&
+      cause.name === 'ReplyError' &&
+      !/^(LOADING|READONLY|OOM|MISCONF|BUSY|MASTERDOWN|NOREPLICAS|CLUSTERDOWN)\b/.test(cause.message);
     if (answered) throw cause;
     const message =
       'Redis does not answer. The request may have been accepted: repeat it with the same Idempotency-Key.';

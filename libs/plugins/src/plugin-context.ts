@@ -60,5 +60,5 @@ function createPluginTasks({ dispatch, onTaskCreate }: ContextDeps): PluginTasks
   };
 }
 
-/** Where a task can be watched: the events of its thread and of all below it. */
+/** Where a task can be watched: the events of its thread. */
 export const streamUrlOf = (task: Task): string => `/v1/threads/${task.threadId}/events?follow=true`;

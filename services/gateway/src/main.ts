@@ -32,7 +32,11 @@ runMain(async () => {
     logger,
     keys: config.keys,
     tokenSecret,
-    allowedHosts: config.HARNESS_ALLOWED_HOSTS,
+    // The address it listens on is one of its names.
+    allowedHosts: [
+      config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST,
+      ...config.HARNESS_ALLOWED_HOSTS,
+    ],
     allowedOrigins: config.HARNESS_ALLOWED_ORIGINS,
     waitLimitMs: config.HARNESS_TURN_TIMEOUT_MS + 60_000,
   });

@@ -174,7 +174,8 @@ export function createLending(deps: LendingDeps): Lending {
         await sessions.note(hold, { warmForMs: deps.sessionTtlMs, event });
       } catch (error) {
         // No longer wanted: a thread whose session cannot be started must not ask for it for ever.
-        await sessions.note(thread.hold, { warmForMs: 0 });
+        pool.evict(threadId);
+        await sessions.note(held.get(threadId)?.hold ?? thread.hold, { warmForMs: 0 });
         throw error;
       }
     },

@@ -62,9 +62,20 @@ export async function runTurn(turn: Turn, stop: AbortController, deps: TurnDeps)
     signal: stop.signal,
   };
   const timer = setTimeout(() => stop.abort('timeout'), deps.turnTimeoutMs);
+  let asked = false;
+  const onAsked = () => {
+    asked = true;
+  };
   try {
-    const run = turn.kind === 'review' ? reviewTurn : modelTurn;
-    return await turnScope.run(scope, () => run(turn, stop, deps));
+    return await turnScope.run(scope, () =>
+      turn.kind === 'review' ? reviewTurn(turn, stop, deps) : modelTurn(turn, stop, { ...deps, onAsked }),
+    );
+  } catch (error) {
+    if (!asked) throw error;
+    // The model has the prompt: this attempt is spent, and the next one sees how far it came.
+    deps.logger.error({ err: error, threadId: turn.hold.threadId, runId: turn.runId }, 'turn broke off');
+    deps.evict(turn.hold.threadId);
+    return 'again';
   } finally {
     clearTimeout(timer);
   }
@@ -112,7 +123,11 @@ interface TurnParts {
   deps: TurnDeps;
 }
 
-async function modelTurn(begun: Turn, stop: AbortController, deps: TurnDeps): Promise<TurnEnd> {
+async function modelTurn(
+  begun: Turn,
+  stop: AbortController,
+  deps: TurnDeps & { onAsked(): void },
+): Promise<TurnEnd> {
   const startedAt = performance.now();
   const { threadId } = begun.hold;
   const { session, path, hold } = await deps.lend(begun);
@@ -129,6 +144,7 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: TurnDeps): Pr
   const prompt = sent ? continuation : await deps.hooks.beforeInvoke(threadId, turn.input, about);
   if (stop.signal.aborted || !deps.healthy()) return stopped(parts, undefined);
 
+  deps.onAsked();
   const askedAt = performance.now();
   let firstTokenMs: number | null = null;
   const runUuid = runUuidOf(turn.runId);
@@ -167,6 +183,7 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: TurnDeps): Pr
     return end;
   }
   await deps.hooks.afterInvoke(threadId, answer.text);
+  if (stop.signal.reason === 'lost') return stopped(parts, undefined);
   const working = turn.kind === 'delegate' || turn.kind === 'feedback';
   const consequence = turn.task && working ? afterWork(turn.task, turn.runId, answer.text) : undefined;
   const end = await commit(turn, { ...rest, status: 'success', result: answer.text, ...consequence }, deps);

@@ -78,6 +78,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     lending.keep(claim.hold);
     const begin = await lease.begin(claim.hold, randomUUID());
     if (begin.outcome === 'empty' && begin.prewarm) return warm(begin.prewarm, lastTry);
+    if (begin.outcome === 'empty' && !pool.has(threadId)) return letGo(threadId);
     if (!('turn' in begin)) return;
     const { turn, outcome } = begin;
     turns.set(threadId, { stop, runId: turn.runId });
@@ -88,8 +89,9 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       ? tryTurn(turn, stop, lastTry)
       : refuseTurn(turn, outcome, turnDeps));
     log.debug({ end }, 'turn ended');
-    if (end === 'lost') lending.forget(threadId);
-    if (end === 'lost' || leaving) return;
+    // Fenced where it really is lost; otherwise the next claim starts a new epoch, with its own counters and tokens.
+    if (end === 'lost') return letGo(threadId);
+    if (leaving) return;
     if (end === 'committed' && !pool.has(threadId)) await letGo(threadId);
     else await doorbell.ring(threadId, liveness.workerId);
   };
@@ -157,6 +159,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       }
     },
     onEvict(threadId) {
+      if (turns.has(threadId)) return; // its turn opens another session, at the next epoch
       letGo(threadId).catch((error) => logger.warn({ err: error, threadId }, 'thread not released'));
     },
     freeSlots: () => deps.maxTurns() - turns.size,

@@ -223,8 +223,12 @@ test('any history of the scripts keeps D1-D5', { timeout: 120_000 }, async () =>
     for (let n = 0; n < threadCount; n++)
       threadIds.push((await dispatch.threads.create(tenant, {})).thread.threadId);
     const real: Real = { bench, dispatch, threadIds, holds: new Map(), turns: new Map() };
+    // A thread begins with an epoch that no earlier thread of its id can have had.
+    const firstEpochOf = async (id: string) =>
+      Number(await bench.redis.hget(dispatch.keys.of('th', id), 'epoch'));
+    const firstEpochs = await Promise.all(threadIds.map(firstEpochOf));
     const model: Model = {
-      threads: threadIds.map(() => ({ accepted: [], done: 0, attempt: 0, epoch: 0, owner: undefined })),
+      threads: firstEpochs.map((epoch) => ({ accepted: [], done: 0, attempt: 0, epoch, owner: undefined })),
       living: new Map(),
     };
     for (const workerId of workerIds) {

@@ -10,6 +10,7 @@ const told = (message: string, fields: Record<string, unknown> = {}): ToolResult
 const delegate: PluginTool = {
   name: 'delegate',
   title: 'Delegate to a sub-agent',
+  scope: 'tasks',
   description:
     'Hands a task to a sub-agent, which works on it in a thread of its own while you go on. Returns at once with a task id. ' +
     'Its result is reviewed; when it ends you are told in a new message. Give it everything it needs to know: it does not see this conversation.',

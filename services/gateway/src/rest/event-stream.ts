@@ -1,10 +1,12 @@
+import type { ServerResponse } from 'node:http';
 import { AppError, type ThreadEvent } from '@harness/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** A comment this often keeps proxies from closing a quiet stream, ms. */
 const heartbeatMs = 10_000;
-/** Unsent bytes after which a slow reader is cut; it resumes with its last event id. */
+/** Unsent bytes beyond which nothing more is written; a reader that does not take them in time is cut, and resumes. */
 const maxUnsentBytes = 256 * 1024;
+const slowReaderMs = 5_000;
 const maxStreams = 2_000;
 const maxStreamsPerKey = 500;
 
@@ -35,6 +37,8 @@ export function createEventStreams(): EventStreams {
       const leave = new AbortController();
       open.set(leave, key);
       reply.raw.once('close', () => leave.abort());
+      // It may have left already, or the gateway be closing: neither would be told again.
+      if (reply.raw.destroyed || closing.signal.aborted) leave.abort();
       const events = openEvents(leave.signal);
       try {
         const first = await events.next();
@@ -71,7 +75,8 @@ async function pipe(
   try {
     for (let next = first; !next.done && !leave.signal.aborted; next = await events.next()) {
       raw.write(frameOf(next.value));
-      if (raw.writableLength > maxUnsentBytes) return void raw.destroy();
+      if (raw.writableLength > maxUnsentBytes && !(await drained(raw, leave.signal)))
+        return void raw.destroy();
     }
   } catch {
     // Redis went away in mid-stream: the client comes back with its last event id.
@@ -79,6 +84,20 @@ async function pipe(
     clearInterval(heartbeat);
     raw.end();
   }
+}
+
+/** Whether a reader with much unsent takes it within the limit; false when it does not, or leaves. */
+function drained(raw: ServerResponse, left: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const late = setTimeout(() => resolve(false), slowReaderMs);
+    const end = (taken: boolean) => {
+      clearTimeout(late);
+      resolve(taken);
+    };
+    raw.once('drain', () => end(true));
+    left.addEventListener('abort', () => end(false), { once: true });
+    if (left.aborted) end(false);
+  });
 }
 
 export function frameOf({ id, type, data }: ThreadEvent): string {

@@ -1,4 +1,4 @@
-import type { ThreadEvent } from '@harness/contracts';
+import { AppError, type ThreadEvent } from '@harness/contracts';
 import type { EventScope } from '@harness/dispatch';
 import type { FastifyInstance } from 'fastify';
 import { requireScope } from '../auth.ts';
@@ -60,7 +60,10 @@ export function addEventRoutes(app: FastifyInstance, { dispatch, streams }: Rout
     async (request, reply) => {
       requireScope(request.caller, 'threads');
       const { threadId } = request.params;
-      await threads.get(request.caller.principal.tenant, threadId);
+      const thread = await threads.get(request.caller.principal.tenant, threadId);
+      if (request.query.children && thread.parentThreadId) {
+        throw new AppError('invalid_request', 'children=true shows a whole tree: ask its root thread.');
+      }
       const scope = { threadId, children: request.query.children };
       const after = request.headers['last-event-id']?.toString() ?? request.query.after;
       if (wantsJson(request.headers.accept)) {

@@ -219,5 +219,6 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
 function abortOnLeave({ raw }: FastifyReply): AbortSignal {
   const leave = new AbortController();
   raw.once('close', () => leave.abort());
+  if (raw.destroyed) leave.abort();
   return leave.signal;
 }
