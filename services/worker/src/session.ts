@@ -68,6 +68,8 @@ export interface OpenSessionRequest extends Omit<SessionRequest, 'store'> {
 /** Longest wait for the MCP server to be connected, ms: a turn without its tools would be a wrong turn. */
 const connectLimitMs = 20_000;
 const connectPollMs = 25;
+/** Longest start of a session, ms; its tools included. */
+const startLimitMs = 30_000;
 
 /** Starts the subprocess and waits until its tools are there. Throws `session_failed`. */
 export async function openSession(request: OpenSessionRequest): Promise<Session> {
@@ -85,13 +87,27 @@ export async function openSession(request: OpenSessionRequest): Promise<Session>
   const q = query({ prompt: inbox, options });
   const session = createSession(q, inbox, { process: () => subprocess, late, request });
   try {
-    if (request.mcp) await connected(q);
-    else await q.initializationResult();
+    const ready = request.mcp ? connected(q) : q.initializationResult();
+    await within(ready, startLimitMs);
     return session;
   } catch (cause) {
     session.kill();
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new AppError('session_failed', `The agent session did not start: ${reason}`, { cause });
+  }
+}
+
+/** A process that answers nothing must not hold its turn for ever. */
+async function within(ready: Promise<unknown>, limitMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it did not answer within ${limitMs} ms`)), limitMs);
+  });
+  ready.catch(() => undefined); // it may fail after the limit
+  try {
+    await Promise.race([ready, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

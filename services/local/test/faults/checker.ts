@@ -72,12 +72,17 @@ export function checkResults({ threadId, runs, events, sent }: ThreadFacts): str
   return wrong;
 }
 
+/**
+ * Other answers that a turn may give: that tools could not be reached while something was away, and what scripted-model
+ * says to the prompt that continues a turn whose worker died.
+ */
+const honest = /^(\d+ calls failed|You said: The agent process ended)/;
+
 function checkAnswer(threadId: string, { n }: Sent, run: Run): string[] {
   if (!isEnded(run)) return [];
   if (run.status !== 'success')
     return [`D1 ${threadId}: message ${n} ended as ${run.status} ${JSON.stringify(run.error)}`];
-  // Tools that could not be reached while something was away are the turn's own, honest answer.
-  if (run.result === String(n) || /^\d+ calls failed$/.test(run.result ?? '')) return [];
+  if (run.result === String(n) || honest.test(run.result ?? '')) return [];
   return [`D2 ${threadId}: message ${n} has the answer "${run.result}"`];
 }
 

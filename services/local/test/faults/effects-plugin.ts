@@ -33,6 +33,7 @@ export const plugin: PluginDefinition = {
       description: 'Waits until the call is cancelled, at most 10 s; records how it ended',
       schema: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] },
       async handler(_ctx, { n }, { threadId, signal }) {
+        record({ kind: 'waiting', at: Date.now(), threadId, n: Number(n) });
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, 10_000);
           signal.addEventListener('abort', () => {

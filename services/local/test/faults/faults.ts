@@ -6,13 +6,16 @@ import { setTimeout as after } from 'node:timers/promises';
 import type { FaultFleet, FaultWorker } from './fault-fleet.ts';
 import type { RedisProxy } from './tcp-proxy.ts';
 
-export const isAlive = ({ process }: FaultWorker) => process.exitCode === null && process.signalCode === null;
+export const isAlive = ({ process }: Pick<FaultWorker, 'process'>) =>
+  process.exitCode === null && process.signalCode === null;
 
 export const livingWorkers = ({ workers }: Pick<FaultFleet, 'workers'>) => workers.filter(isAlive);
 
 /** F1 */
-export async function killWorker(fleet: FaultFleet): Promise<void> {
-  const victim = fleet.random.pick(livingWorkers(fleet));
+export async function killWorker(
+  fleet: FaultFleet,
+  victim = fleet.random.pick(livingWorkers(fleet)),
+): Promise<void> {
   fleet.noteFamily();
   victim.process.kill('SIGKILL');
   await victim.exited;
@@ -20,8 +23,11 @@ export async function killWorker(fleet: FaultFleet): Promise<void> {
 }
 
 /** F2: it comes back without knowing that it was away. */
-export async function stopWorker(fleet: FaultFleet, ms: number): Promise<void> {
-  const victim = fleet.random.pick(livingWorkers(fleet));
+export async function stopWorker(
+  fleet: FaultFleet,
+  ms: number,
+  victim = fleet.random.pick(livingWorkers(fleet)),
+): Promise<void> {
   await stopFor(victim.process.pid as number, ms);
 }
 

@@ -11,7 +11,8 @@ import {
   isSettled,
   type Tolerance,
 } from './checker.ts';
-import { type FaultFleet, type FaultFleetOptions, openFaultFleet } from './fault-fleet.ts';
+import { type FaultFleet, type FaultFleetOptions, type FaultGateway, openFaultFleet } from './fault-fleet.ts';
+import { isAlive, livingWorkers } from './faults.ts';
 import { type Load, type LoadOptions, startLoad } from './load.ts';
 import { countFiles, processesWith, survivorsOf } from './processes.ts';
 import { seedOf } from './random.ts';
@@ -30,19 +31,21 @@ export interface Story extends FaultFleet {
   settled(load: Load): Promise<void>;
 }
 
-export type StoryOptions = Omit<FaultFleetOptions, 'seed'> & Partial<Tolerance>;
+/** Without a `seed`, FAULT_SEED or a new one. */
+export type StoryOptions = Partial<FaultFleetOptions & Tolerance>;
 
 /** Everything that is wrong after the story, in words. Throws what the story throws, with the seed. */
 export async function violationsOf(
   options: StoryOptions,
   tell: (story: Story) => Promise<void>,
 ): Promise<string[]> {
-  const seed = seedOf();
+  const { seed = seedOf() } = options;
   console.log(`FAULT_SEED=${seed}`);
-  const fleet = await openFaultFleet({ seed, ...options });
+  const fleet = await openFaultFleet({ ...options, seed });
   const loads: Load[] = [];
   const tolerance: Tolerance = { slackMs: defaultSlackMs, ...options };
   const wrong: string[] = [];
+  let living: Pick<FaultGateway, 'process'>[] = [];
   try {
     const story: Story = Object.assign(Object.create(fleet), {
       async load(wanted: LoadOptions) {
@@ -67,8 +70,15 @@ export async function violationsOf(
       cause: error,
     });
   } finally {
+    living = [...fleet.gateways, ...fleet.workers].filter(isAlive);
     await Promise.all(loads.flatMap(({ readers }) => readers.map((reader) => reader.close())));
     await fleet.close();
+  }
+  for (const { process } of living) {
+    if (process.exitCode !== 0)
+      wrong.push(
+        `D6 process ${process.pid} was asked to end and ended with ${process.exitCode ?? process.signalCode}`,
+      );
   }
   return [...wrong, ...(await judgeProcesses(fleet))];
 }
@@ -106,9 +116,7 @@ async function judgeLeftovers(
   filesBefore: Map<number, number>,
 ): Promise<string[]> {
   const work = { threadIds: loads.flatMap((one) => one.threadIds), sent: loads.flatMap((one) => one.sent) };
-  const living = fleet.workers
-    .filter(({ process }) => process.exitCode === null && process.signalCode === null)
-    .map(({ ready }) => ready.workerId);
+  const living = livingWorkers(fleet).map(({ ready }) => ready.workerId);
   const keys = async () => checkKeys(await scanKeys(fleet.redis), living, work);
   await until('Redis is tidy', async () => (await keys()).length === 0, healLimitMs).catch(() => undefined);
   const files = () =>

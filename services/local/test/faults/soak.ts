@@ -1,0 +1,75 @@
+/**
+ * `npm run soak -- --minutes 30`: rounds of load with a random mix of faults, each judged as in the tests. Ends at the
+ * first round that breaks a promise, with its seed; FAULT_SEED repeats that round first.
+ */
+import { setTimeout as after } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { ttlMs } from './fault-fleet.ts';
+import {
+  bullCommands,
+  callOf,
+  cutOff,
+  flushScripts,
+  killGateway,
+  killWorker,
+  proxiesOf,
+  replaceWorker,
+  restartRedis,
+  ringRaw,
+  slowDown,
+  stopRedis,
+  stopWorker,
+} from './faults.ts';
+import type { Load } from './load.ts';
+import { seedOf } from './random.ts';
+import { type Story, violationsOf } from './under-faults.ts';
+
+const faults: Record<string, (story: Story, load: Load) => Promise<unknown>> = {
+  'kill a worker': (story) => killWorker(story),
+  'stop a worker': (story) => stopWorker(story, story.random.between(1, 3 * ttlMs)),
+  'replace a worker': replaceWorker,
+  'kill a gateway': killGateway,
+  'restart Redis': (story) => restartRedis(story, story.random.upTo(2_000)),
+  'stop Redis': (story) => stopRedis(story, story.random.between(1, 3 * ttlMs)),
+  'reset connections': async (story) => story.random.pick(proxiesOf(story)).reset(),
+  'go half-open': async (story) => story.random.pick(proxiesOf(story)).halfOpen(),
+  'be far away': (story) => slowDown(story, 300, story.random.upTo(5_000)),
+  'cut one off': (story) => cutOff(story.random.pick(proxiesOf(story)), story.random.upTo(2 * ttlMs)),
+  'forget scripts': flushScripts,
+  'lose answers': (story) => {
+    const scripts = ['append', 'claim', 'begin', 'emit', 'commit', 'release', 'sweep'].map(callOf);
+    const fits = story.random.pick([...scripts, ...Object.values(bullCommands)]);
+    return Promise.all(proxiesOf(story).map((proxy) => proxy.dropReplies(fits, 2, 2_000)));
+  },
+  'ring too often': async (story, load) => {
+    for (let i = 0; i < 20; i++) await ringRaw(story, 'assign', story.random.pick(load.threadIds));
+  },
+};
+
+const faultsPerRound = 6;
+
+async function playRound(seed: number): Promise<string[]> {
+  // Latency can make an allowed effect late by as much as itself.
+  return violationsOf({ seed, workers: 3, gateways: 2, slackMs: 1_500 }, async (story) => {
+    const load = await story.load({ threads: 6, messages: 30, turnMs: 100, gapMs: 2_000 });
+    for (let i = 0; i < faultsPerRound; i++) {
+      const [name, doHarm] = story.random.pick(Object.entries(faults));
+      console.log(`  ${name}`);
+      await doHarm(story, load);
+      await after(story.random.between(500, 3_000)); // so that the next meets a fleet at work, or one still healing
+    }
+    await load.accepted;
+  });
+}
+
+const { minutes } = parseArgs({ options: { minutes: { type: 'string', default: '30' } } }).values;
+const end = performance.now() + Number(minutes) * 60_000;
+let rounds = 0;
+for (let seed = seedOf(); performance.now() < end; seed = Math.floor(Math.random() * 2 ** 31)) {
+  rounds++;
+  const wrong = await playRound(seed);
+  if (wrong.length === 0) continue;
+  console.error(`Round ${rounds} broke what is promised (FAULT_SEED=${seed}):\n${wrong.join('\n')}`);
+  process.exit(1);
+}
+console.log(`${rounds} rounds, ${rounds * faultsPerRound} faults, every promise kept.`);
