@@ -127,6 +127,9 @@ export const ThreadSession = z.object({
   epoch: z.number().int(),
   expiresAt: Instant.nullable(),
   path: SessionPath.nullable().describe('Of the latest run'),
+  movable: z
+    .boolean()
+    .describe('False while its transcript is not whole: another worker would not know all of it'),
 });
 export type ThreadSession = z.infer<typeof ThreadSession>;
 
@@ -143,7 +146,10 @@ export const WorkerInfo = z.object({
   turns: z.number().int(),
   paths: z.record(SessionPath, z.number().int()).describe('Turns by how they came to their session'),
   evicted: z.number().int(),
-  transcriptErrors: z.number().int().describe('Transcript writes lost: those threads cannot move'),
+  transcriptErrors: z
+    .number()
+    .int()
+    .describe('Times that a transcript could not be written: that thread cannot move until it is whole'),
   rssBytes: z.number().int(),
 });
 export type WorkerInfo = z.infer<typeof WorkerInfo>;

@@ -1,11 +1,10 @@
 -- Notes what became of a thread's session, fenced.
--- A: threadId, me, epoch, sdkSessionId?, unmovable?, warming?, warmForMs?, event? {type, data}
+-- A: threadId, me, epoch, sdkSessionId?, transcript? (whole | behind | full), warming?, warmForMs?, event? {type, data}
 -- outcome: ok | fenced
 if not fenced(A.threadId) then return answer('fenced') end
 local th = key('th', A.threadId)
 if A.sdkSessionId and A.sdkSessionId ~= redis.call('HGET', th, 'sdkSessionId') then
   redis.call('HSET', th, 'sdkSessionId', A.sdkSessionId)
-  redis.call('HDEL', th, 'unmovable') -- a new conversation, whole from its first entry
   -- The one before it will not be resumed again.
   for _, name in ipairs(redis.call('SMEMBERS', key('sess', A.threadId))) do
     if string.sub(name, 1, #A.sdkSessionId) ~= A.sdkSessionId then
@@ -16,7 +15,9 @@ if A.sdkSessionId and A.sdkSessionId ~= redis.call('HGET', th, 'sdkSessionId') t
   end
   redis.call('HDEL', th, 'transcriptBytes')
 end
-if A.unmovable then redis.call('HSET', th, 'unmovable', '1') end
+-- A process that begins has what the store has.
+if A.sdkSessionId or A.transcript == 'whole' then redis.call('HDEL', th, 'transcript') end
+if A.transcript and A.transcript ~= 'whole' then redis.call('HSET', th, 'transcript', A.transcript) end
 if A.warming then redis.call('HSET', th, 'warming', A.warming) else redis.call('HDEL', th, 'warming') end
 if A.warmForMs then
   redis.call('HSET', th, 'warmUntil', now + A.warmForMs)

@@ -11,7 +11,7 @@ export { type Liveness, startLiveness } from './liveness.ts';
 export { feedbackOf, type Mail, notificationOf, reviewOf } from './mail.ts';
 export type { PluginStore } from './plugin-store.ts';
 export { defaultLimits, type Limits } from './scripts.ts';
-export type { SessionNote, Sessions } from './sessions.ts';
+export type { SessionNote, Sessions, TranscriptState } from './sessions.ts';
 export { defaultSweep, type Sweeper, type SweepOptions, startSweeper } from './sweeper.ts';
 export { defaultIterations, type NewTask } from './tasks.ts';
 export type { TranscriptEntry, TranscriptStore, Transcripts } from './transcripts.ts';

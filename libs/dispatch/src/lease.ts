@@ -46,7 +46,7 @@ export interface HeldThread {
   model: string | undefined;
   systemPrompt: string | undefined;
   allowedTools: string[] | undefined;
-  /** The conversation to resume; undefined when there is none, or when its transcript is not whole. */
+  /** The conversation to resume; undefined when there is none, or when its transcript has outgrown the store. */
   sdkSessionId: string | undefined;
   /** Runs of this thread that ended before. */
   finishedRuns: number;
@@ -229,7 +229,8 @@ function heldThreadOf(hold: Hold, thread: Hash): HeldThread {
     model: thread.model,
     systemPrompt: thread.systemPrompt,
     allowedTools: thread.allowedTools === undefined ? undefined : JSON.parse(thread.allowedTools),
-    sdkSessionId: thread.unmovable ? undefined : thread.sdkSessionId,
+    // A full one would lose everything after its end, again and again.
+    sdkSessionId: thread.transcript === 'full' ? undefined : thread.sdkSessionId,
     finishedRuns: Number(thread.done ?? 0),
     threadTaskId: thread.taskId,
   };

@@ -6,11 +6,16 @@ import type { Hold } from './lease.ts';
 import type { Hash } from './records.ts';
 import { reached, type Scripts } from './scripts.ts';
 
+/**
+ * How much of a conversation the store has: all of it; its beginning, while entries wait in the worker (behind); as much
+ * as is kept (full). Unless it is whole, the conversation should not move to another worker.
+ */
+export type TranscriptState = 'whole' | 'behind' | 'full';
+
 /** What a worker says of a thread's session. */
 export interface SessionNote {
   sdkSessionId?: string;
-  /** The transcript is not whole: only this process knows the conversation. */
-  unmovable?: boolean;
+  transcript?: TranscriptState;
   warming?: 'warming' | 'resuming';
   /** Warm from now on, for this long unless it is used. */
   warmForMs?: number;
@@ -67,10 +72,11 @@ function sessionOf(hash: Hash, workerId: string | undefined): Omit<ThreadSession
   const warmUntil = Number(hash.warmUntil ?? 0);
   const path = (hash.path as SessionPath | undefined) ?? null;
   const epoch = Number(hash.epoch ?? 0);
-  if (workerId === undefined) return { state: 'cold', workerId: null, epoch, expiresAt: null, path };
+  const movable = hash.transcript === undefined;
+  if (workerId === undefined) return { state: 'cold', workerId: null, epoch, expiresAt: null, path, movable };
   const warm = warmUntil > Date.now();
   const resting = hash.warming ? (hash.warming as 'warming' | 'resuming') : warm ? 'warm' : 'cold';
   const state = hash.run ? 'busy' : resting;
   const expiresAt = state === 'warm' ? new Date(warmUntil).toISOString() : null;
-  return { state, workerId, epoch, expiresAt, path };
+  return { state, workerId, epoch, expiresAt, path, movable };
 }

@@ -1,4 +1,6 @@
 /** `npm run bench`: each figure in several rounds, beside its peer or the raw limit in the same round. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +17,9 @@ import { measureThroughput } from './throughput.ts';
 const rounds = 5;
 const pathRounds = 7;
 const kills = 20;
+const faultyRuns = 10_000;
 const gatewayMain = fileURLToPath(new URL('../../gateway/src/main.ts', import.meta.url));
+const soakMain = fileURLToPath(new URL('../../local/test/faults/soak.ts', import.meta.url));
 
 runMain(async () => {
   const dir = await mkdtemp(join(tmpdir(), 'harness-bench-'));
@@ -50,6 +54,7 @@ runMain(async () => {
     await tellPaths();
     await tellThroughput();
     await tellFailOver();
+    await tellFaults();
   } finally {
     await redis.close();
     await rm(dir, { recursive: true, force: true });
@@ -76,11 +81,15 @@ async function tellPaths(): Promise<void> {
 
 async function tellThroughput(): Promise<void> {
   console.log('\nTurns per second, the model taking 2 s a turn, 3 sessions a worker; share of the ideal');
+  let one: number | undefined;
   for (const workers of [1, 2, 4]) {
-    const { turnsPerSecond, shareOfIdeal, memoryPerSessionBytes } = await measureThroughput(workers);
+    const { turnsPerSecond, shareOfIdeal, cpuShare, memoryPerSessionBytes } =
+      await measureThroughput(workers);
+    one ??= turnsPerSecond;
+    const linear = (turnsPerSecond / (workers * one)).toFixed(3);
     const memory = `${(memoryPerSessionBytes / 1024 / 1024).toFixed(0)} MiB an idle session`;
     console.log(
-      `  ${workers} workers  ${turnsPerSecond.toFixed(2)} /s, ${shareOfIdeal.toFixed(3)}; ${memory}`,
+      `  ${workers} workers  ${turnsPerSecond.toFixed(2)} /s, ${shareOfIdeal.toFixed(3)}; ${linear} of linear; CPU ${(100 * cpuShare).toFixed(0)} % busy; ${memory}`,
     );
   }
 }
@@ -93,6 +102,14 @@ async function tellFailOver(): Promise<void> {
   console.log(
     `  p50 ${quantile(tookMs, 0.5).toFixed(0)} ms, p95 ${quantile(tookMs, 0.95).toFixed(0)} ms, worst ${tookMs.at(-1)?.toFixed(0)} ms`,
   );
+}
+
+/** Its own command, and its own judge: see services/local/test/faults. */
+async function tellFaults(): Promise<void> {
+  console.log(`\nLost, doubled and reordered results under a random mix of faults, ${faultyRuns} runs`);
+  const soak = spawn(process.execPath, [soakMain, '--runs', String(faultyRuns)], { stdio: 'inherit' });
+  const [code] = await once(soak, 'exit');
+  if (code !== 0) throw new Error('a promise was broken: the round above tells which');
 }
 
 async function inRounds<Round>(measure: () => Promise<Round>): Promise<Round[]> {

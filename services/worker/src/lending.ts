@@ -4,11 +4,11 @@
  * dead, so that no two processes ever speak for a thread (D3, D4).
  */
 import { AppError, type SessionPath, signThreadToken, threadTokenTtlSeconds } from '@harness/contracts';
-import type { Dispatch, HeldThread, Hold, TranscriptStore } from '@harness/dispatch';
+import type { Dispatch, HeldThread, Hold, TranscriptState, TranscriptStore } from '@harness/dispatch';
 import type { ToolServer } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import type { Opened, OpenSession } from './open-session.ts';
-import type { Session } from './session.ts';
+import type { OnTranscript, Session } from './session.ts';
 import type { SessionProfile } from './session-options.ts';
 import type { SessionPool } from './session-pool.ts';
 import type { Spares } from './spares.ts';
@@ -32,7 +32,7 @@ export interface Lending {
   holds(): Hold[];
   forget(threadId: string): void;
   forgetAll(): void;
-  /** Transcript writes lost since the start. */
+  /** Times that a transcript could not be written since the start. */
   transcriptErrors(): number;
 }
 
@@ -103,12 +103,14 @@ export function createLending(deps: LendingDeps): Lending {
     record.session = undefined;
   };
 
-  const onTranscriptLost = (record: Held) => {
-    transcriptErrors++;
-    logger.error({ threadId: record.hold.threadId }, 'transcript not written: the thread cannot move');
-    sessions
-      .note(record.hold, { unmovable: true })
-      .catch((error) => logger.error({ err: error }, 'not noted'));
+  const onTranscript = (record: Held) => (transcript: TranscriptState) => {
+    const { threadId } = record.hold;
+    if (transcript === 'whole') logger.info({ threadId }, 'transcript whole again');
+    else {
+      transcriptErrors++;
+      logger.error({ threadId, transcript }, 'transcript not written: the thread cannot move');
+    }
+    sessions.note(record.hold, { transcript }).catch((error) => logger.error({ err: error }, 'not noted'));
   };
 
   const open = async (thread: HeldThread, record: Held, profile: SessionProfile): Promise<Opened> => {
@@ -128,7 +130,7 @@ export function createLending(deps: LendingDeps): Lending {
     const opened = spare
       ? await claimed(spare, {
           store,
-          onLost: () => onTranscriptLost(record),
+          onTranscript: onTranscript(record),
           mcp: token && { url: deps.mcpUrl, token },
         })
       : await deps.openSession({
@@ -137,7 +139,7 @@ export function createLending(deps: LendingDeps): Lending {
           resume,
           token,
           store,
-          onTranscriptLost: () => onTranscriptLost(record),
+          onTranscript: onTranscript(record),
         });
     record.session = opened.session;
     // Known before the first prompt: whoever takes over resumes from here.
@@ -196,13 +198,13 @@ const isDefault = (profile: SessionProfile, defaultModel: string | undefined) =>
 
 interface SpareClaim {
   store: TranscriptStore;
-  onLost(): void;
+  onTranscript: OnTranscript;
   mcp: { url: string; token: string } | '' | undefined;
 }
 
 /** A spare becomes the thread's: its transcript goes to the thread's store, and it gets the thread's tools. */
-async function claimed({ session }: Opened, { store, onLost, mcp }: SpareClaim): Promise<Opened> {
-  session.adopt(store, onLost);
+async function claimed({ session }: Opened, { store, onTranscript, mcp }: SpareClaim): Promise<Opened> {
+  session.adopt(store, onTranscript);
   try {
     if (mcp) await session.renewMcp(mcp);
   } catch (cause) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SessionPath } from '@harness/contracts';
 import type { TranscriptStore } from '@harness/dispatch';
-import { openSession, type Session } from './session.ts';
+import { type OnTranscript, openSession, type Session } from './session.ts';
 import type { SessionHomes } from './session-home.ts';
 import type { SessionProcess, SessionProfile } from './session-options.ts';
 import { createStartGate } from './start-gate.ts';
@@ -16,8 +16,7 @@ export interface OpenRequest {
   token?: string | undefined;
   /** Where its transcript goes; undefined = nowhere, it ends with the process. */
   store?: TranscriptStore | 'later' | undefined;
-  /** A transcript entry could not be written: the conversation cannot move. */
-  onTranscriptLost?: (() => void) | undefined;
+  onTranscript?: OnTranscript | undefined;
 }
 
 export interface Opened {
@@ -40,7 +39,7 @@ export function createSessionOpener(deps: {
 }) {
   const gate = createStartGate(deps.startsAtOnce);
   const processes = new Set<SessionProcess>();
-  const open: OpenSession = ({ name, profile, resume, token, store, onTranscriptLost }) =>
+  const open: OpenSession = ({ name, profile, resume, token, store, onTranscript }) =>
     gate(async () => {
       // A folder per process: what a dead one left is removed without touching its successor's.
       const folder = `${name}.${randomUUID().slice(0, 8)}`;
@@ -53,7 +52,7 @@ export function createSessionOpener(deps: {
         path: deps.path,
         executable: deps.executable,
         store,
-        onTranscriptLost: onTranscriptLost ?? (() => undefined),
+        onTranscript: onTranscript ?? (() => undefined),
         onProcess(process) {
           processes.add(process);
           deps.onProcess(process);

@@ -107,3 +107,15 @@ test('closing ends all', async () => {
   pool.close();
   expect(opened.every((session) => session.ended)).toBe(true);
 });
+
+test('what another worker could not go on with is evicted last', async () => {
+  const { pool, lend, opened, evicted } = openPool(2);
+  for (const key of ['behind', 'whole']) {
+    await lend(key);
+    pool.give(key);
+  }
+  Object.assign(opened[0] as object, { movable: false });
+  await lend('next');
+  await lend('over');
+  expect(evicted).toEqual(['whole', 'behind']);
+});

@@ -65,9 +65,15 @@ export function createSessionPool(options: PoolOptions): SessionPool {
     options.onEvict(key);
   };
   const trim = (room: number) => {
-    for (const [key, entry] of entries) {
+    const idle = [...entries].filter(([, { busy }]) => !busy);
+    // What another worker could not go on with comes last.
+    const order = [
+      ...idle.filter(([, { session }]) => session.movable),
+      ...idle.filter(([, { session }]) => !session.movable),
+    ];
+    for (const [key] of order) {
       if (entries.size + opening + room <= options.maxSessions()) return;
-      if (!entry.busy) evictIdle(key);
+      evictIdle(key);
     }
   };
 

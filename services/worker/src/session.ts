@@ -4,6 +4,7 @@
  * States: opening -> idle <-> answering -> ended. `ask` is allowed in idle only; the owner serialises. A session that
  * ended stays ended: whoever holds it opens another.
  */
+import { setTimeout as after } from 'node:timers/promises';
 import {
   type Query,
   query,
@@ -12,9 +13,8 @@ import {
   type SDKUserMessage,
 } from '@anthropic-ai/claude-agent-sdk';
 import { AppError, type NewEvent, type Usage } from '@harness/contracts';
-import type { TranscriptStore } from '@harness/dispatch';
+import type { TranscriptState, TranscriptStore } from '@harness/dispatch';
 import { createInbox } from './inbox.ts';
-import { createLateStore, type LateStore } from './late-store.ts';
 import { eventsOf } from './session-events.ts';
 import {
   type McpEndpoint,
@@ -23,6 +23,7 @@ import {
   type SessionRequest,
   sessionOptionsOf,
 } from './session-options.ts';
+import { createTranscriptWriter, type TranscriptWriter } from './transcript-writer.ts';
 
 export type Answer =
   | { outcome: 'success'; text: string; usage: Usage }
@@ -51,18 +52,22 @@ export interface Session {
   /** New credentials for the MCP server, between turns. */
   renewMcp(mcp: McpEndpoint): Promise<void>;
   /** A spare becomes a thread's: its transcript goes there from its first entry. */
-  adopt(store: TranscriptStore, onTranscriptLost: () => void): void;
+  adopt(store: TranscriptStore, onTranscript: OnTranscript): void;
+  /** The store has all of its conversation: another process could go on with it. */
+  readonly movable: boolean;
   /** Ends the subprocess and all it started, at once. */
   kill(): void;
   /** Resolves when its processes are gone. */
   readonly exited: Promise<void>;
 }
 
+/** Told when entries could not be written, and when all are. */
+export type OnTranscript = (state: TranscriptState) => void;
+
 export interface OpenSessionRequest extends Omit<SessionRequest, 'store'> {
   /** Where its transcript goes; 'later' for a spare. */
   store?: TranscriptStore | 'later' | undefined;
-  /** A transcript entry could not be written: the conversation cannot move to another worker. */
-  onTranscriptLost(): void;
+  onTranscript: OnTranscript;
 }
 
 /** Longest wait for the MCP server to be connected, ms: a turn without its tools would be a wrong turn. */
@@ -70,22 +75,26 @@ const connectLimitMs = 20_000;
 const connectPollMs = 25;
 /** Longest start of a session, ms; its tools included. */
 const startLimitMs = 30_000;
+/** Pauses between tries to write what is missing of a transcript, doubled each time. */
+const catchUpMs = { first: 500, longest: 30_000 };
+const nextWait = (ms: number) => Math.min(2 * ms, catchUpMs.longest);
 
 /** Starts the subprocess and waits until its tools are there. Throws `session_failed`. */
 export async function openSession(request: OpenSessionRequest): Promise<Session> {
   let subprocess: SessionProcess | undefined;
-  const late = request.store && createLateStore(request.store === 'later' ? undefined : request.store);
+  const { store } = request;
+  const writer = store && createTranscriptWriter(store === 'later' ? undefined : store);
   const inbox = createInbox<SDKUserMessage>();
   const options = sessionOptionsOf({
     ...request,
-    store: late?.store,
+    store: writer?.store,
     onProcess(process) {
       subprocess = process;
       request.onProcess(process);
     },
   });
   const q = query({ prompt: inbox, options });
-  const session = createSession(q, inbox, { process: () => subprocess, late, request });
+  const session = createSession(q, inbox, { process: () => subprocess, writer, request });
   try {
     const ready = request.mcp ? connected(q) : q.initializationResult();
     await within(ready, startLimitMs);
@@ -132,10 +141,15 @@ type Pending = Question & {
 function createSession(
   q: Query,
   inbox: ReturnType<typeof createInbox<SDKUserMessage>>,
-  parts: { process(): SessionProcess | undefined; late: LateStore | undefined; request: OpenSessionRequest },
+  parts: {
+    process(): SessionProcess | undefined;
+    writer: TranscriptWriter | undefined;
+    request: OpenSessionRequest;
+  },
 ): Session {
   const { request } = parts;
-  let onTranscriptLost = request.onTranscriptLost;
+  let { onTranscript } = request;
+  let transcript: TranscriptState = 'whole';
   let pending: Pending | undefined;
   let ended = false;
   let totalCostUsd = 0;
@@ -149,6 +163,16 @@ function createSession(
     );
     pending = undefined;
   };
+  const catchUp = async () => {
+    if (transcript !== 'whole') return;
+    transcript = 'behind';
+    onTranscript(transcript);
+    for (let waitMs = catchUpMs.first; transcript === 'behind' && !ended; waitMs = nextWait(waitMs)) {
+      await after(waitMs, undefined, { ref: false });
+      transcript = (await parts.writer?.catchUp()) ?? 'whole';
+    }
+    if (!ended) onTranscript(transcript);
+  };
   const take = (message: SDKMessage) => {
     if (message.type === 'result') {
       const costUsd = costOf(message, totalCostUsd);
@@ -157,7 +181,7 @@ function createSession(
       pending.resolve(answerOf(message, costUsd));
       pending = undefined;
     } else if (message.type === 'system' && lostTranscript.has(message.subtype)) {
-      onTranscriptLost();
+      void catchUp();
     } else if (pending) {
       for (const event of eventsOf(message)) pending.onEvent(event);
     }
@@ -195,9 +219,12 @@ function createSession(
       await q.setMcpServers(mcpServersOf(mcp));
       await connected(q);
     },
-    adopt(store, onLost) {
-      parts.late?.bind(store);
-      onTranscriptLost = onLost;
+    get movable() {
+      return transcript === 'whole';
+    },
+    adopt(store, told) {
+      parts.writer?.bind(store);
+      onTranscript = told;
     },
     get exited() {
       return parts.process()?.exited ?? Promise.resolve();
@@ -209,7 +236,7 @@ function createSession(
   };
 }
 
-/** What the SDK says when a transcript entry is lost for the store. */
+/** What the SDK says when it gives up writing an entry to the store. */
 const lostTranscript = new Set<string>(['mirror_error', 'session_writes_lost']);
 
 /** What one turn cost. The total goes on over a resume, so its difference is only the fallback. */

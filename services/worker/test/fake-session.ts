@@ -36,6 +36,7 @@ export function createFakeSession(sessionId = 'session'): FakeSession {
     interrupt: async () => undefined,
     renewMcp: async () => undefined,
     adopt: () => undefined,
+    movable: true,
     exited: Promise.resolve(),
     kill() {
       this.die();

@@ -32,7 +32,7 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch }: RouteDeps): 
   const hitRate = gauge('harness_session_hit_rate', 'Share of turns that found their session warm');
   const lost = gauge(
     'harness_transcript_errors',
-    'ALARM when it rises: transcript writes lost; those threads cannot move',
+    'ALARM when it rises: a transcript could not be written; that thread cannot move until it is whole',
   );
   const gaps = new Counter({
     name: 'harness_mail_gaps_total',

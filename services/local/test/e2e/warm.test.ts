@@ -1,5 +1,6 @@
 import type { ThreadSession, WorkerInfo } from '@harness/contracts';
-import { expect, test } from 'vitest';
+import { connectRedis, createLogger } from '@harness/runtime';
+import { expect, onTestFinished, test } from 'vitest';
 import { openFleet, type TestFleet } from '../open-fleet.ts';
 
 const sessionOf = (fleet: TestFleet, threadId: string) =>
@@ -106,4 +107,31 @@ test('a worker that is told to drain finishes and leaves; its threads go on else
   });
   const { workers } = await fleet.get<{ workers: WorkerInfo[] }>('/v1/workers');
   expect(workers.map((worker) => worker.workerId)).not.toContain(workerId);
+});
+
+test('a transcript that cannot be written raises the alarm, keeps its thread in place, and is made whole', async () => {
+  const fleet = await openFleet();
+  const redis = connectRedis(fleet.redisUrl, { logger: createLogger('test', 'silent'), patience: 'wait' });
+  onTestFinished(() => redis.disconnect());
+  const threadId = await fleet.thread();
+  await fleet.ask(threadId, 'say: hello');
+  const uuids = `{h}:sess:${threadId}:${await redis.hget(`{h}:th:${threadId}`, 'sdkSessionId')}:uuids`;
+  await redis.rename(uuids, `${uuids}:away`);
+  await redis.set(uuids, 'no set');
+  await fleet.ask(threadId, 'remember: plum');
+  await expect.poll(async () => (await sessionOf(fleet, threadId)).movable, { timeout: 10_000 }).toBe(false);
+  const alarm = async () =>
+    Number(
+      (await (await fetch(`${fleet.url}/metrics`)).text()).match(/^harness_transcript_errors (\d+)/m)?.[1],
+    );
+  await expect.poll(alarm, { timeout: 10_000 }).toBeGreaterThan(0);
+
+  await redis.rename(`${uuids}:away`, uuids);
+  await expect.poll(async () => (await sessionOf(fleet, threadId)).movable, { timeout: 10_000 }).toBe(true);
+  const [first] = fleet.workers;
+  await Promise.all([first?.end(40_000), fleet.addWorker()]);
+  expect(await fleet.ask(threadId, 'recall:')).toMatchObject({
+    path: 'resume',
+    result: expect.stringContaining('plum'),
+  });
 });

@@ -1,0 +1,41 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openSession } from './session.ts';
+
+/** An agent that starts a process of its own and fails. */
+const failingAgent = `#!/bin/sh
+sleep 60 >/dev/null 2>&1 &
+echo $! > "$ANTHROPIC_TEST_PID"
+exit 3
+`;
+
+test('a session that fails leaves no process behind, not even what it had started', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'harness-session-'));
+  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  const executable = join(dir, 'agent');
+  await writeFile(executable, failingAgent);
+  await chmod(executable, 0o755);
+  const pidFile = join(dir, 'pid');
+  const opening = openSession({
+    profile: { model: undefined, systemPrompt: undefined, tools: [] },
+    home: { cwd: dir, env: {} },
+    conversation: { sessionId: crypto.randomUUID() },
+    mcp: undefined,
+    modelEnv: { ANTHROPIC_TEST_PID: pidFile },
+    path: '/usr/bin:/bin',
+    executable,
+    onProcess: () => undefined,
+    onTranscript: () => undefined,
+  });
+  await expect(opening).rejects.toMatchObject({ code: 'session_failed' });
+  const pid = Number(await readFile(pidFile, 'utf8'));
+  expect(pid).toBeGreaterThan(0);
+  // Dead, though perhaps not yet collected by whoever adopted it.
+  const lives = async () =>
+    existsSync(`/proc/${pid}`) &&
+    !/^State:\s+Z/m.test(await readFile(`/proc/${pid}/status`, 'utf8').catch(() => 'State: Z'));
+  await expect.poll(lives, { timeout: 1_000 }).toBe(false);
+});

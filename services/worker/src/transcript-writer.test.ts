@@ -1,0 +1,80 @@
+import { AppError } from '@harness/contracts';
+import type { TranscriptEntry, TranscriptStore } from '@harness/dispatch';
+import { expect, test } from 'vitest';
+import { createTranscriptWriter } from './transcript-writer.ts';
+
+const key = { sessionId: 's' };
+const entry = (uuid: string): TranscriptEntry => ({ type: 'user', uuid });
+
+/** A store that refuses while it is told to. */
+function openStore() {
+  const written: string[] = [];
+  const state = { refusal: undefined as Error | undefined };
+  const store: TranscriptStore = {
+    async append(_, entries) {
+      if (state.refusal) throw state.refusal;
+      written.push(...entries.map(({ uuid }) => String(uuid)));
+    },
+    load: async () => null,
+    listSessions: async () => [],
+    listSubkeys: async () => [],
+    delete: async () => undefined,
+  };
+  return { store, written, state };
+}
+
+test('what could not be written goes first as soon as it can be, once, in order', async () => {
+  const { store, written, state } = openStore();
+  const writer = createTranscriptWriter(store);
+  await writer.store.append(key, [entry('a')]);
+  state.refusal = new Error('away');
+  const batch = [entry('b')];
+  for (let tries = 0; tries < 3; tries++)
+    await expect(writer.store.append(key, batch)).rejects.toThrow('away');
+  expect(await writer.catchUp()).toBe('behind');
+  state.refusal = undefined;
+  await writer.store.append(key, [entry('c')]);
+  expect(written).toEqual(['a', 'b', 'c']);
+  expect(await writer.catchUp()).toBe('whole');
+});
+
+test('the last entries are written without another', async () => {
+  const { store, written, state } = openStore();
+  const writer = createTranscriptWriter(store);
+  state.refusal = new Error('away');
+  await expect(writer.store.append(key, [entry('a')])).rejects.toThrow('away');
+  state.refusal = undefined;
+  expect(await writer.catchUp()).toBe('whole');
+  expect(written).toEqual(['a']);
+});
+
+test('a transcript that is as large as it may be stays as it is', async () => {
+  const { store, written, state } = openStore();
+  const writer = createTranscriptWriter(store);
+  await writer.store.append(key, [entry('a')]);
+  state.refusal = new AppError('body_too_large', 'full');
+  await expect(writer.store.append(key, [entry('b')])).rejects.toThrow('full');
+  state.refusal = undefined;
+  expect(await writer.catchUp()).toBe('full');
+  await expect(writer.store.append(key, [entry('c')])).rejects.toMatchObject({ code: 'body_too_large' });
+  expect(written).toEqual(['a']);
+});
+
+test('a worker that lost the thread keeps nothing for it', async () => {
+  const { store, written, state } = openStore();
+  const writer = createTranscriptWriter(store);
+  state.refusal = new AppError('stale_epoch', 'another owner');
+  await expect(writer.store.append(key, [entry('a')])).rejects.toMatchObject({ code: 'stale_epoch' });
+  state.refusal = undefined;
+  expect(await writer.catchUp()).toBe('whole');
+  expect(written).toEqual([]);
+});
+
+test('entries of a spare wait for its thread', async () => {
+  const { store, written } = openStore();
+  const writer = createTranscriptWriter();
+  await writer.store.append(key, [entry('a')]);
+  writer.bind(store);
+  await writer.store.append(key, [entry('b')]);
+  expect(written).toEqual(['a', 'b']);
+});
