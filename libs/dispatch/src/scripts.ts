@@ -45,6 +45,7 @@ const names = [
   'append',
   'authority',
   'begin',
+  'call-task',
   'cancel-run',
   'cancel-task',
   'claim',

@@ -44,6 +44,8 @@ export function createSchemaCompiler(): SchemaCompiler {
   addFormats.default(ajv);
   // Ajv resolves `$anchor` but strict mode does not know the word.
   ajv.addKeyword('$anchor');
+  // MCP's: the header in which a client repeats an input.
+  ajv.addKeyword('x-mcp-header');
 
   return {
     compile(schema) {

@@ -1,6 +1,13 @@
 import { defaultThreadIdOf, derivedThreadId, type Task } from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
-import type { Invoker, PluginContext, PluginLogger, PluginTasks, ToolServer } from '@harness/plugin-kit';
+import type {
+  Invoker,
+  PluginContext,
+  PluginLogger,
+  PluginTasks,
+  ToolResult,
+  ToolServer,
+} from '@harness/plugin-kit';
 
 export interface ContextDeps {
   dispatch: Dispatch;
@@ -31,11 +38,18 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
       async call(name, input) {
         const server = deps.toolServer();
         if (!server) throw new Error('No plugin of this process has a tool.');
-        return server.call(name, input, { threadId: derivedThreadId('plugin', plugin) });
+        // Without capabilities nobody is asked: it comes to a result.
+        return (await server.call(name, input, {
+          threadId: derivedThreadId('plugin', plugin),
+        })) as ToolResult;
       },
     },
     store: dispatch.storeOf(plugin),
     broadcast: (event, data) => dispatch.broadcast(event, data),
+    notify: {
+      resourceUpdated: (uri) => dispatch.replicas.broadcast({ kind: 'resource_updated', uri }),
+      listChanged: (list) => dispatch.replicas.broadcast({ kind: 'list_changed', list }),
+    },
   };
 }
 

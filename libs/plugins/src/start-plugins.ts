@@ -21,6 +21,8 @@ export interface PluginStart {
   builtIn?: readonly PluginDefinition[];
   invokerOf(plugin: string): Invoker;
   config?: Record<string, unknown>;
+  /** Plugins whose tools and prompts may go by their bare names. */
+  unprefixed?: readonly string[];
 }
 
 /** Loads and runs the plugins of one process, and says which came up with which tools, and what was wrong with the rest. */
@@ -31,7 +33,9 @@ export async function startPlugins({ dispatch, role, logger, ...rest }: PluginSt
   });
   const host: PluginHost = await startPluginHost({
     plugins: sources.loaded,
+    diagnostics: sources.diagnostics,
     logger,
+    unprefixed: rest.unprefixed ?? [],
     contextOf: ({ name }) =>
       createPluginContext(name, {
         dispatch,
@@ -43,12 +47,11 @@ export async function startPlugins({ dispatch, role, logger, ...rest }: PluginSt
         config: rest.config ?? {},
       }),
   });
-  const diagnostics = [...sources.diagnostics, ...host.diagnostics];
-  for (const { source, level, message } of diagnostics)
+  for (const { source, level, message } of host.diagnostics)
     logger[level === 'error' ? 'error' : 'warn']({ source }, message);
   for (const { name, version, tools = [] } of host.plugins) {
     logger.info({ plugin: name, version, tools: tools.map((tool) => tool.name) }, 'plugin ready');
   }
   logger.info({ plugins: host.plugins.length, tools: host.tools.length }, 'tools collected');
-  return { ...host, diagnostics };
+  return host;
 }

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import fastifySwagger from '@fastify/swagger';
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
 import { type Caller, createAuthenticate } from './auth.ts';
+import { followChanges } from './changes.ts';
 import type { AppDeps, RouteDeps } from './deps.ts';
 import { addErrorDoor } from './errors.ts';
 import { addMcpRoute } from './mcp/mcp-route.ts';
@@ -88,6 +89,9 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     }, 100);
     app.server.once('close', () => clearInterval(tidy));
   });
+  const changes = followChanges(deps);
+  app.addHook('onClose', async () => changes.close());
+  await changes.reload();
   const tools = createToolCalls(deps);
   const routes: RouteDeps = { ...deps, tools, streams };
 
@@ -102,10 +106,14 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     addWorkerRoutes(scope, routes);
     addMetricsRoute(scope, routes);
     addHealthRoutes(scope, routes);
-    addMcpRoute(scope, {
-      tools,
-      logger: deps.logger,
-      callerOf: (header) => authenticate(header, { sessions: true }),
+    await scope.register(async (mcp) => {
+      addMcpRoute(mcp, {
+        ...deps,
+        tools,
+        changes,
+        secret: deps.tokenSecret,
+        callerOf: (header) => authenticate(header, { sessions: true }),
+      });
     });
     scope.get(
       '/openapi.yaml',

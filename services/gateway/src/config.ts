@@ -17,6 +17,8 @@ const schema = z.object({
   /** Origins (`https://app.example.com`) whose pages may call it. */
   HARNESS_ALLOWED_ORIGINS: envList.default([]),
   HARNESS_PLUGINS: envList.default([]),
+  /** Plugins whose tools and prompts may go by their bare names. */
+  HARNESS_UNPREFIXED_PLUGINS: envList.default([]),
   HARNESS_RETENTION_MS: envInteger(60_000, 10 * 365 * 86_400_000).optional(),
   HARNESS_TURN_TIMEOUT_MS: envInteger(1000, 86_400_000).default(600_000),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),

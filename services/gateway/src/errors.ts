@@ -27,7 +27,7 @@ const fastifyCodes: Record<string, ErrorCode> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
 };
 
-function appErrorOf(thrown: unknown): AppError {
+export function appErrorOf(thrown: unknown): AppError {
   const fastify = thrown as Partial<FastifyError>;
   if (fastify.validation) {
     const details = fastify.validation.map(({ instancePath, message, params }) => ({

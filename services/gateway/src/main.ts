@@ -15,16 +15,19 @@ runMain(async () => {
     config.HARNESS_RETENTION_MS === undefined ? {} : { retentionMs: config.HARNESS_RETENTION_MS };
   const dispatch = createDispatch({ redis, subscriber, logger, limits });
   await Promise.all([redis, subscriber].map(untilReady));
+  await dispatch.replicas.join();
   const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
 
-  const started = await startPlugins({
+  const plugins = await startPlugins({
     dispatch,
     role: 'gateway',
     logger,
     modulePaths: config.HARNESS_PLUGINS,
+    unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
     invokerOf: (plugin) => createThreadInvoker(dispatch, plugin),
   });
-  const plugins = followBroadcasts({ dispatch, plugins: started, logger });
+  const ended = new AbortController();
+  followBroadcasts({ dispatch, plugins, logger }, ended.signal);
 
   const app = await createApp({
     dispatch,
@@ -45,6 +48,7 @@ runMain(async () => {
   onShutdown(
     async () => {
       await app.close();
+      ended.abort();
       await plugins.close();
       await dispatch.close();
       redis.disconnect();

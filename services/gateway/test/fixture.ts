@@ -42,6 +42,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
   const subscriber = connectRedis(redisUrl, { logger, patience: 'fail-fast' });
   const dispatch = createDispatch({ redis, subscriber, logger, tag: options.tag ?? randomUUID() });
   await Promise.all([redis, subscriber].map((connection) => once(connection, 'ready')));
+  await dispatch.replicas.join();
   const plugins = await startPlugins({
     dispatch,
     role: 'gateway',

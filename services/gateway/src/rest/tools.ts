@@ -1,4 +1,5 @@
 import { AppError, CallTool, type ErrorBody } from '@harness/contracts';
+import type { ToolResult } from '@harness/plugin-kit';
 import type { FastifyInstance } from 'fastify';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
@@ -62,16 +63,10 @@ export function addToolRoutes(app: FastifyInstance, { tools, plugins }: RouteDep
     },
     async (request) => {
       const { arguments: input = {}, threadId } = request.body;
-      const {
-        content,
-        structuredContent,
-        isError = false,
-        _meta,
-      } = await tools.call(request.caller, {
-        name: request.params.name,
-        arguments: input,
-        threadId,
-      });
+      const { name } = request.params;
+      // Nobody is asked here: what needs an answer fails with capability_missing.
+      const outcome = await tools.call(request.caller, { name, arguments: input, threadId });
+      const { content, structuredContent, isError = false, _meta } = outcome as ToolResult;
       // What the schema refuses is the caller's mistake here, where a model would read it as the tool's answer.
       const failure = _meta?.['harness/error'] as ErrorBody | undefined;
       if (failure?.code === 'invalid_tool_input') {
