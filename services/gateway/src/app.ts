@@ -5,6 +5,8 @@ import { type Caller, createAuthenticate } from './auth.ts';
 import type { AppDeps, RouteDeps } from './deps.ts';
 import { addErrorDoor } from './errors.ts';
 import { addMcpRoute } from './mcp/mcp-route.ts';
+import { createAccessTokens } from './oauth/access-tokens.ts';
+import { addProtectedResourceRoutes } from './oauth/protected-resource.ts';
 import { openApiInfo } from './openapi.ts';
 import { createEventStreams } from './rest/event-stream.ts';
 import { addEventRoutes } from './rest/events.ts';
@@ -24,6 +26,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Reachable without a key. */
     public?: boolean;
+    /** Reachable with a thread token, too. */
+    sessions?: boolean;
   }
 }
 
@@ -48,16 +52,19 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   // Bodies are JSON or nothing: a browser cannot send JSON across origins without asking first.
   app.removeContentTypeParser('text/plain');
-  addErrorDoor(app);
+  addErrorDoor(app, deps.oauth);
   addSharedSchemas(app);
 
   const checkSite = createSiteCheck({ hosts: deps.allowedHosts, origins: deps.allowedOrigins });
-  const authenticate = createAuthenticate({ keys: deps.keys, tokenSecret: deps.tokenSecret });
+  const accessTokens = deps.oauth && createAccessTokens(deps.oauth);
+  const authenticate = createAuthenticate({ keys: deps.keys, tokenSecret: deps.tokenSecret, accessTokens });
   app.decorateRequest('caller', null as unknown as Caller);
   app.addHook('onRequest', async (request) => {
     checkSite(request.headers);
-    if (request.routeOptions.config.public || request.routeOptions.url === '/mcp') return;
-    request.caller = await authenticate(request.headers.authorization, { sessions: false });
+    const { config } = request.routeOptions;
+    if (config.public) return;
+    const sessions = config.sessions === true;
+    request.caller = await authenticate(request.headers.authorization, { sessions });
   });
 
   app.addHook('onResponse', async (request, reply) => {
@@ -102,11 +109,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     addWorkerRoutes(scope, routes);
     addMetricsRoute(scope, routes);
     addHealthRoutes(scope, routes);
-    addMcpRoute(scope, {
-      tools,
-      logger: deps.logger,
-      callerOf: (header) => authenticate(header, { sessions: true }),
-    });
+    addMcpRoute(scope, { tools, logger: deps.logger });
+    addProtectedResourceRoutes(scope, deps.oauth);
     scope.get(
       '/openapi.yaml',
       { config: { public: true }, schema: { hide: true } },

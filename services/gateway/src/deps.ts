@@ -2,6 +2,7 @@ import type { Dispatch } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import type { ApiKey, Caller } from './auth.ts';
+import type { OAuthSettings } from './oauth/settings.ts';
 import type { EventStreams } from './rest/event-stream.ts';
 import type { ToolCalls } from './tool-calls.ts';
 
@@ -11,6 +12,8 @@ export interface AppDeps {
   plugins: PluginHost;
   logger: Logger;
   keys: readonly ApiKey[];
+  /** Where an authorization server is configured: its access tokens are accepted beside keys. */
+  oauth?: OAuthSettings | undefined;
   tokenSecret: string;
   allowedHosts: readonly string[];
   allowedOrigins: readonly string[];

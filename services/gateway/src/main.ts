@@ -31,10 +31,12 @@ runMain(async () => {
     plugins,
     logger,
     keys: config.keys,
+    oauth: config.oauth,
     tokenSecret,
-    // The address it listens on is one of its names.
+    // The address it listens on is one of its names, and so is the one that callers are told.
     allowedHosts: [
       config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST,
+      ...(config.HARNESS_PUBLIC_URL ? [new URL(config.HARNESS_PUBLIC_URL).hostname] : []),
       ...config.HARNESS_ALLOWED_HOSTS,
     ],
     allowedOrigins: config.HARNESS_ALLOWED_ORIGINS,

@@ -3,14 +3,15 @@ import { once } from 'node:events';
 import { createDispatch, type Dispatch, type Ending, type Liveness, startLiveness } from '@harness/dispatch';
 import { definePlugin, type PluginDefinition } from '@harness/plugin-kit';
 import { builtInPlugins, startPlugins } from '@harness/plugins';
-import { connectRedis, createLogger } from '@harness/runtime';
+import { connectRedis, createLogger, type Logger } from '@harness/runtime';
 import type { FastifyInstance } from 'fastify';
 import { inject, onTestFinished } from 'vitest';
 import { createApp } from '../src/app.ts';
 import { type ApiKey, apiKeyOf } from '../src/auth.ts';
+import type { OAuthSettings } from '../src/oauth/settings.ts';
 import { createThreadInvoker } from '../src/thread-invoker.ts';
 
-const logger = createLogger('test', 'silent');
+const silent = createLogger('test', 'silent');
 export const tokenSecret = 'a secret of at least sixteen characters';
 
 export interface Gateway {
@@ -33,10 +34,15 @@ export interface GatewayOptions {
   tag?: string;
   keys?: ApiKey[];
   plugins?: readonly PluginDefinition[];
+  oauth?: OAuthSettings | undefined;
+  logger?: Logger;
+  /** 0, any free one, unless given. */
+  port?: number;
 }
 
 /** A gateway as main.ts makes it, on the real Redis of this run, listening on a free port. */
 export async function openGateway(options: GatewayOptions = {}): Promise<Gateway> {
+  const { logger = silent } = options;
   const redisUrl = options.redisUrl ?? inject('redisUrl');
   const redis = connectRedis(redisUrl, { logger, patience: 'fail-fast' });
   const subscriber = connectRedis(redisUrl, { logger, patience: 'fail-fast' });
@@ -55,12 +61,13 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     plugins,
     logger,
     keys: options.keys ?? [],
+    oauth: options.oauth,
     tokenSecret,
     allowedHosts: ['gateway.test'],
     allowedOrigins: ['https://app.test'],
     waitLimitMs: 20_000,
   });
-  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const url = await app.listen({ port: options.port ?? 0, host: '127.0.0.1' });
   onTestFinished(async () => {
     await app.close();
     await plugins.close();
@@ -98,7 +105,7 @@ export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 export async function openFakeWorker(dispatch: Dispatch, redis: ReturnType<typeof connectRedis>) {
   const workerId = `wrk_${randomUUID().replaceAll('-', '')}`;
   const liveness: Liveness = await startLiveness(
-    { redis, keys: dispatch.keys, logger },
+    { redis, keys: dispatch.keys, logger: silent },
     { workerId, ttlMs: 60_000, onUnhealthy: () => undefined },
   );
   onTestFinished(() => liveness.end());
@@ -120,7 +127,7 @@ export async function openFakeWorker(dispatch: Dispatch, redis: ReturnType<typeo
 }
 
 export function connectTestRedis() {
-  const redis = connectRedis(inject('redisUrl'), { logger, patience: 'wait' });
+  const redis = connectRedis(inject('redisUrl'), { logger: silent, patience: 'wait' });
   onTestFinished(() => redis.disconnect());
   return redis;
 }

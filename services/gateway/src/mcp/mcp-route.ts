@@ -2,7 +2,7 @@ import { AppError } from '@harness/contracts';
 import type { Logger } from '@harness/runtime';
 import { classifyInboundRequest } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Caller } from '../auth.ts';
+import { requireScope } from '../auth.ts';
 import type { ToolCalls } from '../tool-calls.ts';
 import { serveLegacy } from './legacy-era.ts';
 import { createModernEra } from './modern-era.ts';
@@ -11,16 +11,15 @@ import { createModernEra } from './modern-era.ts';
  * `/mcp`: every era on one endpoint. A request with the 2026 envelope in its `_meta` is modern; the body decides, since
  * some clients send modern headers with old requests.
  */
-export function addMcpRoute(
-  app: FastifyInstance,
-  deps: { tools: ToolCalls; logger: Logger; callerOf(authorization: string | undefined): Promise<Caller> },
-): void {
+export function addMcpRoute(app: FastifyInstance, deps: { tools: ToolCalls; logger: Logger }): void {
   const { tools } = deps;
+  const options = { config: { sessions: true }, schema: { hide: true } };
   const modern = createModernEra(tools, deps.logger);
   app.addHook('onClose', modern.close);
 
-  app.post('/mcp', { schema: { hide: true } }, async (request, reply) => {
-    const caller = await deps.callerOf(request.headers.authorization);
+  app.post('/mcp', options, async (request, reply) => {
+    const { caller } = request;
+    requireScope(caller, 'tools');
     await tools.checkSession(caller);
     const { body } = request;
     if (Array.isArray(body)) throw new AppError('invalid_request', 'JSON-RPC batches are not accepted.');
@@ -47,6 +46,6 @@ export function addMcpRoute(
       'Use POST: there is no session, and nothing to stream or to delete.',
     );
   };
-  app.get('/mcp', { schema: { hide: true } }, refuse);
-  app.delete('/mcp', { schema: { hide: true } }, refuse);
+  app.get('/mcp', options, refuse);
+  app.delete('/mcp', options, refuse);
 }
