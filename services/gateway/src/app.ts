@@ -52,6 +52,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   // Bodies are JSON or nothing: a browser cannot send JSON across origins without asking first.
   app.removeContentTypeParser('text/plain');
+  if (deps.onRoute) app.addHook('onRoute', deps.onRoute);
   addErrorDoor(app, deps.oauth);
   addSharedSchemas(app);
 

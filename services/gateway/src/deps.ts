@@ -1,6 +1,7 @@
 import type { Dispatch } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
+import type { RouteOptions } from 'fastify';
 import type { ApiKey, Caller } from './auth.ts';
 import type { OAuthSettings } from './oauth/settings.ts';
 import type { EventStreams } from './rest/event-stream.ts';
@@ -19,6 +20,8 @@ export interface AppDeps {
   allowedOrigins: readonly string[];
   /** Longest wait of `runs/wait`, ms. */
   waitLimitMs: number;
+  /** Told of every route as it is registered, for an inventory of the doors. */
+  onRoute?: (route: RouteOptions) => void;
 }
 
 /** What routes share besides. */

@@ -18,6 +18,8 @@ export interface Gateway {
   url: string;
   app: FastifyInstance;
   dispatch: Dispatch;
+  /** Every registered route. */
+  routes: { method: string; url: string }[];
   /** fetch with a path, JSON in and out. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
 }
@@ -38,6 +40,7 @@ export interface GatewayOptions {
   logger?: Logger;
   /** 0, any free one, unless given. */
   port?: number;
+  waitLimitMs?: number;
 }
 
 /** A gateway as main.ts makes it, on the real Redis of this run, listening on a free port. */
@@ -56,6 +59,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     builtIn: options.plugins ?? builtInPlugins,
     invokerOf: (plugin) => createThreadInvoker(dispatch, plugin),
   });
+  const routes: Gateway['routes'] = [];
   const app = await createApp({
     dispatch,
     plugins,
@@ -65,7 +69,8 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     tokenSecret,
     allowedHosts: ['gateway.test'],
     allowedOrigins: ['https://app.test'],
-    waitLimitMs: 20_000,
+    waitLimitMs: options.waitLimitMs ?? 20_000,
+    onRoute: ({ method, url }) => routes.push(...[method].flat().map((one) => ({ method: one, url }))),
   });
   const url = await app.listen({ port: options.port ?? 0, host: '127.0.0.1' });
   onTestFinished(async () => {
@@ -74,7 +79,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     await dispatch.close();
     redis.disconnect();
   });
-  return { url, app, dispatch, call: (...args) => callJson(url, ...args) };
+  return { url, app, dispatch, routes, call: (...args) => callJson(url, ...args) };
 }
 
 async function callJson(
@@ -91,7 +96,11 @@ async function callJson(
   });
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.includes('json');
-  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: isJson && text ? JSON.parse(text) : text,
+  };
 }
 
 export const keyFor = (key: string, overrides: Partial<ApiKey> = {}): ApiKey => ({
@@ -117,6 +126,7 @@ export async function openFakeWorker(dispatch: Dispatch, redis: ReturnType<typeo
     return begun.turn;
   };
   return {
+    workerId,
     begin,
     async finish(threadId: string, ending: Ending = { status: 'success', result: 'done' }) {
       const turn = await begin(threadId);
