@@ -94,6 +94,7 @@ async function openHouse(): Promise<House> {
   const ids = { threadId, runId: run.runId, taskId: task.taskId, workerId, name: 'counter__count' };
   const bodies: Record<string, object> = {
     'POST /v1/threads': { threadId, ifExists: 'doNothing' },
+    'PATCH /v1/threads/:threadId': { metadata: { changed: true } },
     'POST /v1/threads/:threadId/runs': { input: 'x' },
     'POST /v1/threads/:threadId/runs/wait': { input: 'x' },
     'POST /v1/threads/:threadId/runs/stream': { input: 'x' },
