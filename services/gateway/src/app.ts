@@ -3,6 +3,7 @@ import fastifySwagger from '@fastify/swagger';
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
 import { type Caller, createAuthenticate } from './auth.ts';
 import type { AppDeps, RouteDeps } from './deps.ts';
+import { addDocsRoute } from './docs/docs-route.ts';
 import { addErrorDoor } from './errors.ts';
 import { addMcpRoute } from './mcp/mcp-route.ts';
 import { createAccessTokens } from './oauth/access-tokens.ts';
@@ -112,6 +113,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     addHealthRoutes(scope, routes);
     addMcpRoute(scope, { tools, logger: deps.logger });
     addProtectedResourceRoutes(scope, deps.oauth);
+    addDocsRoute(scope);
     scope.get(
       '/openapi.yaml',
       { config: { public: true }, schema: { hide: true } },

@@ -19,6 +19,7 @@ const publicUrls = [
   '/healthz',
   '/readyz',
   '/openapi.yaml',
+  '/docs',
   '/.well-known/oauth-protected-resource',
   '/.well-known/oauth-protected-resource/mcp',
 ];
