@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import fastifySwagger from '@fastify/swagger';
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
 import { type Caller, createAuthenticate } from './auth.ts';
+import { answerPage } from './cors.ts';
 import type { AppDeps, RouteDeps } from './deps.ts';
 import { addDocsRoute } from './docs/docs-route.ts';
 import { addErrorDoor } from './errors.ts';
@@ -61,12 +62,16 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const accessTokens = deps.oauth && createAccessTokens(deps.oauth);
   const authenticate = createAuthenticate({ keys: deps.keys, tokenSecret: deps.tokenSecret, accessTokens });
   app.decorateRequest('caller', null as unknown as Caller);
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
+    // An answer is for the page that asked, whoever keeps a copy.
+    if (deps.allowedOrigins.length > 0) reply.raw.setHeader('Vary', 'Origin');
     checkSite(request.headers);
+    if (answerPage(request, reply)) return reply;
     const { config } = request.routeOptions;
-    if (config.public) return;
+    if (config.public) return undefined;
     const sessions = config.sessions === true;
     request.caller = await authenticate(request.headers.authorization, { sessions });
+    return undefined;
   });
 
   app.addHook('onResponse', async (request, reply) => {
