@@ -7,6 +7,8 @@ export interface ContextDeps {
   role: PluginContext['role'];
   logger: PluginLogger;
   invoker: Invoker;
+  /** Of the fleet; derives ids of threads that plugins and callers have without naming them. */
+  tokenSecret: string;
   /** The host's tool server, known only after every plugin is registered. */
   toolServer(): ToolServer | null;
   /** Told of every new task, where it is made. */
@@ -31,7 +33,7 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
       async call(name, input) {
         const server = deps.toolServer();
         if (!server) throw new Error('No plugin of this process has a tool.');
-        return server.call(name, input, { threadId: derivedThreadId('plugin', plugin) });
+        return server.call(name, input, { threadId: derivedThreadId(deps.tokenSecret, 'plugin', plugin) });
       },
     },
     store: dispatch.storeOf(plugin),
@@ -39,11 +41,11 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
   };
 }
 
-function createPluginTasks({ dispatch, onTaskCreate }: ContextDeps): PluginTasks {
+function createPluginTasks({ dispatch, onTaskCreate, tokenSecret }: ContextDeps): PluginTasks {
   return {
     async create({ principal, runId, toolUseId, attempt = 1, ...wish }) {
       // An outside caller's default thread is made only now that something needs it.
-      if (wish.parentThreadId === defaultThreadIdOf(principal)) {
+      if (wish.parentThreadId === defaultThreadIdOf(tokenSecret, principal)) {
         await dispatch.threads.create(principal.tenant, {
           threadId: wish.parentThreadId,
           ifExists: 'doNothing',

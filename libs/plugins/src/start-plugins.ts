@@ -20,6 +20,7 @@ export interface PluginStart {
   /** In place of the built-in ones. */
   builtIn?: readonly PluginDefinition[];
   invokerOf(plugin: string): Invoker;
+  tokenSecret: string;
   config?: Record<string, unknown>;
 }
 
@@ -38,6 +39,7 @@ export async function startPlugins({ dispatch, role, logger, ...rest }: PluginSt
         role,
         logger: logger.child({ plugin: name }),
         invoker: rest.invokerOf(name),
+        tokenSecret: rest.tokenSecret,
         toolServer: () => host.toolServer,
         onTaskCreate: (task) => host.hooks.taskCreate(task.threadId, task.taskId),
         config: rest.config ?? {},

@@ -22,7 +22,8 @@ runMain(async () => {
     role: 'gateway',
     logger,
     modulePaths: config.HARNESS_PLUGINS,
-    invokerOf: (plugin) => createThreadInvoker(dispatch, plugin),
+    tokenSecret,
+    invokerOf: (plugin) => createThreadInvoker({ dispatch, tokenSecret, plugin }),
   });
   const plugins = followBroadcasts({ dispatch, plugins: started, logger });
 

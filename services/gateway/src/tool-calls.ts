@@ -2,6 +2,7 @@ import { AppError, defaultThreadIdOf } from '@harness/contracts';
 import type { Dispatch, Ledger } from '@harness/dispatch';
 import type { PluginHost, PluginToolMeta, ToolDescriptor, ToolResult, ToolView } from '@harness/plugin-kit';
 import { type Caller, requireScope } from './auth.ts';
+import { callerScope } from './caller-scope.ts';
 
 export interface ToolCall {
   name: string;
@@ -22,7 +23,11 @@ export interface ToolCalls {
   checkSession(caller: Caller): Promise<void>;
 }
 
-export function createToolCalls(deps: { dispatch: Dispatch; plugins: PluginHost }): ToolCalls {
+export function createToolCalls(deps: {
+  dispatch: Dispatch;
+  plugins: PluginHost;
+  tokenSecret: string;
+}): ToolCalls {
   const { dispatch, plugins } = deps;
   const viewOf = ({ principal, session }: Caller): ToolView => ({
     tools: session?.tools,
@@ -47,7 +52,7 @@ export function createToolCalls(deps: { dispatch: Dispatch; plugins: PluginHost 
       const { runId, attempt } = authority;
       return { threadId: session.threadId, taskId: session.taskId, runId, attempt };
     }
-    if (named === undefined) return { threadId: defaultThreadIdOf(principal) };
+    if (named === undefined) return { threadId: defaultThreadIdOf(deps.tokenSecret, principal) };
     requireScope(caller, 'threads');
     await dispatch.threads.get(principal.tenant, named);
     return { threadId: named };
@@ -64,7 +69,8 @@ export function createToolCalls(deps: { dispatch: Dispatch; plugins: PluginHost 
       const source = await sourceOf(caller, threadId);
       const meta = { ...source, principal: caller.principal, toolUseId, signal, progress };
       const { toolServer } = plugins;
-      const run = () => toolServer.call(name, input, meta, viewOf(caller));
+      const { tenant } = caller.principal;
+      const run = () => callerScope.run({ tenant }, () => toolServer.call(name, input, meta, viewOf(caller)));
       return caller.session && toolUseId && toolServer.runsOnce(name)
         ? once(dispatch.ledger, { ...caller.session, toolUseId }, run)
         : run();

@@ -57,7 +57,8 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     logger,
     modulePaths: [],
     builtIn: options.plugins ?? builtInPlugins,
-    invokerOf: (plugin) => createThreadInvoker(dispatch, plugin),
+    tokenSecret,
+    invokerOf: (plugin) => createThreadInvoker({ dispatch, tokenSecret, plugin }),
   });
   const routes: Gateway['routes'] = [];
   const app = await createApp({

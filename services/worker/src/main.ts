@@ -63,6 +63,7 @@ runMain(async () => {
     role: 'worker',
     logger,
     modulePaths: config.HARNESS_PLUGINS,
+    tokenSecret,
     invokerOf: (plugin) => createInvoker({ pool, openSession: opener.open, plugin, defaultModel }),
     config: { reviewModel: config.HARNESS_REVIEW_MODEL },
   });
