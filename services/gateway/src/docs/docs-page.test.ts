@@ -43,6 +43,7 @@ test('a schema reads in one line, and its parts below', () => {
     properties: {
       list: { type: 'array', items: { type: 'object', properties: { kind: { enum: ['a', 'b'] } } } },
       either: { anyOf: [{ $ref: '#/components/schemas/Thread' }, { type: 'null' }] },
+      name: { type: 'string', minLength: 1, maxLength: 2000 },
       count: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, default: 5 },
     },
     required: ['count'],
@@ -51,7 +52,8 @@ test('a schema reads in one line, and its parts below', () => {
   expect(text).toContain('<code>&#34;a&#34;</code> | <code>&#34;b&#34;</code>');
   expect(text).toContain('<a href="#schema-Thread">Thread</a> or null');
   expect(text).toContain('<span class="type">integer</span> <em>required</em>');
-  expect(text).toContain('<p>default <code>5</code>, at least 1</p>');
+  expect(text).toContain('<p>1 to 2,000 characters</p>');
+  expect(text).toContain('<p>default <code>5</code>, 1 or more</p>');
 });
 
 test('what has no group is shown all the same', () => {

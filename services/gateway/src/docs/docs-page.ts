@@ -96,8 +96,9 @@ const entriesOf = ({ paths }: ApiDocument): Entry[] =>
     })),
   );
 
-const linkTo = ({ id, method, path }: Entry): Html =>
-  html`<li><a href="#${id}"><span class="method ${method}">${method}</span> ${path}</a></li>`;
+/** In the margin, by what it does: paths look alike there. */
+const linkTo = ({ id, method, path, summary = path }: Entry): Html =>
+  html`<li><a href="#${id}" title="${path}"><span class="method ${method}">${method}</span> ${summary}</a></li>`;
 
 function renderOperation({ id, method, path, summary, deprecated, ...operation }: Entry): Html {
   const { parameters = [], requestBody, responses = {} } = operation;
@@ -133,10 +134,10 @@ function renderAnswer([status, { description, content = {} }]: [
   const words = description !== 'Default Response' && description;
   const kinds = Object.entries(content).flatMap(([type, { schema }]): Content[] => {
     if (!schema || failed) return [];
-    const named = type === 'application/json' ? '' : html` <code>${type}</code>`;
-    return [html`<span class="type">${typeOf(schema)}</span>${named}${fieldsOf(schema)}`];
+    if (type !== 'application/json') return [html`<code>${type}</code>`];
+    return [html`<span class="type">${typeOf(schema)}</span>${fieldsOf(schema)}`];
   });
-  return html`<li class="${failed ? 'failed' : 'good'}"><b>${status}</b> ${words && prose(words)} ${joined(kinds, ' ')}</li>`;
+  return html`<li class="${failed ? 'failed' : 'good'}"><b>${status}</b> ${words && prose(words)} ${joined(kinds, ' or ')}</li>`;
 }
 
 function renderErrors(): Html {

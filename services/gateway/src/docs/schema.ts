@@ -57,25 +57,25 @@ export function meaningOf(schema: Schema): Content {
   return html`<p>${description && prose(description)}${description && bounds.length > 0 && '; '}${joined(bounds, ', ')}</p>`;
 }
 
-const boundWords: Record<string, string> = {
-  minLength: 'characters at least',
-  maxLength: 'characters at most',
-  minimum: 'at least',
-  maximum: 'at most',
-  maxItems: 'entries at most',
-};
-
 function boundsOf(schema: Schema): Html[] {
-  const numbers = Object.entries(boundWords).flatMap(([keyword, words]) => {
-    const bound = schema[keyword];
-    // Zod states the range of exact integers, which says nothing.
-    if (typeof bound !== 'number' || Math.abs(bound) === Number.MAX_SAFE_INTEGER) return [];
-    const text = bound.toLocaleString('en');
-    return [words.startsWith('at') ? html`${words} ${text}` : html`${text} ${words}`];
-  });
+  const { default: preset, pattern, minLength, maxLength, minItems, maxItems, minimum, maximum } = schema;
   return [
-    ...(schema.default === undefined ? [] : [html`default ${literal(schema.default)}`]),
-    ...(schema.pattern === undefined ? [] : [html`like <code>${schema.pattern}</code>`]),
-    ...numbers,
+    ...(preset === undefined ? [] : [html`default ${literal(preset)}`]),
+    ...(pattern === undefined ? [] : [html`like <code>${pattern}</code>`]),
+    ...rangeOf(minLength, maxLength, ' characters'),
+    ...rangeOf(minItems, maxItems, ' entries'),
+    ...rangeOf(minimum, maximum, ''),
   ];
+}
+
+function rangeOf(from: unknown, to: unknown, unit: string): Html[] {
+  const [low, high] = [from, to].map((bound) =>
+    // Zod states the range of exact integers, which says nothing.
+    typeof bound === 'number' && Math.abs(bound) !== Number.MAX_SAFE_INTEGER
+      ? bound.toLocaleString('en')
+      : undefined,
+  );
+  if (low !== undefined && high !== undefined) return [html`${low} to ${high}${unit}`];
+  if (low !== undefined) return [html`${low}${unit} or more`];
+  return high === undefined ? [] : [html`up to ${high}${unit}`];
 }
