@@ -64,6 +64,7 @@ const names = [
   'session-state',
   'sweep',
   'transcript-append',
+  'update-thread',
 ] as const;
 type ScriptName = (typeof names)[number];
 

@@ -14,6 +14,8 @@ export interface ContextDeps {
   role: PluginContext['role'];
   logger: PluginLogger;
   invoker: Invoker;
+  /** Of the fleet; derives ids of threads that plugins and callers have without naming them. */
+  tokenSecret: string;
   /** The host's tool server, known only after every plugin is registered. */
   toolServer(): ToolServer | null;
   /** Told of every new task, where it is made. */
@@ -40,7 +42,7 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
         if (!server) throw new Error('No plugin of this process has a tool.');
         // Without capabilities nobody is asked: it comes to a result.
         return (await server.call(name, input, {
-          threadId: derivedThreadId('plugin', plugin),
+          threadId: derivedThreadId(deps.tokenSecret, 'plugin', plugin),
         })) as ToolResult;
       },
     },
@@ -53,11 +55,11 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
   };
 }
 
-function createPluginTasks({ dispatch, onTaskCreate }: ContextDeps): PluginTasks {
+function createPluginTasks({ dispatch, onTaskCreate, tokenSecret }: ContextDeps): PluginTasks {
   return {
     async create({ principal, runId, toolUseId, attempt = 1, ...wish }) {
       // An outside caller's default thread is made only now that something needs it.
-      if (wish.parentThreadId === defaultThreadIdOf(principal)) {
+      if (wish.parentThreadId === defaultThreadIdOf(tokenSecret, principal)) {
         await dispatch.threads.create(principal.tenant, {
           threadId: wish.parentThreadId,
           ifExists: 'doNothing',

@@ -20,6 +20,7 @@ export interface PluginStart {
   /** In place of the built-in ones. */
   builtIn?: readonly PluginDefinition[];
   invokerOf(plugin: string): Invoker;
+  tokenSecret: string;
   config?: Record<string, unknown>;
   /** Plugins whose tools and prompts may go by their bare names. */
   unprefixed?: readonly string[];
@@ -42,6 +43,7 @@ export async function startPlugins({ dispatch, role, logger, ...rest }: PluginSt
         role,
         logger: logger.child({ plugin: name }),
         invoker: rest.invokerOf(name),
+        tokenSecret: rest.tokenSecret,
         toolServer: () => host.toolServer,
         onTaskCreate: (task) => host.hooks.taskCreate(task.threadId, task.taskId),
         config: rest.config ?? {},

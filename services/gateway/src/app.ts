@@ -3,9 +3,13 @@ import fastifySwagger from '@fastify/swagger';
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
 import { type Caller, createAuthenticate } from './auth.ts';
 import { followChanges } from './changes.ts';
+import { answerPage } from './cors.ts';
 import type { AppDeps, RouteDeps } from './deps.ts';
+import { addDocsRoute } from './docs/docs-route.ts';
 import { addErrorDoor } from './errors.ts';
 import { addMcpRoute } from './mcp/mcp-route.ts';
+import { createAccessTokens } from './oauth/access-tokens.ts';
+import { addProtectedResourceRoutes } from './oauth/protected-resource.ts';
 import { openApiInfo } from './openapi.ts';
 import { createEventStreams } from './rest/event-stream.ts';
 import { addEventRoutes } from './rest/events.ts';
@@ -25,6 +29,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Reachable without a key. */
     public?: boolean;
+    /** Reachable with a thread token, too. */
+    sessions?: boolean;
   }
 }
 
@@ -49,16 +55,24 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   // Bodies are JSON or nothing: a browser cannot send JSON across origins without asking first.
   app.removeContentTypeParser('text/plain');
-  addErrorDoor(app);
+  if (deps.onRoute) app.addHook('onRoute', deps.onRoute);
+  addErrorDoor(app, deps.oauth);
   addSharedSchemas(app);
 
   const checkSite = createSiteCheck({ hosts: deps.allowedHosts, origins: deps.allowedOrigins });
-  const authenticate = createAuthenticate({ keys: deps.keys, tokenSecret: deps.tokenSecret });
+  const accessTokens = deps.oauth && createAccessTokens(deps.oauth);
+  const authenticate = createAuthenticate({ keys: deps.keys, tokenSecret: deps.tokenSecret, accessTokens });
   app.decorateRequest('caller', null as unknown as Caller);
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
+    // An answer is for the page that asked, whoever keeps a copy.
+    if (deps.allowedOrigins.length > 0) reply.raw.setHeader('Vary', 'Origin');
     checkSite(request.headers);
-    if (request.routeOptions.config.public || request.routeOptions.url === '/mcp') return;
-    request.caller = await authenticate(request.headers.authorization, { sessions: false });
+    if (answerPage(request, reply)) return reply;
+    const { config } = request.routeOptions;
+    if (config.public) return undefined;
+    const sessions = config.sessions === true;
+    request.caller = await authenticate(request.headers.authorization, { sessions });
+    return undefined;
   });
 
   app.addHook('onResponse', async (request, reply) => {
@@ -107,14 +121,10 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     addMetricsRoute(scope, routes);
     addHealthRoutes(scope, routes);
     await scope.register(async (mcp) => {
-      addMcpRoute(mcp, {
-        ...deps,
-        tools,
-        changes,
-        secret: deps.tokenSecret,
-        callerOf: (header) => authenticate(header, { sessions: true }),
-      });
+      addMcpRoute(mcp, { ...deps, tools, changes, secret: deps.tokenSecret });
     });
+    addProtectedResourceRoutes(scope, deps.oauth);
+    addDocsRoute(scope);
     scope.get(
       '/openapi.yaml',
       { config: { public: true }, schema: { hide: true } },

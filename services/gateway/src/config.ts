@@ -1,6 +1,10 @@
 import { ConfigError, envInteger, envList, loadConfig } from '@harness/runtime';
 import { z } from 'zod';
 import { type ApiKey, apiKeyOf, loadApiKeys } from './auth.ts';
+import { isOrigin, isTrustedUrl, loopbackHosts, oauthSettingsOf } from './oauth/settings.ts';
+import { tenantPattern } from './scopes.ts';
+
+const trustedUrl = z.string().refine(isTrustedUrl, 'must be an https URL (http only on loopback)');
 
 const schema = z.object({
   PORT: envInteger(0, 65535).default(8080),
@@ -16,6 +20,15 @@ const schema = z.object({
   HARNESS_ALLOWED_HOSTS: envList.default([]),
   /** Origins (`https://app.example.com`) whose pages may call it. */
   HARNESS_ALLOWED_ORIGINS: envList.default([]),
+  HARNESS_PUBLIC_URL: z
+    .string()
+    .refine(isOrigin, 'must be an address without a path, like https://harness.example.com')
+    .optional(),
+  HARNESS_OAUTH_ISSUER: trustedUrl.optional(),
+  HARNESS_OAUTH_AUDIENCE: z.string().optional(),
+  HARNESS_OAUTH_JWKS_URL: trustedUrl.optional(),
+  HARNESS_OAUTH_TENANT_CLAIM: z.string().default('tenant'),
+  HARNESS_OAUTH_TENANT: z.string().regex(tenantPattern).optional(),
   HARNESS_PLUGINS: envList.default([]),
   /** Plugins whose tools and prompts may go by their bare names. */
   HARNESS_UNPREFIXED_PLUGINS: envList.default([]),
@@ -24,19 +37,18 @@ const schema = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
-const loopback = new Set(['127.0.0.1', '::1', 'localhost']);
-
 export async function loadGatewayConfig(env = process.env) {
   const config = loadConfig(schema, env);
   const keys: ApiKey[] = [
     ...(config.HARNESS_API_KEY ? [apiKeyOf(config.HARNESS_API_KEY)] : []),
     ...(config.HARNESS_API_KEYS_FILE ? await loadApiKeys(config.HARNESS_API_KEYS_FILE) : []),
   ];
-  if (keys.length === 0 && !loopback.has(config.HOST)) {
+  const oauth = oauthSettingsOf(config);
+  if (keys.length === 0 && !oauth && !loopbackHosts.has(config.HOST)) {
     throw new ConfigError(
-      `HOST=${config.HOST} opens the gateway to other machines, and no key is set: anybody could run agents. Set HARNESS_API_KEY (or HARNESS_API_KEYS_FILE).`,
+      `HOST=${config.HOST} opens the gateway to other machines, and no key is set: anybody could run agents. Set HARNESS_API_KEY (or HARNESS_API_KEYS_FILE, or HARNESS_OAUTH_ISSUER).`,
     );
   }
-  return { ...config, keys };
+  return { ...config, keys, oauth };
 }
 export type GatewayConfig = Awaited<ReturnType<typeof loadGatewayConfig>>;

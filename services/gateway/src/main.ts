@@ -24,7 +24,8 @@ runMain(async () => {
     logger,
     modulePaths: config.HARNESS_PLUGINS,
     unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
-    invokerOf: (plugin) => createThreadInvoker(dispatch, plugin),
+    tokenSecret,
+    invokerOf: (plugin) => createThreadInvoker({ dispatch, tokenSecret, plugin }),
   });
   const ended = new AbortController();
   followBroadcasts({ dispatch, plugins, logger }, ended.signal);
@@ -34,10 +35,12 @@ runMain(async () => {
     plugins,
     logger,
     keys: config.keys,
+    oauth: config.oauth,
     tokenSecret,
-    // The address it listens on is one of its names.
+    // The address it listens on is one of its names, and so is the one that callers are told.
     allowedHosts: [
       config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST,
+      ...(config.HARNESS_PUBLIC_URL ? [new URL(config.HARNESS_PUBLIC_URL).hostname] : []),
       ...config.HARNESS_ALLOWED_HOSTS,
     ],
     allowedOrigins: config.HARNESS_ALLOWED_ORIGINS,

@@ -13,6 +13,7 @@ import {
   type ToolView,
 } from '@harness/plugin-kit';
 import { type Caller, requireScope } from './auth.ts';
+import { callerScope } from './caller-scope.ts';
 
 export interface ToolCall extends Given<PluginToolMeta> {
   name: string;
@@ -39,7 +40,11 @@ export interface ToolCalls {
   checkSession(caller: Caller): Promise<void>;
 }
 
-export function createToolCalls(deps: { dispatch: Dispatch; plugins: PluginHost }): ToolCalls {
+export function createToolCalls(deps: {
+  dispatch: Dispatch;
+  plugins: PluginHost;
+  tokenSecret: string;
+}): ToolCalls {
   const { dispatch, plugins } = deps;
   const viewOf = ({ principal, session }: Caller): ToolView => ({
     tools: session?.tools,
@@ -64,7 +69,7 @@ export function createToolCalls(deps: { dispatch: Dispatch; plugins: PluginHost 
       const { runId, attempt } = authority;
       return { threadId: session.threadId, taskId: session.taskId, runId, attempt };
     }
-    if (named === undefined) return { threadId: defaultThreadIdOf(principal) };
+    if (named === undefined) return { threadId: defaultThreadIdOf(deps.tokenSecret, principal) };
     requireScope(caller, 'threads');
     await dispatch.threads.get(principal.tenant, named);
     return { threadId: named };
@@ -92,7 +97,8 @@ export function createToolCalls(deps: { dispatch: Dispatch; plugins: PluginHost 
     async call(caller, { name, arguments: input, ...call }) {
       const toolServer = serverFor(caller, name);
       const meta = await metaOf(caller, call);
-      const run = () => toolServer.call(name, input, meta, viewOf(caller));
+      const { tenant } = caller.principal;
+      const run = () => callerScope.run({ tenant }, () => toolServer.call(name, input, meta, viewOf(caller)));
       return caller.session && call.toolUseId && toolServer.runsOnce(name)
         ? once(dispatch.ledger, { ...caller.session, toolUseId: call.toolUseId }, run)
         : run();

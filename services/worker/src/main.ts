@@ -64,6 +64,7 @@ runMain(async () => {
     logger,
     modulePaths: config.HARNESS_PLUGINS,
     unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
+    tokenSecret,
     invokerOf: (plugin) => createInvoker({ pool, openSession: opener.open, plugin, defaultModel }),
     config: { reviewModel: config.HARNESS_REVIEW_MODEL },
   });

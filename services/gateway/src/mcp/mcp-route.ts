@@ -3,9 +3,9 @@ import type { Dispatch } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
-import type { Caller } from '../auth.ts';
+import { requireScope } from '../auth.ts';
 import type { Changes } from '../changes.ts';
-import { appErrorOf, sendError } from '../errors.ts';
+import { appErrorOf } from '../errors.ts';
 import type { ToolCalls } from '../tool-calls.ts';
 import { createClientRequests } from './client-requests.ts';
 import { errorMessage, faultOf, parseIncoming } from './json-rpc.ts';
@@ -22,7 +22,6 @@ export interface McpDeps {
   changes: Changes;
   logger: Logger;
   secret: string;
-  callerOf(authorization: string | undefined): Promise<Caller>;
 }
 
 /**
@@ -47,15 +46,15 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
     requests.close();
   });
 
-  const callerOf = async (request: FastifyRequest) => {
-    const caller = await deps.callerOf(request.headers.authorization);
+  const callerOf = async ({ caller }: FastifyRequest) => {
+    requireScope(caller, 'tools');
     await tools.checkSession(caller);
     return caller;
   };
-  const hidden = { schema: { hide: true } };
+  const hidden = { config: { sessions: true }, schema: { hide: true } };
   app.setErrorHandler((thrown: FastifyError, request, reply) => {
     const error = appErrorOf(thrown);
-    if (error.code === 'unauthorized') return sendError(thrown, request, reply);
+    if (error.code === 'unauthorized' || error.code === 'forbidden') throw thrown; // the app's own door has the challenge
     request.log[error.status >= 500 ? 'error' : 'debug']({ err: thrown, code: error.code }, 'request failed');
     return reply.code(error.status).send(errorMessage(null, faultOf(error)));
   });
