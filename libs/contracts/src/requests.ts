@@ -62,6 +62,9 @@ export const CreateTask = z.strictObject({
 });
 export type CreateTask = z.infer<typeof CreateTask>;
 
+export const UpdatePlugin = z.strictObject({ enabled: z.boolean() });
+export type UpdatePlugin = z.infer<typeof UpdatePlugin>;
+
 export const CallTool = z.strictObject({
   arguments: z.record(z.string(), z.unknown()).optional(),
   threadId: ThreadId.optional(),

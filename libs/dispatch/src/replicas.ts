@@ -25,7 +25,9 @@ export type Signal =
 export interface Replicas {
   /** This process among the gateways. */
   readonly id: string;
-  /** From now on this process counts as alive and hears signals, until `close`. */
+  /** From now on this process hears signals, until `close`. */
+  listen(): Promise<void>;
+  /** The same, and others may count on it: a gateway. */
   join(): Promise<void>;
   broadcast(signal: Signal): Promise<void>;
   /** To one gateway. */
@@ -64,10 +66,15 @@ export function createReplicas(deps: { redis: Redis; feed: Feed; keys: Keys; log
     await reached(redis.publish(channel, JSON.stringify(signal)));
   };
 
+  const listen = async () => {
+    await Promise.all([hear(everyone), hear(`${everyone}:${id}`)]);
+  };
+
   return {
     id,
+    listen,
     async join() {
-      await Promise.all([beat(), hear(everyone), hear(`${everyone}:${id}`)]);
+      await Promise.all([beat(), listen()]);
       beating = setInterval(() => {
         beat().catch((error) => logger.debug({ err: error }, 'replicas: no heartbeat'));
       }, beatMs);
@@ -81,9 +88,9 @@ export function createReplicas(deps: { redis: Redis; feed: Feed; keys: Keys; log
       return () => void listeners.delete(listener);
     },
     async close() {
+      ended.abort();
       if (!beating) return;
       clearInterval(beating);
-      ended.abort();
       await redis.del(liveness).catch(() => undefined); // it expires anyway
     },
   };

@@ -22,8 +22,8 @@ export interface PluginHost {
   /** The other things that enabled plugins offer; a snapshot too. */
   readonly served: ServedCatalog;
   isEnabled(pluginName: string): boolean;
-  /** From now on these rest: no tool, resource, prompt or hook of theirs. Calls under way end. */
-  disable(pluginNames: readonly string[]): void;
+  /** From now on these rest: no tool, resource, prompt or hook of theirs; calls under way end. True = that is new. */
+  disable(pluginNames: readonly string[]): boolean;
   readonly diagnostics: readonly Diagnostic[];
   readonly hooks: HookRunner;
   /** Never rejects; a second call waits for the first. */
@@ -148,6 +148,7 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
       const same =
         disabled.size === snapshot.disabled.size && names.every((name) => snapshot.disabled.has(name));
       if (!same) snapshot = snapshotWithout(disabled);
+      return !same;
     },
     diagnostics,
     hooks: createHookRunner({

@@ -5,9 +5,17 @@ import type {
   PluginContext,
   PluginLogger,
   PluginTasks,
+  ToolCallMeta,
   ToolResult,
   ToolServer,
+  ToolView,
 } from '@harness/plugin-kit';
+
+/** The tool call in which a plugin calls another tool. */
+export interface OuterCall {
+  meta: ToolCallMeta;
+  view: ToolView;
+}
 
 export interface ContextDeps {
   dispatch: Dispatch;
@@ -20,6 +28,8 @@ export interface ContextDeps {
   toolServer(): ToolServer | null;
   /** Told of every new task, where it is made. */
   onTaskCreate(task: Task): Promise<void>;
+  /** Undefined outside of tool calls. */
+  outerCall?: (() => OuterCall | undefined) | undefined;
   config?: Record<string, unknown>;
 }
 
@@ -40,10 +50,11 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
       async call(name, input) {
         const server = deps.toolServer();
         if (!server) throw new Error('No plugin of this process has a tool.');
-        // Without capabilities nobody is asked: it comes to a result.
-        return (await server.call(name, input, {
-          threadId: derivedThreadId(deps.tokenSecret, 'plugin', plugin),
-        })) as ToolResult;
+        const outer = deps.outerCall?.();
+        const meta = outer
+          ? innerMetaOf(outer.meta)
+          : { threadId: derivedThreadId(deps.tokenSecret, 'plugin', plugin) };
+        return (await server.call(name, input, meta, outer?.view)) as ToolResult;
       },
     },
     store: dispatch.storeOf(plugin),
@@ -54,6 +65,26 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
     },
   };
 }
+
+/**
+ * The same caller and thread; but the id of the model's call is the outer call's own, and nobody is asked in the middle
+ * of it, so that the inner call comes to a result.
+ */
+const innerMetaOf = ({
+  threadId,
+  taskId,
+  runId,
+  attempt,
+  principal,
+  signal,
+}: ToolCallMeta): ToolCallMeta => ({
+  threadId,
+  taskId,
+  runId,
+  attempt,
+  principal,
+  signal,
+});
 
 function createPluginTasks({ dispatch, onTaskCreate, tokenSecret }: ContextDeps): PluginTasks {
   return {

@@ -9,7 +9,7 @@ import {
   startPluginHost,
 } from '@harness/plugin-kit';
 import { builtInPlugins } from './built-in.ts';
-import { createPluginContext } from './plugin-context.ts';
+import { createPluginContext, type OuterCall } from './plugin-context.ts';
 
 export interface PluginStart {
   dispatch: Dispatch;
@@ -22,6 +22,8 @@ export interface PluginStart {
   invokerOf(plugin: string): Invoker;
   tokenSecret: string;
   config?: Record<string, unknown>;
+  /** The tool call under way where a plugin's code runs. */
+  outerCall?: (() => OuterCall | undefined) | undefined;
   /** Plugins whose tools and prompts may go by their bare names. */
   unprefixed?: readonly string[];
 }
@@ -45,6 +47,7 @@ export async function startPlugins({ dispatch, role, logger, ...rest }: PluginSt
         invoker: rest.invokerOf(name),
         tokenSecret: rest.tokenSecret,
         toolServer: () => host.toolServer,
+        outerCall: rest.outerCall,
         onTaskCreate: (task) => host.hooks.taskCreate(task.threadId, task.taskId),
         config: rest.config ?? {},
       }),

@@ -15,6 +15,7 @@ import { createEventStreams } from './rest/event-stream.ts';
 import { addEventRoutes } from './rest/events.ts';
 import { addHealthRoutes } from './rest/health.ts';
 import { addMetricsRoute } from './rest/metrics.ts';
+import { addPluginRoutes } from './rest/plugins.ts';
 import { addRunRoutes } from './rest/runs.ts';
 import { addSessionRoutes } from './rest/sessions.ts';
 import { addTaskRoutes } from './rest/tasks.ts';
@@ -103,9 +104,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     }, 100);
     app.server.once('close', () => clearInterval(tidy));
   });
-  const changes = followChanges(deps);
+  const changes = await followChanges(deps);
   app.addHook('onClose', async () => changes.close());
-  await changes.reload();
   const tools = createToolCalls(deps);
   const routes: RouteDeps = { ...deps, tools, streams };
 
@@ -116,6 +116,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     addEventRoutes(scope, routes);
     addTaskRoutes(scope, routes);
     addToolRoutes(scope, routes);
+    addPluginRoutes(scope, routes);
     addSessionRoutes(scope, routes);
     addWorkerRoutes(scope, routes);
     addMetricsRoute(scope, routes);

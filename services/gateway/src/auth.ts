@@ -14,6 +14,8 @@ const ApiKeys = z.array(
     keySha256: z.string().regex(/^[0-9a-f]{64}$/),
     tenant: z.string().regex(tenantPattern),
     scopes: z.array(z.enum(scopes)).min(1),
+    /** The tools it may see and call, `weather__*` for all that begin so; absent: all of its scopes. */
+    tools: z.array(z.string()).optional(),
   }),
 );
 export type ApiKey = z.infer<typeof ApiKeys>[number];
@@ -28,7 +30,7 @@ export const apiKeyOf = (key: string): ApiKey => ({
   scopes: [...scopes],
 });
 
-/** Reads HARNESS_API_KEYS_FILE: `[{id, keySha256, tenant, scopes}]`. Throws ConfigError. */
+/** Reads HARNESS_API_KEYS_FILE: `[{id, keySha256, tenant, scopes, tools?}]`. Throws ConfigError. */
 export async function loadApiKeys(file: string): Promise<ApiKey[]> {
   const text = await readFile(file, 'utf8').catch((error: Error) => {
     throw new ConfigError(`HARNESS_API_KEYS_FILE cannot be read: ${error.message}`);
@@ -44,6 +46,8 @@ export async function loadApiKeys(file: string): Promise<ApiKey[]> {
 export interface Caller {
   principal: Principal;
   session?: ThreadTokenClaims;
+  /** Names of tools, where the credential names some. */
+  tools?: readonly string[] | undefined;
 }
 
 /** Without a key or an issuer configured the gateway is on loopback, and whoever reaches it may do everything. */
@@ -71,7 +75,8 @@ export function createAuthenticate(deps: {
     }
     const digest = sha256(token);
     const key = keys.find((candidate) => timingSafeEqual(candidate.digest, digest));
-    if (key) return { principal: { keyId: key.id, tenant: key.tenant, scopes: key.scopes } };
+    if (key)
+      return { principal: { keyId: key.id, tenant: key.tenant, scopes: key.scopes }, tools: key.tools };
     if (accessTokens && !mayBeThreadToken(token)) return { principal: await accessTokens.verify(token) };
     if (!sessions) throw new AppError('unauthorized', 'The API key is not known.');
     const session = await verifyThreadToken(token, deps.tokenSecret);
@@ -80,7 +85,7 @@ export function createAuthenticate(deps: {
       tenant: session.tenant,
       scopes: ['tools', 'tasks', 'threads'],
     };
-    return { principal, session };
+    return { principal, session, tools: session.tools };
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Dispatch, Signal } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
+import { followPluginStates } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 
 export type Change = { list: 'tools' | 'resources' | 'prompts' } | { uri: string };
@@ -8,8 +9,6 @@ export type Change = { list: 'tools' | 'resources' | 'prompts' } | { uri: string
 export interface Changes {
   /** Returns how to stop. */
   onChange(listener: (change: Change) => void): () => void;
-  /** Reads the states of plugins again, at the start and whenever they may have changed. */
-  reload(): Promise<void>;
   close(): void;
 }
 
@@ -17,8 +16,13 @@ export interface Changes {
 const coalesceMs = 250;
 const lists = ['tools', 'resources', 'prompts'] as const;
 
-export function followChanges(deps: { dispatch: Dispatch; plugins: PluginHost; logger: Logger }): Changes {
-  const { dispatch, plugins, logger } = deps;
+/** Resolves when plugins are as the administrator wants them. */
+export async function followChanges(deps: {
+  dispatch: Dispatch;
+  plugins: PluginHost;
+  logger: Logger;
+}): Promise<Changes> {
+  const { dispatch } = deps;
   const listeners = new Set<(change: Change) => void>();
   const pending = new Set<(typeof lists)[number]>();
   let timer: NodeJS.Timeout | undefined;
@@ -34,27 +38,19 @@ export function followChanges(deps: { dispatch: Dispatch; plugins: PluginHost; l
       for (const list of due) tell({ list });
     }, coalesceMs);
   };
-  const reload = async () => {
-    const before = plugins.toolServer;
-    plugins.disable(await dispatch.pluginStates.disabled());
-    if (plugins.toolServer !== before) tellLater(lists);
-  };
   const hear = (signal: Signal | { kind: 'missed' }) => {
     if (signal.kind === 'resource_updated') tell({ uri: signal.uri });
     if (signal.kind === 'list_changed') tellLater([signal.list]);
     if (signal.kind === 'missed') tellLater(lists);
-    if (signal.kind === 'missed' || signal.kind === 'plugins_changed')
-      reload().catch((error) => logger.error({ err: error }, 'plugin states not read'));
   };
-  const stop = dispatch.replicas.onSignal(hear);
+  const stops = [dispatch.replicas.onSignal(hear), await followPluginStates(deps, () => tellLater(lists))];
   return {
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    reload,
     close() {
-      stop();
+      for (const stop of stops) stop();
       clearTimeout(timer);
     },
   };

@@ -3,6 +3,7 @@ import { startPlugins } from '@harness/plugins';
 import { connectRedis, createLogger, onShutdown, runMain } from '@harness/runtime';
 import { createApp } from './app.ts';
 import { followBroadcasts } from './broadcasts.ts';
+import { callerScope } from './caller-scope.ts';
 import { loadGatewayConfig } from './config.ts';
 import { createThreadInvoker } from './thread-invoker.ts';
 
@@ -25,6 +26,7 @@ runMain(async () => {
     modulePaths: config.HARNESS_PLUGINS,
     unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
     tokenSecret,
+    outerCall: () => callerScope.getStore()?.call,
     invokerOf: (plugin) => createThreadInvoker({ dispatch, tokenSecret, plugin }),
   });
   const ended = new AbortController();

@@ -39,6 +39,7 @@ const shared = {
   Worker: contracts.WorkerInfo,
   Tool: ToolDescription,
   ToolAnswer,
+  Plugin: contracts.Plugin,
   Error: ErrorAnswer,
 };
 

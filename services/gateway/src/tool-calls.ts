@@ -46,8 +46,8 @@ export function createToolCalls(deps: {
   tokenSecret: string;
 }): ToolCalls {
   const { dispatch, plugins } = deps;
-  const viewOf = ({ principal, session }: Caller): ToolView => ({
-    tools: session?.tools,
+  const viewOf = ({ principal, tools }: Caller): ToolView => ({
+    tools,
     scopes: principal.scopes,
   });
 
@@ -98,7 +98,9 @@ export function createToolCalls(deps: {
       const toolServer = serverFor(caller, name);
       const meta = await metaOf(caller, call);
       const { tenant } = caller.principal;
-      const run = () => callerScope.run({ tenant }, () => toolServer.call(name, input, meta, viewOf(caller)));
+      const view = viewOf(caller);
+      const run = () =>
+        callerScope.run({ tenant, call: { meta, view } }, () => toolServer.call(name, input, meta, view));
       return caller.session && call.toolUseId && toolServer.runsOnce(name)
         ? once(dispatch.ledger, { ...caller.session, toolUseId: call.toolUseId }, run)
         : run();

@@ -8,6 +8,7 @@ import type { FastifyInstance } from 'fastify';
 import { inject, onTestFinished } from 'vitest';
 import { createApp } from '../src/app.ts';
 import { type ApiKey, apiKeyOf } from '../src/auth.ts';
+import { callerScope } from '../src/caller-scope.ts';
 import type { OAuthSettings } from '../src/oauth/settings.ts';
 import { createThreadInvoker } from '../src/thread-invoker.ts';
 
@@ -59,6 +60,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     modulePaths: [],
     builtIn: options.plugins ?? builtInPlugins,
     tokenSecret,
+    outerCall: () => callerScope.getStore()?.call,
     invokerOf: (plugin) => createThreadInvoker({ dispatch, tokenSecret, plugin }),
   });
   const routes: Gateway['routes'] = [];

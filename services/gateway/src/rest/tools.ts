@@ -15,7 +15,7 @@ const toolParams = {
   required: ['name'],
 };
 
-export function addToolRoutes(app: FastifyInstance, { tools, plugins }: RouteDeps): void {
+export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void {
   const tags = ['tools'];
 
   app.get(
@@ -73,27 +73,6 @@ export function addToolRoutes(app: FastifyInstance, { tools, plugins }: RouteDep
         throw new AppError('invalid_tool_input', failure.message, { details: failure.details });
       }
       return { content, ...(structuredContent && { structuredContent }), isError };
-    },
-  );
-
-  app.get(
-    '/v1/plugins',
-    {
-      schema: {
-        tags,
-        summary: 'List plugins and what was wrong with those that did not load',
-        response: answers({ 200: { type: 'object' } }),
-      },
-    },
-    async (request) => {
-      requireScope(request.caller, 'tools');
-      const described = plugins.plugins.map(({ name, version, tools: own = [] }) => ({
-        name,
-        version,
-        enabled: true,
-        tools: own.map((tool) => `${name}__${tool.name}`),
-      }));
-      return { plugins: described, diagnostics: plugins.diagnostics };
     },
   );
 }

@@ -92,7 +92,14 @@ async function openHouse(): Promise<House> {
   };
   await dispatch.workers.report(workerId, { ...report, ...counters }, 60_000);
 
-  const ids = { threadId, runId: run.runId, taskId: task.taskId, workerId, name: 'counter__count' };
+  const ids = {
+    threadId,
+    runId: run.runId,
+    taskId: task.taskId,
+    workerId,
+    name: 'counter__count',
+    plugin: 'counter',
+  };
   const bodies: Record<string, object> = {
     'POST /v1/threads': { threadId, ifExists: 'doNothing' },
     'PATCH /v1/threads/:threadId': { metadata: { changed: true } },
@@ -101,6 +108,7 @@ async function openHouse(): Promise<House> {
     'POST /v1/threads/:threadId/runs/stream': { input: 'x' },
     'POST /v1/tasks': { prompt: 'x', parentThreadId: threadId },
     'POST /v1/tools/:name': { threadId },
+    'PATCH /v1/plugins/:plugin': { enabled: true },
     'POST /api/prewarm': { threadId },
     'POST /mcp': {
       jsonrpc: '2.0',
@@ -247,7 +255,8 @@ test.each(['a key', 'an access token'])('%s of another tenant finds nothing of o
     if (reads && ownThings.includes(route.url)) expected = 200;
     if (route.url === '/mcp') expected = withoutSession(route) ?? 200; // the refusal is in the JSON-RPC answer
     if (route.url === '/v1/threads' && !reads) expected = 409; // the id is taken, and no more is said
-    if (route.url.startsWith('/v1/workers') || route.url === '/metrics') expected = 403;
+    const isAdmins = route.url.startsWith('/v1/workers') || route.url === '/v1/plugins/:plugin';
+    if (isAdmins || route.url === '/metrics') expected = 403;
     expect([route, status]).toEqual([route, expected]);
     if (route.url === '/mcp' && route.method === 'POST') expect(text).toContain('There is no thread');
     for (const id of [ids.runId, ids.taskId, ids.workerId]) expect(text).not.toContain(`"${id}"`);
