@@ -77,20 +77,28 @@ function scopesOf({ scope, scp }: JWTPayload): string[] {
 /** Faults of a token, not of the key server. */
 const noKeyForIt = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported];
 
-/** The keys: fetched when first needed, kept 10 minutes, asked for once at a time. A failure is not remembered. */
+/**
+ * The keys: fetched when first needed, kept 10 minutes, asked for once at a time, and for an unknown one at most twice a
+ * minute. A failure is not remembered, and takes no key away that is known.
+ */
 function createKeySource({ issuer, jwksUrl }: OAuthSettings): JWTVerifyGetKey {
   let source: Promise<JWTVerifyGetKey> | undefined;
-  const open = async () => {
+  const find = async () => {
     const url = jwksUrl ?? (await discoverJwksUrl(issuer, answerLimitMs));
     return createRemoteJWKSet(new URL(url), { timeoutDuration: answerLimitMs });
   };
+  const open = () => {
+    source ??= find().catch((cause) => {
+      source = undefined;
+      throw cause;
+    });
+    return source;
+  };
   return async (header, token) => {
-    source ??= open();
     try {
-      return await (await source)(header, token);
+      return await (await open())(header, token);
     } catch (cause) {
       if (noKeyForIt.some((kind) => cause instanceof kind)) throw cause;
-      source = undefined;
       throw new AppError(
         'unavailable',
         'The authorization server does not answer, so the access token cannot be checked.',
