@@ -20,7 +20,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../auth.ts';
 import type { Change, Changes } from '../changes.ts';
 import type { ToolCalls } from '../tool-calls.ts';
-import { createAnswer } from './answer.ts';
+import { createAnswer, type Patience } from './answer.ts';
 import { errorMessage, faultOf, type Incoming, type RpcError, resultMessage, rpcCodes } from './json-rpc.ts';
 import type { McpRequest, MethodResult, Methods } from './methods.ts';
 import { disagreeingParam, headerText, type ModernCall, readModernCall } from './modern-call.ts';
@@ -33,6 +33,7 @@ export interface ModernDeps {
   methods: Methods;
   tasks: TaskDoor;
   changes: Changes;
+  patience: Patience;
   logger: Logger;
   /** Signs the state that travels through clients; the same at every gateway. */
   secret: string;
@@ -156,6 +157,7 @@ export function createModernEra(deps: ModernDeps) {
       response: reply.raw,
       headers: reply.getHeaders() as Record<string, string>,
       streams: true,
+      patience: deps.patience,
     });
     // In this era, to leave is to cancel.
     reply.raw.once('close', () => abort.abort(new Error('The client left.')));
