@@ -41,8 +41,9 @@ export function createMcpSessions(deps: { redis: Redis; keys: Keys }): McpSessio
       return { sessionId, ...session, logLevel: undefined };
     },
     async get(sessionId, owner) {
-      const key = keyOf(sessionId);
-      const replies = await reached(redis.multi().hgetall(key).pexpire(key, ttlMs).exec());
+      const [key, subscriptions] = [keyOf(sessionId), subscriptionsOf(sessionId)];
+      const read = redis.multi().hgetall(key).pexpire(key, ttlMs).pexpire(subscriptions, ttlMs);
+      const replies = await reached(read.exec());
       const hash = (replies?.[0]?.[1] ?? {}) as Record<string, string>;
       const { tenant, keyId, protocolVersion, capabilities, logLevel } = hash;
       if (tenant !== owner.tenant || keyId !== owner.keyId || !protocolVersion) return undefined;
@@ -56,7 +57,9 @@ export function createMcpSessions(deps: { redis: Redis; keys: Keys }): McpSessio
       };
     },
     async setLogLevel(sessionId, level) {
-      await reached(redis.hset(keyOf(sessionId), 'logLevel', level));
+      const key = keyOf(sessionId);
+      // With its time, in case the session has ended meanwhile.
+      await reached(redis.multi().hset(key, 'logLevel', level).pexpire(key, ttlMs).exec());
     },
     async subscribe(sessionId, uri) {
       const set = subscriptionsOf(sessionId);
