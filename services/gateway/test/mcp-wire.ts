@@ -35,7 +35,8 @@ export interface Wire {
 
 export async function openWire(url: string, init: RequestInit): Promise<Wire> {
   const leave = new AbortController();
-  const response = await fetch(new URL('/mcp', url), { ...init, signal: leave.signal });
+  const signal = init.signal ? AbortSignal.any([leave.signal, init.signal]) : leave.signal;
+  const response = await fetch(new URL('/mcp', url), { ...init, signal });
   const frames: Frame[] = [];
   const parser = createParser({
     onEvent: ({ id = '', data }) => frames.push({ id, message: data ? JSON.parse(data) : undefined }),
@@ -79,8 +80,8 @@ export async function openWire(url: string, init: RequestInit): Promise<Wire> {
 
 type HeaderTexts = Record<string, string>;
 const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-const post = (url: string, headers: HeaderTexts, body: object) =>
-  openWire(url, { method: 'POST', headers: { ...json, ...headers }, body: JSON.stringify(body) });
+const post = (url: string, headers: HeaderTexts, body: object, signal: AbortSignal | null = null) =>
+  openWire(url, { method: 'POST', headers: { ...json, ...headers }, body: JSON.stringify(body), signal });
 
 /** A session of the 2025 era; every verb names the gateway it goes to. */
 export interface OldSession {
@@ -135,7 +136,12 @@ const metaKey = (name: string) => `io.modelcontextprotocol/${name}`;
 /** A client of 2026-07-28. */
 export function modernCaller(options: { headers?: HeaderTexts; capabilities?: object } = {}) {
   const { headers = {}, capabilities = {} } = options;
-  const request = (url: string, method: string, params: Record<string, unknown> = {}, id = 1) => {
+  const request = (
+    url: string,
+    method: string,
+    params: Record<string, unknown> = {},
+    { id = 1, signal }: { id?: number; signal?: AbortSignal } = {},
+  ) => {
     const { _meta, ...rest } = params;
     const meta = {
       [metaKey('protocolVersion')]: '2026-07-28',
@@ -149,7 +155,7 @@ export function modernCaller(options: { headers?: HeaderTexts; capabilities?: ob
       ...(name === undefined ? {} : { 'mcp-name': String(name) }),
     };
     const body = { jsonrpc: '2.0', id, method, params: { ...rest, _meta: meta } };
-    return post(url, { ...headers, ...own }, body);
+    return post(url, { ...headers, ...own }, body, signal);
   };
   return {
     request,
