@@ -61,8 +61,9 @@ export function createMcpSessions(deps: { redis: Redis; keys: Keys; replicas: Re
         const { session } = known;
         return session.tenant === owner.tenant && session.keyId === owner.keyId ? session : undefined;
       }
-      const key = keyOf(sessionId);
-      const replies = await reached(redis.multi().hgetall(key).pexpire(key, ttlMs).exec());
+      const [key, subscriptions] = [keyOf(sessionId), subscriptionsOf(sessionId)];
+      const read = redis.multi().hgetall(key).pexpire(key, ttlMs).pexpire(subscriptions, ttlMs);
+      const replies = await reached(read.exec());
       const hash = (replies?.[0]?.[1] ?? {}) as Record<string, string>;
       const { tenant, keyId, protocolVersion, capabilities, logLevel } = hash;
       if (tenant !== owner.tenant || keyId !== owner.keyId || !protocolVersion) return undefined;
@@ -79,7 +80,9 @@ export function createMcpSessions(deps: { redis: Redis; keys: Keys; replicas: Re
       return session;
     },
     async setLogLevel(sessionId, level) {
-      await reached(redis.hset(keyOf(sessionId), 'logLevel', level));
+      const key = keyOf(sessionId);
+      // With its time, in case the session has ended meanwhile.
+      await reached(redis.multi().hset(key, 'logLevel', level).pexpire(key, ttlMs).exec());
       believed.delete(sessionId);
       await replicas.broadcast({ kind: 'session_changed', sessionId });
     },
