@@ -38,7 +38,8 @@ export function validatePluginExport(moduleExports: unknown, modulePath: string)
   return errors.length === 0 ? { valid: true, plugin: plugin as PluginDefinition } : { valid: false, errors };
 }
 
-function exportOf(moduleExports: unknown): unknown {
+/** What a module offers as its plugin. */
+export function exportOf(moduleExports: unknown): unknown {
   if (!isObject(moduleExports)) return undefined;
   return moduleExports.plugin ?? moduleExports.default;
 }
@@ -79,8 +80,11 @@ function reportTools(tools: unknown[], report: Report): void {
       report(at, 'must be an object with name, description, schema and handler');
       continue;
     }
-    for (const [field, problem] of Object.entries(rules)) report(`${at}.${field}`, problem(tool[field]));
     const { name } = tool;
+    for (const [field, problemOf] of Object.entries(rules)) {
+      const problem = problemOf(tool[field]);
+      report(`${at}.${field}`, problem && `${problem} (tool ${JSON.stringify(name)})`);
+    }
     if (firstUse.has(name)) report(`${at}.name`, `"${name}" is already used by tools[${firstUse.get(name)}]`);
     else if (typeof name === 'string') firstUse.set(name, index);
   }
