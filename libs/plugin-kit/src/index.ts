@@ -2,6 +2,7 @@
  * What a plugin author sees (`definePlugin`, `defineTool` and the types of contract.ts) and the host that runs
  * plugins: load -> validate -> register and start -> hooks and the tool server.
  */
+export { boundResult, defaultResultLimits, type ResultLimits } from './bound-result.ts';
 export { type CollectedTool, collectTools } from './collect.ts';
 export type * from './contract.ts';
 export { definePlugin, defineTool, type ZodTool } from './define.ts';

@@ -1,4 +1,5 @@
 import { AppError } from '@harness/contracts';
+import { boundResult } from './bound-result.ts';
 import type { CollectedTool } from './collect.ts';
 import type { PluginContext, PluginToolMeta, Principal, ToolInput, ToolResult } from './contract.ts';
 import { readableErrors, type SchemaCheck } from './schema.ts';
@@ -33,7 +34,7 @@ export async function runTool(run: ToolRun): Promise<ToolResult> {
     const returned = await withTimeLimit({ timeoutMs, timeoutError, signal: meta.signal }, (signal) =>
       tool.handler(ctx, input, handlerMetaOf(meta, { signal, progress })),
     );
-    return parseOutput(parseToolResult(returned), checkOutput);
+    return parseOutput(boundResult(parseToolResult(returned)), checkOutput);
   } catch (thrown) {
     if (!meta.signal?.aborted || thrown instanceof AppError) throw thrown;
     throw new AppError('turn_cancelled', 'The call was cancelled.', { cause: thrown });

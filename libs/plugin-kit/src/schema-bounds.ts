@@ -1,5 +1,6 @@
 /** What a schema may ask of this process. Schemas come from whoever wrote the plugin: hostile until proven. */
 import type { JsonSchema } from './contract.ts';
+import { isDeeperThan } from './json-depth.ts';
 import { resolveUri, type SchemaObject, type Subschema, subschemasOf } from './schema-walk.ts';
 import { textOf } from './text-of.ts';
 
@@ -36,11 +37,6 @@ function copyOf(schema: JsonSchema): SchemaObject {
   if (Buffer.byteLength(text) > maxBytes) throw new Error(`larger than ${maxBytes} bytes of JSON`);
   return JSON.parse(text);
 }
-
-const isDeeperThan = (limit: number, value: unknown): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (limit === 0 || Object.values(value).some((child) => isDeeperThan(limit - 1, child)));
 
 /** Every name by which a reference may call a schema. */
 function namesOf({ schema, resource, pointer }: Subschema): string[] {

@@ -3,6 +3,7 @@
  * A tool's own failure is a result with `isError`; only a call that reaches no tool rejects.
  */
 import { AppError } from '@harness/contracts';
+import { boundResult } from './bound-result.ts';
 import type { CollectedTool } from './collect.ts';
 import type { PluginContext, PluginLogger, ToolInput, ToolResult } from './contract.ts';
 import { createDetachedContext, silentLogger } from './detached-context.ts';
@@ -77,7 +78,7 @@ export function createToolServer(
           { err: thrown, tool: name, threadId: meta.threadId },
           'tool call failed',
         );
-        return failedResultOf(thrown);
+        return boundResult(failedResultOf(thrown));
       }
     },
   };
