@@ -9,6 +9,7 @@ export { definePlugin, defineTool, type ZodTool } from './define.ts';
 export { createDetachedContext, silentLogger } from './detached-context.ts';
 export type { HookRunner } from './hooks.ts';
 export { type PluginHost, type PluginHostDeps, startPluginHost } from './host.ts';
+export { invisibleIn } from './invisible-text.ts';
 export { type Diagnostic, loadPlugins, type PluginSources } from './loader.ts';
 export { type ProofLimits, proveSchemas } from './prove-schemas.ts';
 export type { ToolCallMeta } from './run-tool.ts';

@@ -1,5 +1,6 @@
 /** The door for what plugin authors export: reports every problem at once and never throws. */
 import type { PluginDefinition } from './contract.ts';
+import { invisibleIn } from './invisible-text.ts';
 import { createSchemaCompiler, type SchemaCompiler } from './schema.ts';
 import { textOf } from './text-of.ts';
 
@@ -62,13 +63,15 @@ function reportPlugin(plugin: Record<string, unknown>, report: Report): void {
 function reportTools(tools: unknown[], report: Report): void {
   const compiler = createSchemaCompiler();
   const rules: Record<string, Problem> = {
-    name: matches(toolNamePattern),
-    description: isNonBlank,
-    schema: describesObject(compiler),
+    name: first(isVisible, matches(toolNamePattern)),
+    description: first(isNonBlank, isVisible),
+    schema: first(describesObject(compiler), isVisible),
     handler: isFunction,
-    title: optional(isNonBlank),
-    outputSchema: optional(describesObject(compiler)),
-    annotations: optional((value) => (isPlainObject(value) ? undefined : 'must be a plain object')),
+    title: optional(first(isNonBlank, isVisible)),
+    outputSchema: optional(first(describesObject(compiler), isVisible)),
+    annotations: optional(
+      first((value) => (isPlainObject(value) ? undefined : 'must be a plain object'), isVisible),
+    ),
     timeoutMs: optional(isTimeout),
     scope: optional(isNonBlank),
     idempotent: optional((value) => (typeof value === 'boolean' ? undefined : 'must be a boolean')),
@@ -108,6 +111,21 @@ const optional =
   (problem: Problem): Problem =>
   (value) =>
     value === undefined ? undefined : problem(value);
+
+const first =
+  (...problems: Problem[]): Problem =>
+  (value) => {
+    for (const problem of problems) {
+      const found = problem(value);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+
+const isVisible: Problem = (value) => {
+  const found = invisibleIn(value);
+  return found && `has a character that models read and people do not see: ${found}`;
+};
 
 const matches =
   (pattern: RegExp): Problem =>
