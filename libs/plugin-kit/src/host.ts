@@ -8,7 +8,7 @@ import { createHookRunner, type HookRunner } from './hooks.ts';
 import type { Diagnostic } from './loader.ts';
 import { textOf } from './text-of.ts';
 import { withTimeLimit } from './time-limit.ts';
-import { createToolServer, type ToolServer } from './tool-server.ts';
+import { createToolServer, type ToolServer, type ToolServerDeps } from './tool-server.ts';
 
 export interface PluginHost {
   /** Those that run, in the order given. */
@@ -34,6 +34,8 @@ export interface PluginHostDeps {
   reviewTimeoutMs?: number;
   /** For tools that state no limit. Default 300 000. */
   toolTimeoutMs?: number;
+  /** Whether a tool is offered at all; see the tool lock. */
+  admit?: ToolServerDeps['admit'];
 }
 
 interface Running {
@@ -104,7 +106,12 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
   return {
     plugins,
     tools,
-    toolServer: createToolServer(tools, { contextOf, logger, defaultTimeoutMs: toolTimeoutMs }),
+    toolServer: createToolServer(tools, {
+      contextOf,
+      logger,
+      defaultTimeoutMs: toolTimeoutMs,
+      admit: deps.admit,
+    }),
     diagnostics,
     hooks: createHookRunner({
       registered: running.map(({ plugin, hooks }) => ({ pluginName: plugin.name, hooks })),

@@ -22,6 +22,16 @@ export {
 } from './schema.ts';
 export type { ToolDescriptor } from './tool-descriptor.ts';
 export {
+  compareWithLock,
+  isAccepted,
+  type LockComparison,
+  lockDiagnosticsOf,
+  lockOf,
+  parseToolLock,
+  type ToolLock,
+  type ToolLocking,
+} from './tool-lock.ts';
+export {
   createToolServer,
   type ToolServer,
   type ToolServerDeps,

@@ -38,6 +38,8 @@ export interface ToolServerDeps {
   logger?: PluginLogger;
   /** For tools that state none; 300 000 unless given. */
   defaultTimeoutMs?: number;
+  /** Whether a tool is offered at all; every one unless given. */
+  admit?: ((descriptor: ToolDescriptor) => boolean) | undefined;
 }
 
 interface Entry {
@@ -55,7 +57,7 @@ export function createToolServer(
   if (collected.length === 0) return null;
   const { logger = silentLogger, defaultTimeoutMs = 300_000 } = deps;
   const contextOf = deps.contextOf ?? createDetachedContexts();
-  const entries = entriesOf(collected);
+  const entries = entriesOf(collected, deps.admit);
   const descriptors = Object.freeze([...entries.values()].map(({ descriptor }) => descriptor));
 
   return {
@@ -90,15 +92,19 @@ function visibleIn({ tools, scopes }: ToolView): (entry: Entry) => boolean {
     (!allowed || allowed.has(qualifiedName)) && (!scopes || scope === undefined || scopes.includes(scope));
 }
 
-function entriesOf(collected: readonly CollectedTool[]): Map<string, Entry> {
+function entriesOf(
+  collected: readonly CollectedTool[],
+  admit: ToolServerDeps['admit'] = () => true,
+): Map<string, Entry> {
   const compilers = new Map<string, SchemaCompiler>();
   const entries = new Map<string, Entry>();
   for (const tool of collected) {
     const { pluginName, qualifiedName } = tool;
     if (entries.has(qualifiedName)) throw new Error(`Two tools are named ${qualifiedName}.`);
+    const descriptor = descriptorOf(tool);
+    if (!admit(descriptor)) continue;
     const compiler = compilers.get(pluginName) ?? createSchemaCompiler();
     compilers.set(pluginName, compiler);
-    const descriptor = descriptorOf(tool);
     entries.set(qualifiedName, {
       tool,
       descriptor,

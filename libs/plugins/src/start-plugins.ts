@@ -1,12 +1,15 @@
 import type { Dispatch } from '@harness/dispatch';
 import {
   type Invoker,
+  isAccepted,
   loadPlugins,
+  lockDiagnosticsOf,
   type PluginContext,
   type PluginDefinition,
   type PluginHost,
   type PluginLogger,
   startPluginHost,
+  type ToolLocking,
 } from '@harness/plugin-kit';
 import { builtInPlugins } from './built-in.ts';
 import { createPluginContext } from './plugin-context.ts';
@@ -21,6 +24,7 @@ export interface PluginStart {
   builtIn?: readonly PluginDefinition[];
   invokerOf(plugin: string): Invoker;
   config?: Record<string, unknown>;
+  toolLock?: ToolLocking | undefined;
 }
 
 /** Loads and runs the plugins of one process, and says which came up with which tools, and what was wrong with the rest. */
@@ -29,9 +33,11 @@ export async function startPlugins({ dispatch, role, logger, ...rest }: PluginSt
     builtIn: rest.builtIn ?? builtInPlugins,
     modulePaths: rest.modulePaths,
   });
+  const { toolLock } = rest;
   const host: PluginHost = await startPluginHost({
     plugins: sources.loaded,
     logger,
+    admit: toolLock?.enforce ? (descriptor) => isAccepted(descriptor, toolLock.lock) : undefined,
     contextOf: ({ name }) =>
       createPluginContext(name, {
         dispatch,
@@ -43,7 +49,8 @@ export async function startPlugins({ dispatch, role, logger, ...rest }: PluginSt
         config: rest.config ?? {},
       }),
   });
-  const diagnostics = [...sources.diagnostics, ...host.diagnostics];
+  const locked = toolLock ? lockDiagnosticsOf(host.tools, toolLock) : [];
+  const diagnostics = [...sources.diagnostics, ...host.diagnostics, ...locked];
   for (const { source, level, message } of diagnostics)
     logger[level === 'error' ? 'error' : 'warn']({ source }, message);
   for (const { name, version, tools = [] } of host.plugins) {

@@ -1,6 +1,8 @@
+import type { ToolLocking } from '@harness/plugin-kit';
 import { ConfigError, envInteger, envList, loadConfig } from '@harness/runtime';
 import { z } from 'zod';
 import { type ApiKey, apiKeyOf, loadApiKeys } from './auth.ts';
+import { readToolLock } from './tool-lock-file.ts';
 
 const schema = z.object({
   PORT: envInteger(0, 65535).default(8080),
@@ -17,6 +19,10 @@ const schema = z.object({
   /** Origins (`https://app.example.com`) whose pages may call it. */
   HARNESS_ALLOWED_ORIGINS: envList.default([]),
   HARNESS_PLUGINS: envList.default([]),
+  /** What the tools were accepted to say of themselves. */
+  HARNESS_TOOL_LOCK_FILE: z.string().optional(),
+  /** report: differences are warnings; enforce: they are withheld, too. Default: report where there is a file. */
+  HARNESS_TOOL_LOCK: z.enum(['off', 'report', 'enforce']).optional(),
   HARNESS_RETENTION_MS: envInteger(60_000, 10 * 365 * 86_400_000).optional(),
   HARNESS_TURN_TIMEOUT_MS: envInteger(1000, 86_400_000).default(600_000),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
@@ -35,6 +41,23 @@ export async function loadGatewayConfig(env = process.env) {
       `HOST=${config.HOST} opens the gateway to other machines, and no key is set: anybody could run agents. Set HARNESS_API_KEY (or HARNESS_API_KEYS_FILE).`,
     );
   }
-  return { ...config, keys };
+  return { ...config, keys, toolLock: await toolLockOf(config) };
 }
 export type GatewayConfig = Awaited<ReturnType<typeof loadGatewayConfig>>;
+
+async function toolLockOf(config: z.infer<typeof schema>): Promise<ToolLocking | undefined> {
+  const { HARNESS_TOOL_LOCK_FILE: file, HARNESS_TOOL_LOCK: mode = file ? 'report' : 'off' } = config;
+  if (mode === 'off') return undefined;
+  if (!file) throw new ConfigError(`HARNESS_TOOL_LOCK=${mode} needs HARNESS_TOOL_LOCK_FILE.`);
+  return { lock: await readToolLock(file), enforce: mode === 'enforce' };
+}
+
+const lockSchema = schema.pick({ HARNESS_PLUGINS: true }).extend({
+  HARNESS_TOOL_LOCK_FILE: z.string({ error: 'must say which file to write' }),
+});
+
+/** For `npm run tools:lock`, which needs no more. */
+export function loadLockConfig(env = process.env) {
+  const { HARNESS_PLUGINS: modulePaths, HARNESS_TOOL_LOCK_FILE: file } = loadConfig(lockSchema, env);
+  return { modulePaths, file };
+}

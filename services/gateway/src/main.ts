@@ -22,6 +22,7 @@ runMain(async () => {
     role: 'gateway',
     logger,
     modulePaths: config.HARNESS_PLUGINS,
+    toolLock: config.toolLock,
     invokerOf: (plugin) => createThreadInvoker(dispatch, plugin),
   });
   const plugins = followBroadcasts({ dispatch, plugins: started, logger });
