@@ -64,6 +64,9 @@ function handlerMetaOf(
 /** Clients check `structuredContent` against the listed schema and throw: better that the tool's author hears it. */
 function parseOutput(result: ToolResult, checkOutput: SchemaCheck | undefined): ToolResult {
   if (!checkOutput || result.isError) return result;
+  if (result.structuredContent === undefined) {
+    throw new AppError('tool_failed', 'The tool has an output schema and returned no structuredContent.');
+  }
   const errors = checkOutput(result.structuredContent);
   if (errors.length === 0) return result;
   const message = `The tool's structured result does not match its output schema:\n${readableErrors(errors)}`;

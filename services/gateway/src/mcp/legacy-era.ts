@@ -5,12 +5,14 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   CallToolRequestSchema,
   type CallToolResult,
+  CancelledNotificationSchema,
   ListToolsRequestSchema,
   type ListToolsResult,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { Caller } from '../auth.ts';
 import type { ToolCalls } from '../tool-calls.ts';
+import type { LegacyCancels } from './legacy-cancels.ts';
 import { callFromMcp, capabilities, faultOf, serverInfo } from './mcp-door.ts';
 
 /**
@@ -18,7 +20,7 @@ import { callFromMcp, capabilities, faultOf, serverInfo } from './mcp-door.ts';
  * any request.
  */
 export async function serveLegacy(
-  tools: ToolCalls,
+  { tools, cancels }: { tools: ToolCalls; cancels: LegacyCancels },
   caller: Caller,
   http: { request: IncomingMessage; response: ServerResponse; body: unknown },
 ): Promise<void> {
@@ -28,14 +30,20 @@ export async function serveLegacy(
     () => ({ tools: tools.list(caller) }) as unknown as ListToolsResult,
   );
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
-    const live = { signal: extra.signal, send: extra.sendNotification };
+    const { requestId, signal, sendNotification: send } = extra;
     try {
-      return (await callFromMcp(tools, caller, params, live)) as CallToolResult;
+      const result = await cancels.during({ caller, requestId, signal }, (either) =>
+        callFromMcp(tools, caller, params, { signal: either, send }),
+      );
+      return result as CallToolResult;
     } catch (thrown) {
       const { code, message, data } = faultOf(thrown);
       throw new McpError(code, message, data);
     }
   });
+  server.setNotificationHandler(CancelledNotificationSchema, ({ params }) =>
+    cancels.cancel(caller, params.requestId),
+  );
   const transport = new StreamableHTTPServerTransport({});
   http.response.once('close', () => void server.close());
   await server.connect(transport as Transport);

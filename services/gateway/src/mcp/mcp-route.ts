@@ -4,6 +4,7 @@ import { classifyInboundRequest } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Caller } from '../auth.ts';
 import type { ToolCalls } from '../tool-calls.ts';
+import { createLegacyCancels } from './legacy-cancels.ts';
 import { serveLegacy } from './legacy-era.ts';
 import { createModernEra } from './modern-era.ts';
 
@@ -16,6 +17,7 @@ export function addMcpRoute(
   deps: { tools: ToolCalls; logger: Logger; callerOf(authorization: string | undefined): Promise<Caller> },
 ): void {
   const { tools } = deps;
+  const cancels = createLegacyCancels();
   const modern = createModernEra(tools, deps.logger);
   app.addHook('onClose', modern.close);
 
@@ -32,7 +34,7 @@ export function addMcpRoute(
     });
     reply.hijack();
     if (route.kind === 'legacy') {
-      return serveLegacy(tools, caller, { request: request.raw, response: reply.raw, body });
+      return serveLegacy({ tools, cancels }, caller, { request: request.raw, response: reply.raw, body });
     }
     // The modern handler classifies again, and answers what cannot be classified with the code its specification asks for.
     const auth = { token: '', clientId: caller.principal.keyId, scopes: [], extra: { caller } };
