@@ -1,10 +1,13 @@
 import { AppError, defaultThreadIdOf } from '@harness/contracts';
 import type { Dispatch, Ledger } from '@harness/dispatch';
 import type { PluginHost, PluginToolMeta, ToolDescriptor, ToolResult, ToolView } from '@harness/plugin-kit';
+import type { Logger } from '@harness/runtime';
 import { type Caller, requireScope } from './auth.ts';
+import { createToolAudit } from './tool-audit.ts';
 
 export interface ToolCall {
   name: string;
+  door: 'mcp' | 'rest';
   arguments: unknown;
   /** A thread the caller names; only for keys, whose tenant must own it. */
   threadId?: string | undefined;
@@ -22,8 +25,13 @@ export interface ToolCalls {
   checkSession(caller: Caller): Promise<void>;
 }
 
-export function createToolCalls(deps: { dispatch: Dispatch; plugins: PluginHost }): ToolCalls {
+export function createToolCalls(deps: {
+  dispatch: Dispatch;
+  plugins: PluginHost;
+  logger: Logger;
+}): ToolCalls {
   const { dispatch, plugins } = deps;
+  const audit = createToolAudit(deps.logger);
   const viewOf = ({ principal, session }: Caller): ToolView => ({
     tools: session?.tools,
     scopes: principal.scopes,
@@ -58,17 +66,20 @@ export function createToolCalls(deps: { dispatch: Dispatch; plugins: PluginHost 
     async checkSession(caller) {
       await authorityOf(caller);
     },
-    async call(caller, { name, arguments: input, threadId, toolUseId, signal, progress }) {
-      requireScope(caller, 'tools');
-      if (!plugins.toolServer) throw new AppError('tool_not_found', `There is no tool "${name}".`);
-      const source = await sourceOf(caller, threadId);
-      const meta = { ...source, principal: caller.principal, toolUseId, signal, progress };
-      const { toolServer } = plugins;
-      const run = () => toolServer.call(name, input, meta, viewOf(caller));
-      return caller.session && toolUseId && toolServer.runsOnce(name)
-        ? once(dispatch.ledger, { ...caller.session, toolUseId }, run)
-        : run();
-    },
+    call: (caller, call) =>
+      audit(caller, call, async (from) => {
+        const { name, arguments: input, threadId, toolUseId, signal, progress } = call;
+        requireScope(caller, 'tools');
+        if (!plugins.toolServer) throw new AppError('tool_not_found', `There is no tool "${name}".`);
+        const source = await sourceOf(caller, threadId);
+        from(source);
+        const meta = { ...source, principal: caller.principal, toolUseId, signal, progress };
+        const { toolServer } = plugins;
+        const run = () => toolServer.call(name, input, meta, viewOf(caller));
+        return caller.session && toolUseId && toolServer.runsOnce(name)
+          ? once(dispatch.ledger, { ...caller.session, toolUseId }, run)
+          : run();
+      }),
   };
 }
 

@@ -55,6 +55,7 @@ export async function callFromMcp(
   };
   return tools.call(caller, {
     name: call.name,
+    door: 'mcp',
     arguments: call.arguments,
     threadId: text(threadIdKey),
     toolUseId: text(toolUseIdKey),

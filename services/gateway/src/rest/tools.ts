@@ -69,6 +69,7 @@ export function addToolRoutes(app: FastifyInstance, { tools, plugins }: RouteDep
         _meta,
       } = await tools.call(request.caller, {
         name: request.params.name,
+        door: 'rest',
         arguments: input,
         threadId,
       });
