@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 /**
  * Projects, by what a test needs:
  * unit = nothing; integration = a real Redis; e2e = the real Agent SDK against scripted-model, too;
+ * conformance = the official MCP suites against three gateways (`npm run conformance`);
  * faults = real processes that are killed, stopped and cut off; FAULT_SEED repeats a run (`npm run test:faults`);
  * compose = a Docker engine (run by `npm run test:compose` alone).
  */
@@ -43,6 +44,14 @@ export default defineConfig({
           testTimeout: 120_000,
           fileParallelism: false,
           sequence: { groupOrder: 1 }, // after all others: its time limits are its subject
+        },
+      },
+      {
+        test: {
+          name: 'conformance',
+          include: inTest('conformance'),
+          testTimeout: 120_000,
+          fileParallelism: false,
         },
       },
       {

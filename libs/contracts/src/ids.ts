@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 
 /** Ids are prefixed and random: `thr_`, `run_`, `task_`, `wrk_` + 32 hex digits. */
 const hex = (uuid: string) => uuid.replaceAll('-', '');
@@ -18,11 +18,16 @@ export function runUuidOf(runId: string): string {
   return [0, 8, 12, 16, 20].map((at, i, cuts) => digits.slice(at, cuts[i + 1])).join('-');
 }
 
-/** A thread id that depends on `parts` alone, for callers that name a conversation by a key of their own. */
-export function derivedThreadId(...parts: string[]): string {
-  return `thr_${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)}`;
+/**
+ * A thread id that depends on `parts` alone, for those who name a conversation by a key of their own. Thread ids are one
+ * space for all tenants, and callers may choose theirs: keyed with the fleet's token secret, a derived one is as random
+ * to them as any, so that no tenant can take another's first. Another secret leads to other threads. What is hashed
+ * starts with a bracket, as no token's signed part does: neither use of the secret can pass for the other.
+ */
+export function derivedThreadId(secret: string, ...parts: [kind: string, ...string[]]): string {
+  return `thr_${createHmac('sha256', secret).update(JSON.stringify(parts)).digest('hex').slice(0, 32)}`;
 }
 
 /** The thread of a caller that names none: one per key. */
-export const defaultThreadIdOf = (principal: { tenant: string; keyId: string }): string =>
-  derivedThreadId('default', principal.tenant, principal.keyId);
+export const defaultThreadIdOf = (secret: string, principal: { tenant: string; keyId: string }): string =>
+  derivedThreadId(secret, 'default', principal.tenant, principal.keyId);

@@ -11,19 +11,28 @@ const NonBlank = z
   .regex(/\S/)
   .describe('Needs a character that is not white space');
 
+const SystemPrompt = z.string().max(maxInputChars);
+const AllowedTools = z.array(z.string().max(128)).max(500);
+
 export const CreateThread = z.strictObject({
   threadId: ThreadId.optional(),
   ifExists: z.enum(['raise', 'doNothing']).optional().describe('Default raise: 409 when the thread exists'),
   model: Model.optional(),
   metadata: Metadata.optional(),
-  systemPrompt: z.string().max(maxInputChars).optional(),
-  allowedTools: z
-    .array(z.string().max(128))
-    .max(500)
-    .optional()
-    .describe('Tools of this thread; default all'),
+  systemPrompt: SystemPrompt.optional(),
+  allowedTools: AllowedTools.optional().describe('Tools of this thread; default all'),
 });
 export type CreateThread = z.infer<typeof CreateThread>;
+
+export const UpdateThread = z.strictObject({
+  model: Model.nullable().optional().describe('Of its next turns; null: the default'),
+  metadata: Metadata.nullable().optional().describe('In place of what was there; null: none'),
+  systemPrompt: SystemPrompt.nullable().optional().describe('null: the default'),
+  allowedTools: AllowedTools.nullable()
+    .optional()
+    .describe('null: all. Of a delegated thread only tools that its parent has; threads below keep theirs'),
+});
+export type UpdateThread = z.infer<typeof UpdateThread>;
 
 export const MultitaskStrategy = z.enum(['enqueue', 'reject', 'interrupt']);
 export type MultitaskStrategy = z.infer<typeof MultitaskStrategy>;
@@ -52,6 +61,9 @@ export const CreateTask = z.strictObject({
     .describe('Reviews before the result is taken as it is; default 5'),
 });
 export type CreateTask = z.infer<typeof CreateTask>;
+
+export const UpdatePlugin = z.strictObject({ enabled: z.boolean() });
+export type UpdatePlugin = z.infer<typeof UpdatePlugin>;
 
 export const CallTool = z.strictObject({
   arguments: z.record(z.string(), z.unknown()).optional(),

@@ -153,3 +153,12 @@ export const WorkerInfo = z.object({
   rssBytes: z.number().int(),
 });
 export type WorkerInfo = z.infer<typeof WorkerInfo>;
+
+/** A plugin as it runs in this fleet. */
+export const Plugin = z.object({
+  name: z.string(),
+  version: z.string(),
+  enabled: z.boolean().describe('False: it rests, by PATCH, in the whole fleet'),
+  tools: z.array(z.string()).describe('As callers name them'),
+});
+export type Plugin = z.infer<typeof Plugin>;

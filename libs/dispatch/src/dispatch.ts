@@ -1,12 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { type AnswerLog, createAnswerLog } from './answer-log.ts';
+import { type CallTasks, createCallTasks } from './call-tasks.ts';
 import { createDoorbell, type Doorbell } from './doorbell.ts';
 import { createEventLog, type EventLog } from './event-log.ts';
 import { createFeed, type Feed } from './feed.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createLease, type Lease } from './lease.ts';
 import type { Log } from './log.ts';
+import { createMcpSessions, type McpSessions } from './mcp-sessions.ts';
+import { createPluginStates, type PluginStates } from './plugin-states.ts';
 import { createPluginStore, type PluginStore } from './plugin-store.ts';
+import { createReplicas, type Replicas } from './replicas.ts';
 import { createRuns, type Runs } from './runs.ts';
 import { createScripts, defaultLimits, type Limits, reached, type Scripts } from './scripts.ts';
 import { createSessions, type Sessions } from './sessions.ts';
@@ -47,6 +52,11 @@ export interface Dispatch {
   workers: Workers;
   doorbell: Doorbell;
   feed: Feed;
+  replicas: Replicas;
+  mcpSessions: McpSessions;
+  answerLog: AnswerLog;
+  callTasks: CallTasks;
+  pluginStates: PluginStates;
   storeOf(plugin: string): PluginStore;
   authorityOf(threadId: string, epoch: number): Promise<Authority>;
   ledger: Ledger;
@@ -78,7 +88,14 @@ export function createDispatch(deps: {
   const feed = createFeed({ redis: deps.subscriber, logger });
   const parts = { redis, keys, scripts, doorbell, logger, feed };
   const tasks = createTasks(parts);
+  const replicas = createReplicas(parts);
+  const withReplicas = { ...parts, replicas };
   return {
+    replicas,
+    mcpSessions: createMcpSessions(parts),
+    answerLog: createAnswerLog(withReplicas),
+    callTasks: createCallTasks(withReplicas),
+    pluginStates: createPluginStates(withReplicas),
     keys,
     scripts,
     doorbell,
@@ -126,6 +143,7 @@ export function createDispatch(deps: {
       await reached(redis.ping());
     },
     async close() {
+      await replicas.close();
       await Promise.all([tasks.close(), doorbell.close(), feed.close()]);
     },
   };

@@ -2,6 +2,9 @@
  * Dispatch: how a message finds its worker, and why nothing is lost. The mailbox and the lease (Lua, in Redis) are the
  * authority; BullMQ jobs are doorbells and may be lost or doubled. README.md in this folder tells the whole story.
  */
+
+export type { AnswerLog, LoggedMessage } from './answer-log.ts';
+export type { CallTask, CallTaskChange, CallTasks } from './call-tasks.ts';
 export { type Consumers, consumeRings, type RingHandler } from './consume.ts';
 export { type Control, followControl } from './control.ts';
 export { type Authority, createDispatch, type Dispatch, type Ledger } from './dispatch.ts';
@@ -9,7 +12,10 @@ export type { EventLog, EventScope } from './event-log.ts';
 export type { Begin, Claim, Ending, HeldThread, Hold, Lease, LeaseEvent, TaskChange, Turn } from './lease.ts';
 export { type Liveness, startLiveness } from './liveness.ts';
 export { feedbackOf, type Mail, notificationOf, reviewOf } from './mail.ts';
+export type { McpSession, McpSessions } from './mcp-sessions.ts';
+export type { PluginStates } from './plugin-states.ts';
 export type { PluginStore } from './plugin-store.ts';
+export type { Replicas, Signal } from './replicas.ts';
 export { defaultLimits, type Limits } from './scripts.ts';
 export type { SessionNote, Sessions, TranscriptState } from './sessions.ts';
 export { defaultSweep, type Sweeper, type SweepOptions, startSweeper } from './sweeper.ts';

@@ -25,6 +25,11 @@
  * | chain:<runId> | counter | tasks made since one user message |
  * | ths:<tenant> · tasks:<tenant> · tenants | zset, set | lists |
  * | store:<plugin> | hash | a plugin's key-value |
+ * | plugins:off | set | disabled plugins |
+ * | gateways[:<replica>] | channel | signals among gateways; gw:<replica> string: liveness, with a TTL |
+ * | mcp:<sessionId>[:sub] | hash, set | an MCP session of the 2025 era; its subscriptions |
+ * | mcplog:<stream> | stream, channel | messages of one client's stream, to come back for |
+ * | ctask:<taskId> | hash | a tool call that runs as a task |
  * | broadcast | channel | plugins' broadcasts, to every gateway |
  * | secret | string | signs thread tokens, where no secret was configured |
  * | gaps · dropped | counter | mail lost with a torn log; mail to deleted threads |
@@ -34,7 +39,9 @@ export interface Keys {
   /** Prefix of BullMQ's own keys. */
   bull: string;
   of(kind: string, id: string): string;
-  one(name: 'workers' | 'gaps' | 'dropped' | 'secret' | 'pend' | 'broadcast'): string;
+  one(
+    name: 'workers' | 'gaps' | 'dropped' | 'secret' | 'pend' | 'broadcast' | 'gateways' | 'plugins:off',
+  ): string;
 }
 
 /** `tag` separates installations (and tests) that share one Redis. */

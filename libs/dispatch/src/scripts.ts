@@ -45,6 +45,7 @@ const names = [
   'append',
   'authority',
   'begin',
+  'call-task',
   'cancel-run',
   'cancel-task',
   'claim',
@@ -63,6 +64,7 @@ const names = [
   'session-state',
   'sweep',
   'transcript-append',
+  'update-thread',
 ] as const;
 type ScriptName = (typeof names)[number];
 

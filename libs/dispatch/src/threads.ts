@@ -1,4 +1,4 @@
-import { AppError, type CreateThread, newThreadId, type Thread } from '@harness/contracts';
+import { AppError, type CreateThread, newThreadId, type Thread, type UpdateThread } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from './keys.ts';
 import { type Hash, threadOf } from './records.ts';
@@ -13,11 +13,25 @@ export interface Threads {
   find(threadId: string): Promise<{ thread: Thread; tenant: string } | undefined>;
   /** Newest first. */
   list(tenant: string, page: { limit: number; offset: number }): Promise<Thread[]>;
+  /**
+   * Null clears a field, an absent one stays. A turn under way keeps what it began with. Throws `thread_not_found`, and
+   * `invalid_request` for tools that the thread's parent has not.
+   */
+  update(tenant: string, threadId: string, change: UpdateThread): Promise<Thread>;
   /** Deletes it and every thread below it. */
   delete(tenant: string, threadId: string): Promise<void>;
 }
 
 const notFound = (threadId: string) => new AppError('thread_not_found', `There is no thread ${threadId}.`);
+
+/** What a thread is set up with, as Redis keeps it; what is null or absent is left out. */
+const storedOf = (profile: UpdateThread): Hash =>
+  Object.fromEntries(
+    Object.entries(profile).flatMap(([name, value]) => {
+      if (value === null || value === undefined) return [];
+      return [[name, typeof value === 'string' ? value : JSON.stringify(value)]];
+    }),
+  );
 
 export function createThreads(deps: { redis: Redis; keys: Keys; scripts: Scripts }): Threads {
   const { redis, keys, scripts } = deps;
@@ -34,13 +48,8 @@ export function createThreads(deps: { redis: Redis; keys: Keys; scripts: Scripts
     find,
     get,
     async create(tenant, request) {
-      const { threadId = newThreadId(), ifExists = 'raise', metadata, allowedTools, ...plain } = request;
-      const fields = {
-        tenant,
-        ...plain,
-        ...(metadata && { metadata: JSON.stringify(metadata) }),
-        ...(allowedTools && { allowedTools: JSON.stringify(allowedTools) }),
-      };
+      const { threadId = newThreadId(), ifExists = 'raise', ...profile } = request;
+      const fields = { tenant, ...storedOf(profile) };
       const made = await scripts.call<{ outcome: string; tenant?: string }>('create-thread', {
         threadId,
         fields,
@@ -50,6 +59,23 @@ export function createThreads(deps: { redis: Redis; keys: Keys; scripts: Scripts
         throw new AppError('thread_exists', `Thread ${threadId} exists.`);
       }
       return { thread: await get(tenant, threadId), created: made.outcome === 'created' };
+    },
+    async update(tenant, threadId, change) {
+      const clear = Object.entries(change).flatMap(([name, value]) => (value === null ? [name] : []));
+      const made = await scripts.call<{ outcome: 'updated' | 'not_found' | 'too_wide' }>('update-thread', {
+        threadId,
+        tenant,
+        set: storedOf(change),
+        clear,
+      });
+      if (made.outcome === 'not_found') throw notFound(threadId);
+      if (made.outcome === 'too_wide') {
+        throw new AppError(
+          'invalid_request',
+          'The tools of a delegated thread are a subset of its parent’s.',
+        );
+      }
+      return get(tenant, threadId);
     },
     async list(tenant, { limit, offset }) {
       const ids = await reached(redis.zrevrange(keys.of('ths', tenant), offset, offset + limit - 1));

@@ -178,13 +178,14 @@ describe('the tool server bounds', () => {
       ...(outputSchema && { outputSchema }),
     } as PluginTool;
     const plugin = { name: 'p', version: '1', register: () => undefined, tools: [tool] };
-    return createToolServer(collectTools([plugin]))?.call('p__t', {}, { threadId: 't1' });
+    const server = createToolServer(collectTools([plugin]));
+    return server?.call('p__t', {}, { threadId: 't1' }) as Promise<ToolResult>;
   };
 
   it('what a tool returns', async () => {
     const result = await call(() => `\u001b[1m${'x'.repeat(2_000_000)}`);
-    expect(result?.content.at(-1)).toEqual(text(expect.stringContaining('of 2,000,004 bytes')));
-    expect(result?.content[0]).toMatchObject({ text: expect.stringMatching(/^x+$/) });
+    expect(result.content.at(-1)).toEqual(text(expect.stringContaining('of 2,000,004 bytes')));
+    expect(result.content[0]).toMatchObject({ text: expect.stringMatching(/^x+$/) });
   });
 
   it('what a tool throws', async () => {
@@ -200,4 +201,16 @@ describe('the tool server bounds', () => {
     const result = await call(() => ({ content: [], structuredContent: nested(80) }), { type: 'object' });
     expect(result).toEqual(failure('64 levels'));
   });
+});
+
+it('the tool server bounds what a middleware makes of a result, too', async () => {
+  const tool = { name: 't', description: 'x', schema: {}, handler: () => 'short' };
+  const plugin = { name: 'p', version: '1', register: () => undefined, tools: [tool] };
+  const server = createToolServer(collectTools([plugin]), {
+    middleware: [
+      { name: 'long', afterCall: async () => ({ content: [text(`\u001b[1m${'x'.repeat(2_000_000)}`)] }) },
+    ],
+  });
+  const result = (await server?.call('p__t', {}, { threadId: 't1' })) as ToolResult;
+  expect(result.content.at(-1)).toEqual(text(expect.stringContaining('of 2,000,004 bytes')));
 });

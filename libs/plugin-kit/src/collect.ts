@@ -2,9 +2,13 @@ import type { PluginDefinition, PluginTool } from './contract.ts';
 
 export type CollectedTool = PluginTool & {
   pluginName: string;
-  /** `<plugin>__<tool>`; split at the first `__`, which no plugin name contains. */
+  /** `<plugin>__<tool>`, split at the first `__`, which no plugin name contains; or the bare name. */
   qualifiedName: string;
 };
+
+/** A tool's or prompt's name as clients see it. */
+export const qualifiedNameOf = (plugin: PluginDefinition, name: string): string =>
+  plugin.prefix === false ? name : `${plugin.name}__${name}`;
 
 /** All tools of validated plugins, in plugin order and, within a plugin, as they are declared. */
 export const collectTools = (plugins: readonly PluginDefinition[]): CollectedTool[] =>
@@ -14,6 +18,6 @@ export const collectTools = (plugins: readonly PluginDefinition[]): CollectedToo
       // A handler that is a method of a class is not copied by the spread and needs its object.
       handler: Object.hasOwn(tool, 'handler') ? tool.handler : tool.handler.bind(tool),
       pluginName: plugin.name,
-      qualifiedName: `${plugin.name}__${tool.name}`,
+      qualifiedName: qualifiedNameOf(plugin, tool.name),
     })),
   );

@@ -2,7 +2,14 @@
  * What a plugin is and what it may ask of its host. Plugins are written against this file alone and never know
  * one another. Every function of a plugin may be sync or async; whatever it throws stays its own failure.
  */
-import type { ErrorBody, RunKind, SessionPath, Task, Thread } from '@harness/contracts';
+import type { ErrorBody, RunKind, SessionPath } from '@harness/contracts';
+import type { PluginContext } from './contract-context.ts';
+import type { InputRequired, PluginRequestMeta, ToolResult } from './contract-request.ts';
+import type { PluginPrompt, PluginResource, PluginResourceTemplate } from './contract-served.ts';
+
+export type * from './contract-context.ts';
+export type * from './contract-request.ts';
+export type * from './contract-served.ts';
 
 export type MaybePromise<T> = T | Promise<T>;
 
@@ -21,6 +28,15 @@ export interface PluginDefinition {
   stop?(ctx: PluginContext): MaybePromise<void>;
   /** Static, so that the list is known before anything runs. A plugin without tools is a plugin like any other. */
   tools?: readonly PluginTool[];
+  /** What MCP clients may read; static like the tools. A URI belongs to the first plugin that offers it. */
+  resources?: readonly PluginResource[];
+  resourceTemplates?: readonly PluginResourceTemplate[];
+  prompts?: readonly PluginPrompt[];
+  /**
+   * `false`: tools and prompts go by their bare names. Only where the gateway's configuration names the plugin, since
+   * a bare name may hide another's.
+   */
+  prefix?: false;
 }
 
 export interface PluginTool {
@@ -31,7 +47,7 @@ export interface PluginTool {
   /** Schema of the input object; `{}` means any object. Enforced before the handler runs; nothing is coerced. */
   schema: JsonSchema;
   /** Runs in the gateway. A method, so that an author may narrow `input` to what the schema guarantees. */
-  handler(ctx: PluginContext, input: ToolInput, meta: PluginToolMeta): MaybePromise<string | ToolResult>;
+  handler(ctx: PluginContext, input: ToolInput, meta: PluginToolMeta): MaybePromise<ToolReturn>;
   title?: string;
   /** Schema of `structuredContent`; a result that does not match becomes a failure of the tool. */
   outputSchema?: JsonSchema;
@@ -46,7 +62,21 @@ export interface PluginTool {
    * false: it must not run twice; a repeat gets the first answer, or is told that the outcome is unknown.
    */
   idempotent?: boolean;
+  /**
+   * The call may outlive its request: a client that knows MCP's tasks extension gets a task at once and looks for the
+   * result later. `optional`: others wait for the result. `required`: others are refused.
+   */
+  task?: 'optional' | 'required';
+  /** Asks for what is needed before such a task is made. */
+  beforeTask?(
+    ctx: PluginContext,
+    input: ToolInput,
+    meta: PluginToolMeta,
+  ): MaybePromise<InputRequired | undefined> | MaybePromise<void>;
 }
+
+/** A string is short for one text block. */
+export type ToolReturn = string | ToolResult | InputRequired;
 
 export type ToolInput = Record<string, unknown>;
 
@@ -54,7 +84,7 @@ export type PluginToolHandler<Input = ToolInput> = (
   ctx: PluginContext,
   input: Input,
   meta: PluginToolMeta,
-) => MaybePromise<string | ToolResult>;
+) => MaybePromise<ToolReturn>;
 
 export interface ToolAnnotations {
   title?: string;
@@ -64,47 +94,8 @@ export interface ToolAnnotations {
   openWorldHint?: boolean;
 }
 
-/** A string result is short for one text block. The model sees `structuredContent` in place of text where both are. */
-export interface ToolResult {
-  content: ContentBlock[];
-  structuredContent?: Record<string, unknown>;
-  /** The tool ran and failed; the content says why, in words for the model. */
-  isError?: boolean;
-  /** Host's own key: `harness/error` = `{code, message, details?}` with a code of the error table. */
-  _meta?: Record<string, unknown>;
-}
-
-/** MCP's content blocks; binary data is base64. */
-export type ContentBlock = (
-  | { type: 'text'; text: string }
-  | { type: 'image'; data: string; mimeType: string }
-  | { type: 'audio'; data: string; mimeType: string }
-  | {
-      type: 'resource_link';
-      uri: string;
-      name: string;
-      title?: string;
-      description?: string;
-      mimeType?: string;
-      size?: number;
-    }
-  | { type: 'resource'; resource: EmbeddedResource }
-) & { annotations?: Record<string, unknown>; _meta?: Record<string, unknown> };
-
-export type EmbeddedResource = { uri: string; mimeType?: string; _meta?: Record<string, unknown> } & (
-  | { text: string }
-  | { blob: string }
-);
-
-/** Who calls: a key of a tenant. */
-export interface Principal {
-  keyId: string;
-  tenant: string;
-  scopes: readonly string[];
-}
-
 /** Where a call comes from. Ids come from the caller's token, never from the model's arguments. */
-export interface PluginToolMeta {
+export interface PluginToolMeta extends PluginRequestMeta {
   /** The thread that called; for an outside caller the one it named, or the default thread of its key. */
   threadId: string;
   /** Set when the thread works on a delegated task. */
@@ -114,11 +105,10 @@ export interface PluginToolMeta {
   toolUseId?: string;
   /** Which try of the run this is, from 1; more than 1 after a crash. */
   attempt?: number;
-  principal: Principal;
-  /** Aborts when the caller cancels or the time limit passes. */
-  signal: AbortSignal;
   /** Seen live by the caller; calls after the end are dropped. */
   progress(done: number, total?: number, message?: string): void;
+  /** Lets a client of MCP 2025-11-25 go that waits on an open stream: it comes back for the rest. Elsewhere nothing. */
+  releaseStream(): void;
 }
 
 /** One turn of a thread, as `onBeforeInvoke` sees it. */
@@ -152,98 +142,4 @@ export interface PluginHooks {
   ): MaybePromise<TaskVerdict | undefined> | MaybePromise<void>;
   onTaskFailed?(threadId: string, taskId: string, error: ErrorBody): MaybePromise<void>;
   onBroadcast?(event: string, data: unknown): MaybePromise<void>;
-}
-
-/** What the host gives a plugin; one object per plugin and process. */
-export interface PluginContext {
-  /** Tools and `onBroadcast` run in the gateway; turns and their hooks in a worker. */
-  role: 'gateway' | 'worker';
-  /** Adds the plugin's name to every line. */
-  logger: PluginLogger;
-  config: Readonly<Record<string, unknown>>;
-  invoker: Invoker;
-  threads: PluginThreads;
-  tasks: PluginTasks;
-  tools: {
-    /** Calls a tool by its qualified name. Throws `tool_not_found`; the tool's own failure is a result. */
-    call(name: string, input: ToolInput): Promise<ToolResult>;
-  };
-  store: PluginStore;
-  /** Reaches `onBroadcast` of every plugin in every gateway; `data` must be JSON. */
-  broadcast(event: string, data: unknown): Promise<void>;
-}
-
-/** The part of a logger that plugins use; pino fits. */
-export interface PluginLogger {
-  debug: PluginLogLine;
-  info: PluginLogLine;
-  warn: PluginLogLine;
-  error: PluginLogLine;
-}
-/** `(message)`, or fields and a message; an error goes in the field `err`. */
-export type PluginLogLine = (objOrMsg: object | string, msg?: string) => void;
-
-export interface Invoker {
-  /**
-   * One question to a model; resolves with the text of its answer.
-   * Throws `invoke_timeout` when `timeout` passes and `model_error` when the model fails.
-   */
-  invoke(prompt: string, options?: InvokeOptions): Promise<string>;
-}
-
-/** Calls with the same session key share one conversation: key = `threadId ?? sessionId ?? 'default'`. */
-export interface InvokeOptions {
-  model?: string;
-  sessionId?: string;
-  threadId?: string;
-  /** Milliseconds. */
-  timeout?: number;
-  /** Called while the answer streams in. */
-  onMessage?(message: InvokeMessage): void;
-}
-
-/** `delta` = a piece of text as it comes; `message` = a whole message of the model. */
-export interface InvokeMessage {
-  type: 'delta' | 'message';
-  text: string;
-}
-
-export interface PluginThreads {
-  get(threadId: string): Promise<Thread | null>;
-  /** The last `limit` messages, oldest first. */
-  history(threadId: string, options: { limit: number }): Promise<HistoryMessage[]>;
-}
-export interface HistoryMessage {
-  role: 'user' | 'assistant';
-  text: string;
-}
-
-export interface PluginTasks {
-  /**
-   * Starts a sub-agent in a thread of its own and returns at once. `existing` = the same tool call had made the
-   * task before (a crash and a second try), found by thread and `toolUseId`.
-   * Throws `thread_not_found`, `task_depth_exceeded`, `task_chain_exceeded`, `too_many_children`.
-   */
-  create(request: TaskRequest): Promise<{ task: Task; existing: boolean; streamUrl: string }>;
-  get(taskId: string): Promise<Task | null>;
-  /** Tells the parent thread how the task goes. Throws `task_not_found`. */
-  checkin(checkin: { taskId: string; message: string; toolUseId?: string | undefined }): Promise<void>;
-}
-
-export interface TaskRequest {
-  prompt: string;
-  model?: string | undefined;
-  maxIterations?: number | undefined;
-  parentThreadId: string;
-  toolUseId?: string | undefined;
-  runId?: string | undefined;
-  attempt?: number | undefined;
-  principal: Principal;
-}
-
-/** JSON values by key, in a namespace of the plugin; shared by all processes of the fleet. */
-export interface PluginStore {
-  get(key: string): Promise<unknown>;
-  set(key: string, value: unknown): Promise<void>;
-  delete(key: string): Promise<void>;
 }

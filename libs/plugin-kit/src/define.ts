@@ -7,7 +7,7 @@ import type {
   PluginDefinition,
   PluginTool,
   PluginToolMeta,
-  ToolResult,
+  ToolReturn,
 } from './contract.ts';
 import { createLinearPattern } from './linear-pattern.ts';
 
@@ -17,11 +17,7 @@ export const definePlugin = (definition: PluginDefinition): PluginDefinition => 
 /** A tool whose input is described by Zod: `schema` is made from it, and the handler gets what Zod parsed. */
 export interface ZodTool<Input extends z.ZodType> extends Omit<PluginTool, 'schema' | 'handler'> {
   input: Input;
-  handler(
-    ctx: PluginContext,
-    input: z.output<Input>,
-    meta: PluginToolMeta,
-  ): MaybePromise<string | ToolResult>;
+  handler(ctx: PluginContext, input: z.output<Input>, meta: PluginToolMeta): MaybePromise<ToolReturn>;
 }
 
 /**

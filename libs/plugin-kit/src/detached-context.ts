@@ -27,6 +27,7 @@ export function createDetachedContext(parts: Partial<PluginContext> = {}): Plugi
       delete: async (key) => void values.delete(key),
     },
     broadcast: async () => {},
+    notify: { resourceUpdated: async () => {}, listChanged: async () => {} },
     ...parts,
   };
 }

@@ -27,6 +27,8 @@ export interface RegisteredHooks {
 
 export interface HookRunnerDeps {
   registered: readonly RegisteredHooks[];
+  /** The hooks of others rest. */
+  isEnabled?(pluginName: string): boolean;
   logger: PluginLogger;
   hookTimeoutMs: number;
   /** For `onTaskComplete`, where a model answers. */
@@ -37,7 +39,9 @@ type HookName = keyof PluginHooks;
 
 export function createHookRunner(deps: HookRunnerDeps): HookRunner {
   const { logger, hookTimeoutMs, reviewTimeoutMs } = deps;
-  const having = (name: HookName) => deps.registered.filter(({ hooks }) => hooks[name] !== undefined);
+  const { isEnabled = () => true } = deps;
+  const having = (name: HookName) =>
+    deps.registered.filter(({ pluginName, hooks }) => hooks[name] !== undefined && isEnabled(pluginName));
 
   const runLimited = <T>(timeoutMs: number, run: () => MaybePromise<T>) =>
     withTimeLimit({ timeoutMs, timeoutError: () => new Error(`took longer than ${timeoutMs} ms`) }, run);

@@ -127,7 +127,7 @@ describe('tools', () => {
     const named = [{ name: 'name', description: 'x', schema: {}, handler }];
     const { host } = await hostOf(pluginOf('a'), pluginOf('b', { tools: named }));
     const result = await host.toolServer?.call('b__name', {}, { threadId: 't' });
-    expect(result?.content).toEqual([{ type: 'text', text: 'b' }]);
+    expect(result).toMatchObject({ content: [{ type: 'text', text: 'b' }] });
   });
 
   it('without any there is no tool server', async () => {

@@ -2,20 +2,30 @@
  * Runs the loaded plugins of one process: register all, start all, then hooks and tools, at the end stop in reverse.
  * A plugin whose register or start fails or takes too long is left out, with its hooks and tools.
  */
-import { type CollectedTool, collectTools } from './collect.ts';
+import { type CollectedTool, collectTools, qualifiedNameOf } from './collect.ts';
 import type { MaybePromise, PluginContext, PluginDefinition, PluginHooks, PluginLogger } from './contract.ts';
 import { createHookRunner, type HookRunner } from './hooks.ts';
 import type { Diagnostic } from './loader.ts';
+import type { ToolMiddleware } from './middleware.ts';
+import { createServedCatalog, type ServedCatalog } from './served.ts';
 import { textOf } from './text-of.ts';
 import { withTimeLimit } from './time-limit.ts';
-import { createToolServer, type ToolServer, type ToolServerDeps } from './tool-server.ts';
+import type { ToolDescriptor } from './tool-descriptor.ts';
+import { isAccepted, lockDiagnosticsOf, type ToolLocking } from './tool-lock.ts';
+import { createToolServer, type ToolServer } from './tool-server.ts';
 
 export interface PluginHost {
   /** Those that run, in the order given. */
   readonly plugins: readonly PluginDefinition[];
+  /** The tools of those that are enabled. */
   readonly tools: readonly CollectedTool[];
-  /** Null when no running plugin has a tool. */
+  /** Null when no enabled plugin has a tool. The snapshot of the moment: ask again for each call. */
   readonly toolServer: ToolServer | null;
+  /** The other things that enabled plugins offer; a snapshot too. */
+  readonly served: ServedCatalog;
+  isEnabled(pluginName: string): boolean;
+  /** From now on these rest: no tool, resource, prompt or hook of theirs; calls under way end. True = that is new. */
+  disable(pluginNames: readonly string[]): boolean;
   readonly diagnostics: readonly Diagnostic[];
   readonly hooks: HookRunner;
   /** Never rejects; a second call waits for the first. */
@@ -34,8 +44,13 @@ export interface PluginHostDeps {
   reviewTimeoutMs?: number;
   /** For tools that state no limit. Default 300 000. */
   toolTimeoutMs?: number;
-  /** Whether a tool is offered at all; see the tool lock. */
-  admit?: ToolServerDeps['admit'];
+  /** What the tools were accepted to say of themselves. */
+  toolLock?: ToolLocking | undefined;
+  middleware?: readonly ToolMiddleware[];
+  /** What was wrong with those that did not load. */
+  diagnostics?: readonly Diagnostic[];
+  /** Plugins whose tools and prompts may go by their bare names. */
+  unprefixed?: readonly string[];
 }
 
 interface Running {
@@ -56,7 +71,7 @@ const hookNames = [
 
 export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost> {
   const { logger, hookTimeoutMs = 10_000, reviewTimeoutMs = 300_000, toolTimeoutMs = 300_000 } = deps;
-  const diagnostics: Diagnostic[] = [];
+  const diagnostics: Diagnostic[] = [...(deps.diagnostics ?? [])];
   const report = ({ name }: PluginDefinition, level: Diagnostic['level'], message: string) =>
     diagnostics.push({ source: name, level, message: `${name}: ${message}` });
 
@@ -72,8 +87,14 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
     }
   };
 
+  const taken = new Map<string, string>();
   const registered: Running[] = [];
   for (const plugin of deps.plugins) {
+    const refusal = refusalOf(plugin, taken, deps.unprefixed ?? []);
+    if (refusal) {
+      report(plugin, 'error', refusal);
+      continue;
+    }
     const warn = (problem: string) => {
       logger.warn({ plugin: plugin.name }, problem);
       report(plugin, 'warning', problem);
@@ -94,7 +115,29 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
   const plugins = running.map(({ plugin }) => plugin);
   const contexts = new Map(running.map(({ plugin, ctx }) => [plugin.name, ctx]));
   const contextOf = (pluginName: string) => contexts.get(pluginName) as PluginContext;
-  const tools = collectTools(plugins);
+  const { toolLock } = deps;
+  if (toolLock) diagnostics.push(...lockDiagnosticsOf(collectTools(plugins), toolLock));
+  const admit = toolLock?.enforce
+    ? (descriptor: ToolDescriptor) => isAccepted(descriptor, toolLock.lock)
+    : undefined;
+  const snapshotWithout = (disabled: ReadonlySet<string>) => {
+    const enabled = plugins.filter(({ name }) => !disabled.has(name));
+    const tools = collectTools(enabled);
+    const { middleware = [] } = deps;
+    return {
+      disabled,
+      tools,
+      toolServer: createToolServer(tools, {
+        contextOf,
+        logger,
+        defaultTimeoutMs: toolTimeoutMs,
+        middleware,
+        admit,
+      }),
+      served: createServedCatalog(enabled, contextOf),
+    };
+  };
+  let snapshot = snapshotWithout(new Set());
   let closing: Promise<void> | undefined;
 
   const stopAll = async () => {
@@ -105,16 +148,27 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
 
   return {
     plugins,
-    tools,
-    toolServer: createToolServer(tools, {
-      contextOf,
-      logger,
-      defaultTimeoutMs: toolTimeoutMs,
-      admit: deps.admit,
-    }),
+    get tools() {
+      return snapshot.tools;
+    },
+    get toolServer() {
+      return snapshot.toolServer;
+    },
+    get served() {
+      return snapshot.served;
+    },
+    isEnabled: (name) => !snapshot.disabled.has(name),
+    disable(names) {
+      const disabled = new Set(names);
+      const same =
+        disabled.size === snapshot.disabled.size && names.every((name) => snapshot.disabled.has(name));
+      if (!same) snapshot = snapshotWithout(disabled);
+      return !same;
+    },
     diagnostics,
     hooks: createHookRunner({
       registered: running.map(({ plugin, hooks }) => ({ pluginName: plugin.name, hooks })),
+      isEnabled: (name) => !snapshot.disabled.has(name),
       logger,
       hookTimeoutMs,
       reviewTimeoutMs,
@@ -124,6 +178,24 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
       return closing;
     },
   };
+}
+
+/** Why a plugin cannot be beside those before it; `taken` gathers the names that are in use, by owner. */
+function refusalOf(
+  plugin: PluginDefinition,
+  taken: Map<string, string>,
+  unprefixed: readonly string[],
+): string | undefined {
+  const { name, prefix, tools = [] } = plugin;
+  if (prefix === false && !unprefixed.includes(name))
+    return 'it wants bare names (prefix: false), which only plugins named in HARNESS_UNPREFIXED_PLUGINS may have';
+  if (prefix === false && tools.some((tool) => tool.name.includes('__')))
+    return 'a bare tool name must not contain "__": it would look like another plugin’s';
+  const names = tools.map((tool) => qualifiedNameOf(plugin, tool.name));
+  const clash = names.find((one) => taken.has(one));
+  if (clash) return `its tool "${clash}" has the name of one of ${taken.get(clash)}`;
+  for (const one of names) taken.set(one, name);
+  return undefined;
 }
 
 /** The hooks there are, bound to their object; what is no hook is left out and told. */

@@ -9,10 +9,13 @@ export { definePlugin, defineTool, type ZodTool } from './define.ts';
 export { createDetachedContext, silentLogger } from './detached-context.ts';
 export type { HookRunner } from './hooks.ts';
 export { type PluginHost, type PluginHostDeps, startPluginHost } from './host.ts';
+export { isInputRequired, needInput } from './input-required.ts';
 export { invisibleIn } from './invisible-text.ts';
 export { type Diagnostic, loadPlugins, type PluginSources } from './loader.ts';
+export type { ToolMiddleware } from './middleware.ts';
 export { type ProofLimits, proveSchemas } from './prove-schemas.ts';
-export type { ToolCallMeta } from './run-tool.ts';
+export type { Given } from './request-meta.ts';
+export type { ToolCallMeta, ToolOutcome } from './run-tool.ts';
 export {
   createSchemaCompiler,
   readableErrors,
@@ -20,6 +23,13 @@ export {
   type SchemaCompiler,
   type SchemaError,
 } from './schema.ts';
+export type {
+  Completion,
+  PromptDescriptor,
+  ResourceDescriptor,
+  ServedCatalog,
+  TemplateDescriptor,
+} from './served.ts';
 export type { ToolDescriptor } from './tool-descriptor.ts';
 export {
   compareWithLock,

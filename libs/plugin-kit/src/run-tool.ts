@@ -1,15 +1,18 @@
 import { AppError } from '@harness/contracts';
 import { boundResult } from './bound-result.ts';
 import type { CollectedTool } from './collect.ts';
-import type { PluginContext, PluginToolMeta, Principal, ToolInput, ToolResult } from './contract.ts';
+import type { InputRequired, PluginContext, PluginToolMeta, ToolInput, ToolResult } from './contract.ts';
+import { checkInputRequired, isInputRequired } from './input-required.ts';
+import { type Given, requestMetaOf } from './request-meta.ts';
 import { readableErrors, type SchemaCheck } from './schema.ts';
 import { withTimeLimit } from './time-limit.ts';
 import { parseToolResult } from './tool-result.ts';
 
 /** The caller's part of a handler's meta; what is absent gets a harmless default. */
-export type ToolCallMeta = { threadId: string } & {
-  [Field in keyof PluginToolMeta]?: PluginToolMeta[Field] | undefined;
-};
+export type ToolCallMeta = { threadId: string } & Given<PluginToolMeta>;
+
+/** What a call came to: a result, or a question to the client. */
+export type ToolOutcome = ToolResult | InputRequired;
 
 export interface ToolRun {
   tool: CollectedTool;
@@ -20,8 +23,11 @@ export interface ToolRun {
   timeoutMs: number;
 }
 
-/** Runs a handler on checked input. Throws what the handler throws, `tool_timeout`, `turn_cancelled` or `tool_failed`. */
-export async function runTool(run: ToolRun): Promise<ToolResult> {
+/**
+ * Runs a handler on checked input. Throws what the handler throws, `tool_timeout`, `turn_cancelled`, `tool_failed`, or
+ * `capability_missing` when it asks a client that cannot be asked.
+ */
+export async function runTool(run: ToolRun): Promise<ToolOutcome> {
   const { tool, checkOutput, ctx, input, meta, timeoutMs } = run;
   const timeoutError = () =>
     new AppError('tool_timeout', `${tool.qualifiedName} took longer than ${timeoutMs} ms and was stopped.`);
@@ -34,7 +40,9 @@ export async function runTool(run: ToolRun): Promise<ToolResult> {
     const returned = await withTimeLimit({ timeoutMs, timeoutError, signal: meta.signal }, (signal) =>
       tool.handler(ctx, input, handlerMetaOf(meta, { signal, progress })),
     );
-    return parseOutput(boundResult(parseToolResult(returned)), checkOutput);
+    if (!isInputRequired(returned)) return parseOutput(boundResult(parseToolResult(returned)), checkOutput);
+    checkInputRequired(returned, meta.capabilities ?? {});
+    return returned;
   } catch (thrown) {
     if (!meta.signal?.aborted || thrown instanceof AppError) throw thrown;
     throw new AppError('turn_cancelled', 'The call was cancelled.', { cause: thrown });
@@ -43,21 +51,21 @@ export async function runTool(run: ToolRun): Promise<ToolResult> {
   }
 }
 
-/** Callers that stand for no key: the process itself, and tests. */
-const nobody: Principal = Object.freeze({ keyId: 'none', tenant: 'default', scopes: Object.freeze([]) });
-
-function handlerMetaOf(
-  { threadId, taskId, runId, toolUseId, attempt, principal = nobody }: ToolCallMeta,
+/** As a handler sees it. */
+export function handlerMetaOf(
+  given: ToolCallMeta,
   live: Pick<PluginToolMeta, 'signal' | 'progress'>,
 ): PluginToolMeta {
+  const { threadId, taskId, runId, toolUseId, attempt, releaseStream = () => undefined } = given;
   return {
+    ...requestMetaOf(given, live.signal),
     threadId,
     ...(taskId === undefined ? {} : { taskId }),
     ...(runId === undefined ? {} : { runId }),
     ...(toolUseId === undefined ? {} : { toolUseId }),
     ...(attempt === undefined ? {} : { attempt }),
-    principal,
-    ...live,
+    progress: live.progress,
+    releaseStream,
   };
 }
 

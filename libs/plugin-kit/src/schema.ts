@@ -87,6 +87,8 @@ function createAjv(budget: StepBudget): Ajv2020 {
   addBoundedFormats(ajv, budget);
   // Ajv resolves `$anchor` but strict mode does not know the word.
   ajv.addKeyword('$anchor');
+  // MCP's: the header in which a client repeats an input.
+  ajv.addKeyword('x-mcp-header');
   ajv.addKeyword(budget.keyword);
   return ajv;
 }

@@ -109,7 +109,7 @@ it('says what it withholds, what it only reports, and how to accept', () => {
       level: 'error',
       message: expect.stringMatching(/^weather__history .* withheld .*tools:lock$/),
     },
-    { source: 'other', level: 'warning', message: expect.stringMatching(/^other__gone .* no plugin/) },
+    { source: 'tool lock', level: 'warning', message: expect.stringMatching(/^other__gone .* no plugin/) },
   ]);
   expect(lockDiagnosticsOf(tools, { lock, enforce: false }).map(({ level }) => level)).toEqual([
     'warning',

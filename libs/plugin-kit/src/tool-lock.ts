@@ -82,11 +82,11 @@ export function lockDiagnosticsOf(
   { lock, enforce }: ToolLocking,
 ): Diagnostic[] {
   const { drifted, unknown, missing } = compareWithLock(tools.map(descriptorOf), lock);
-  const level = enforce ? 'error' : 'warning';
+  const owners = new Map(tools.map(({ qualifiedName, pluginName }) => [qualifiedName, pluginName]));
   const outcome = enforce ? 'and is withheld until it is accepted' : 'accept it';
   const notAccepted = (name: string, what: string): Diagnostic => ({
-    source: name.slice(0, name.indexOf('__')),
-    level,
+    source: owners.get(name) ?? source,
+    level: enforce ? 'error' : 'warning',
     message: `${name} ${what} the tool lock, ${outcome}: npm run tools:lock`,
   });
   return [
@@ -94,10 +94,12 @@ export function lockDiagnosticsOf(
     ...unknown.map((name) => notAccepted(name, 'is not in')),
     ...missing.map(
       (name): Diagnostic => ({
-        source: name.slice(0, name.indexOf('__')),
+        source,
         level: 'warning',
         message: `${name} is in the tool lock, and no plugin offers it`,
       }),
     ),
   ];
 }
+
+const source = 'tool lock';

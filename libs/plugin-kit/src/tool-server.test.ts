@@ -120,8 +120,8 @@ describe('input', () => {
     const handler = vi.fn(() => 'x');
     const result = await callTool({ schema, handler }, input);
     expect(result).toMatchObject(failure('invalid_tool_input', text));
-    expect(result._meta?.['harness/error']).toMatchObject({
-      details: [{ instancePath: expect.any(String) }],
+    expect(result).toMatchObject({
+      _meta: { 'harness/error': { details: [{ instancePath: expect.any(String) }] } },
     });
     expect(handler).not.toHaveBeenCalled();
   });
@@ -261,10 +261,9 @@ describe('where a call comes from', () => {
       server.call('p__tool', {}, { threadId, ...(threadId === 't2' ? { taskId: 'task_2' } : {}) }),
     );
     gate.resolve();
-    const texts = (await Promise.all(calls)).map(
-      ({ content: [block] }) => block?.type === 'text' && block.text,
+    expect(await Promise.all(calls)).toMatchObject(
+      ['t1/none', 't2/task_2', 't3/none'].map((text) => ({ content: [{ text }] })),
     );
-    expect(texts).toEqual(['t1/none', 't2/task_2', 't3/none']);
   });
 
   it('fills in what a minimal meta leaves out', async () => {

@@ -1,20 +1,24 @@
 /**
  * The tool plane that MCP, REST and sessions all go through. It knows no protocol: the gateway's doors translate.
- * A tool's own failure is a result with `isError`; only a call that reaches no tool rejects.
+ * A tool's own failure is a result with `isError`; only a call that reaches no tool rejects. A tool server is one
+ * immutable snapshot: when the tools change, another takes its place, and calls under way end on the old one.
  */
 import { AppError } from '@harness/contracts';
 import { boundResult } from './bound-result.ts';
 import type { CollectedTool } from './collect.ts';
-import type { PluginContext, PluginLogger, ToolInput, ToolResult } from './contract.ts';
+import type { InputRequired, PluginContext, PluginLogger, PluginTool, ToolInput } from './contract.ts';
 import { createDetachedContext, silentLogger } from './detached-context.ts';
-import { runTool, type ToolCallMeta } from './run-tool.ts';
+import { checkInputRequired, isInputRequired } from './input-required.ts';
+import type { ToolMiddleware } from './middleware.ts';
+import { permissionFilter } from './permission-filter.ts';
+import { handlerMetaOf, runTool, type ToolCallMeta, type ToolOutcome } from './run-tool.ts';
 import { createSchemaCompiler, readableErrors, type SchemaCheck, type SchemaCompiler } from './schema.ts';
 import { descriptorOf, type ToolDescriptor } from './tool-descriptor.ts';
 import { failedResultOf } from './tool-result.ts';
 
 /** What one caller may see and call; an absent part restricts nothing. */
 export interface ToolView {
-  /** Qualified names. */
+  /** Qualified names; `weather__*` = all that begin so. */
   tools?: readonly string[] | undefined;
   /** Scopes of the caller's key; a tool with a scope needs it among these. */
   scopes?: readonly string[] | undefined;
@@ -24,13 +28,26 @@ export interface ToolServer {
   readonly name: 'harness';
   /** Whether the tool is marked not idempotent: the same call must not run twice. */
   runsOnce(name: string): boolean;
-  /** Frozen and made once, in plugin order; without a view the same array each time. */
+  /** Whether the call may outlive its request. */
+  taskModeOf(name: string): PluginTool['task'];
+  /** Frozen and made once for each view, in plugin order. */
   list(view?: ToolView): readonly ToolDescriptor[];
+  /** The same list as JSON text. */
+  listText(view?: ToolView): string;
+  find(name: string, view?: ToolView): ToolDescriptor | undefined;
   /**
    * Never runs the handler on input that its schema refuses (`invalid_tool_input` in `_meta['harness/error']`).
-   * Rejects with `tool_not_found`, and with `forbidden` for a tool that `list(view)` does not show.
+   * Rejects with `tool_not_found`, with `forbidden` for a tool that `list(view)` does not show, and with
+   * `capability_missing` when the tool asks a client that cannot be asked.
    */
-  call(name: string, input: unknown, meta: ToolCallMeta, view?: ToolView): Promise<ToolResult>;
+  call(name: string, input: unknown, meta: ToolCallMeta, view?: ToolView): Promise<ToolOutcome>;
+  /** What the tool needs to ask before a task is made of the call. Rejects like `call`, and with `invalid_tool_input`. */
+  beforeTask(
+    name: string,
+    input: unknown,
+    meta: ToolCallMeta,
+    view?: ToolView,
+  ): Promise<InputRequired | undefined>;
 }
 
 export interface ToolServerDeps {
@@ -40,14 +57,25 @@ export interface ToolServerDeps {
   defaultTimeoutMs?: number;
   /** Whether a tool is offered at all; every one unless given. */
   admit?: ((descriptor: ToolDescriptor) => boolean) | undefined;
+  /** In this order before a call and in the reverse after it; the permission filter comes before all. */
+  middleware?: readonly ToolMiddleware[];
 }
 
-interface Entry {
+export interface Entry {
   tool: CollectedTool;
   descriptor: ToolDescriptor;
   checkInput: SchemaCheck;
   checkOutput: SchemaCheck | undefined;
 }
+
+interface Shown {
+  list: readonly ToolDescriptor[];
+  byName: ReadonlyMap<string, ToolDescriptor>;
+  text: string | undefined;
+}
+
+/** Views differ by key and by thread's allow-list; beyond this many they are made anew. */
+const maxViews = 1_000;
 
 /** Null when there is no tool. Throws for tools that never passed `validatePluginExport`: two of one name, a bad schema. */
 export function createToolServer(
@@ -58,38 +86,84 @@ export function createToolServer(
   const { logger = silentLogger, defaultTimeoutMs = 300_000 } = deps;
   const contextOf = deps.contextOf ?? createDetachedContexts();
   const entries = entriesOf(collected, deps.admit);
-  const descriptors = Object.freeze([...entries.values()].map(({ descriptor }) => descriptor));
+  const middleware = [permissionFilter(entries), ...(deps.middleware ?? [])];
+  const shownIn = createViews(entries, middleware);
+
+  const find = (name: string, view: ToolView): Entry => {
+    const entry = entries.get(name);
+    if (!entry) throw new AppError('tool_not_found', `There is no tool "${name}".`);
+    if (!shownIn(view).byName.has(name))
+      throw new AppError('forbidden', `The tool "${name}" is not allowed here.`);
+    return entry;
+  };
+  const run = async (entry: Entry, input: unknown, meta: ToolCallMeta): Promise<ToolOutcome> => {
+    const { tool } = entry;
+    try {
+      const call = { tool: tool.qualifiedName, input: parseInput(entry, input), meta };
+      for (const { beforeCall } of middleware) await beforeCall?.(call);
+      const ctx = contextOf(tool.pluginName);
+      const timeoutMs = tool.timeoutMs ?? defaultTimeoutMs;
+      return await runTool({ ...entry, ctx, input: call.input, meta, timeoutMs });
+    } catch (thrown) {
+      if (thrown instanceof AppError && thrown.code === 'capability_missing') throw thrown;
+      // A model's bad input is everyday; a failing tool is somebody's work.
+      const everyday = thrown instanceof AppError && thrown.code === 'invalid_tool_input';
+      const told = { err: thrown, tool: tool.qualifiedName, threadId: meta.threadId };
+      logger[everyday ? 'debug' : 'warn'](told, 'tool call failed');
+      return boundResult(failedResultOf(thrown));
+    }
+  };
 
   return {
     name: 'harness',
     runsOnce: (name) => entries.get(name)?.tool.idempotent === false,
-    list: (view) =>
-      view ? [...entries.values()].filter(visibleIn(view)).map(({ descriptor }) => descriptor) : descriptors,
+    taskModeOf: (name) => entries.get(name)?.tool.task,
+    list: (view = {}) => shownIn(view).list,
+    listText(view = {}) {
+      const shown = shownIn(view);
+      shown.text ??= JSON.stringify(shown.list);
+      return shown.text;
+    },
+    find: (name, view = {}) => shownIn(view).byName.get(name),
     async call(name, input, meta, view = {}) {
-      const entry = entries.get(name);
-      if (!entry) throw new AppError('tool_not_found', `There is no tool "${name}".`);
-      if (!visibleIn(view)(entry)) throw new AppError('forbidden', `The tool "${name}" is not allowed here.`);
-      try {
-        const timeoutMs = entry.tool.timeoutMs ?? defaultTimeoutMs;
-        const ctx = contextOf(entry.tool.pluginName);
-        return await runTool({ ...entry, ctx, input: parseInput(entry, input), meta, timeoutMs });
-      } catch (thrown) {
-        // A model's bad input is everyday; a failing tool is somebody's work.
-        const everyday = thrown instanceof AppError && thrown.code === 'invalid_tool_input';
-        logger[everyday ? 'debug' : 'warn'](
-          { err: thrown, tool: name, threadId: meta.threadId },
-          'tool call failed',
-        );
-        return boundResult(failedResultOf(thrown));
+      let outcome = await run(find(name, view), input, meta);
+      for (const { afterCall } of middleware.toReversed()) {
+        const changed = await afterCall?.({ tool: name, meta }, outcome);
+        if (changed) outcome = isInputRequired(changed) ? changed : boundResult(changed);
       }
+      return outcome;
+    },
+    async beforeTask(name, input, meta, view = {}) {
+      const entry = find(name, view);
+      const parsed = parseInput(entry, input);
+      const live = { signal: meta.signal ?? new AbortController().signal, progress: () => undefined };
+      const ctx = contextOf(entry.tool.pluginName);
+      const asked = await entry.tool.beforeTask?.(ctx, parsed, handlerMetaOf(meta, live));
+      if (!isInputRequired(asked)) return undefined;
+      checkInputRequired(asked, meta.capabilities ?? {});
+      return asked;
     },
   };
 }
 
-function visibleIn({ tools, scopes }: ToolView): (entry: Entry) => boolean {
-  const allowed = tools && new Set(tools);
-  return ({ tool: { qualifiedName, scope } }) =>
-    (!allowed || allowed.has(qualifiedName)) && (!scopes || scope === undefined || scopes.includes(scope));
+function createViews(entries: ReadonlyMap<string, Entry>, middleware: readonly ToolMiddleware[]) {
+  const all = Object.freeze([...entries.values()].map(({ descriptor }) => descriptor));
+  const views = new Map<string, Shown>();
+  return (view: ToolView): Shown => {
+    const key = `${view.scopes?.join(' ') ?? '*'}|${view.tools?.join(' ') ?? '*'}`;
+    const known = views.get(key);
+    if (known) return known;
+    const list = Object.freeze(
+      middleware.reduce<readonly ToolDescriptor[]>(
+        (tools, { filterTools }) => filterTools?.(tools, view) ?? tools,
+        all,
+      ),
+    );
+    const shown = { list, byName: new Map(list.map((tool) => [tool.name, tool])), text: undefined };
+    if (views.size >= maxViews) views.clear();
+    views.set(key, shown);
+    return shown;
+  };
 }
 
 function entriesOf(

@@ -1,16 +1,35 @@
 import { defaultThreadIdOf, derivedThreadId, type Task } from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
-import type { Invoker, PluginContext, PluginLogger, PluginTasks, ToolServer } from '@harness/plugin-kit';
+import type {
+  Invoker,
+  PluginContext,
+  PluginLogger,
+  PluginTasks,
+  ToolCallMeta,
+  ToolResult,
+  ToolServer,
+  ToolView,
+} from '@harness/plugin-kit';
+
+/** The tool call in which a plugin calls another tool. */
+export interface OuterCall {
+  meta: ToolCallMeta;
+  view: ToolView;
+}
 
 export interface ContextDeps {
   dispatch: Dispatch;
   role: PluginContext['role'];
   logger: PluginLogger;
   invoker: Invoker;
+  /** Of the fleet; derives ids of threads that plugins and callers have without naming them. */
+  tokenSecret: string;
   /** The host's tool server, known only after every plugin is registered. */
   toolServer(): ToolServer | null;
   /** Told of every new task, where it is made. */
   onTaskCreate(task: Task): Promise<void>;
+  /** Undefined outside of tool calls. */
+  outerCall?: (() => OuterCall | undefined) | undefined;
   config?: Record<string, unknown>;
 }
 
@@ -31,19 +50,47 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
       async call(name, input) {
         const server = deps.toolServer();
         if (!server) throw new Error('No plugin of this process has a tool.');
-        return server.call(name, input, { threadId: derivedThreadId('plugin', plugin) });
+        const outer = deps.outerCall?.();
+        const meta = outer
+          ? innerMetaOf(outer.meta)
+          : { threadId: derivedThreadId(deps.tokenSecret, 'plugin', plugin) };
+        return (await server.call(name, input, meta, outer?.view)) as ToolResult;
       },
     },
     store: dispatch.storeOf(plugin),
     broadcast: (event, data) => dispatch.broadcast(event, data),
+    notify: {
+      resourceUpdated: (uri) => dispatch.replicas.broadcast({ kind: 'resource_updated', uri }),
+      listChanged: (list) => dispatch.replicas.broadcast({ kind: 'list_changed', list }),
+    },
   };
 }
 
-function createPluginTasks({ dispatch, onTaskCreate }: ContextDeps): PluginTasks {
+/**
+ * The same caller and thread; but the id of the model's call is the outer call's own, and nobody is asked in the middle
+ * of it, so that the inner call comes to a result.
+ */
+const innerMetaOf = ({
+  threadId,
+  taskId,
+  runId,
+  attempt,
+  principal,
+  signal,
+}: ToolCallMeta): ToolCallMeta => ({
+  threadId,
+  taskId,
+  runId,
+  attempt,
+  principal,
+  signal,
+});
+
+function createPluginTasks({ dispatch, onTaskCreate, tokenSecret }: ContextDeps): PluginTasks {
   return {
     async create({ principal, runId, toolUseId, attempt = 1, ...wish }) {
       // An outside caller's default thread is made only now that something needs it.
-      if (wish.parentThreadId === defaultThreadIdOf(principal)) {
+      if (wish.parentThreadId === defaultThreadIdOf(tokenSecret, principal)) {
         await dispatch.threads.create(principal.tenant, {
           threadId: wish.parentThreadId,
           ifExists: 'doNothing',

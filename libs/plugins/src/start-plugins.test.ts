@@ -29,6 +29,7 @@ async function start(plugin: PluginDefinition, toolLock?: ToolLocking) {
     modulePaths: [],
     builtIn: [plugin],
     invokerOf: () => ({ invoke: () => Promise.reject(new Error('no model here')) }),
+    tokenSecret: 'a secret of at least sixteen characters',
     toolLock,
   });
   return { host, warnings };

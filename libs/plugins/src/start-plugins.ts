@@ -1,9 +1,7 @@
 import type { Dispatch } from '@harness/dispatch';
 import {
   type Invoker,
-  isAccepted,
   loadPlugins,
-  lockDiagnosticsOf,
   type PluginContext,
   type PluginDefinition,
   type PluginHost,
@@ -12,7 +10,7 @@ import {
   type ToolLocking,
 } from '@harness/plugin-kit';
 import { builtInPlugins } from './built-in.ts';
-import { createPluginContext } from './plugin-context.ts';
+import { createPluginContext, type OuterCall } from './plugin-context.ts';
 
 export interface PluginStart {
   dispatch: Dispatch;
@@ -23,8 +21,13 @@ export interface PluginStart {
   /** In place of the built-in ones. */
   builtIn?: readonly PluginDefinition[];
   invokerOf(plugin: string): Invoker;
+  tokenSecret: string;
   config?: Record<string, unknown>;
   toolLock?: ToolLocking | undefined;
+  /** The tool call under way where a plugin's code runs. */
+  outerCall?: (() => OuterCall | undefined) | undefined;
+  /** Plugins whose tools and prompts may go by their bare names. */
+  unprefixed?: readonly string[];
 }
 
 /** Loads and runs the plugins of one process, and says which came up with which tools, and what was wrong with the rest. */
@@ -33,29 +36,30 @@ export async function startPlugins({ dispatch, role, logger, ...rest }: PluginSt
     builtIn: rest.builtIn ?? builtInPlugins,
     modulePaths: rest.modulePaths,
   });
-  const { toolLock } = rest;
   const host: PluginHost = await startPluginHost({
     plugins: sources.loaded,
+    diagnostics: sources.diagnostics,
     logger,
-    admit: toolLock?.enforce ? (descriptor) => isAccepted(descriptor, toolLock.lock) : undefined,
+    toolLock: rest.toolLock,
+    unprefixed: rest.unprefixed ?? [],
     contextOf: ({ name }) =>
       createPluginContext(name, {
         dispatch,
         role,
         logger: logger.child({ plugin: name }),
         invoker: rest.invokerOf(name),
+        tokenSecret: rest.tokenSecret,
         toolServer: () => host.toolServer,
+        outerCall: rest.outerCall,
         onTaskCreate: (task) => host.hooks.taskCreate(task.threadId, task.taskId),
         config: rest.config ?? {},
       }),
   });
-  const locked = toolLock ? lockDiagnosticsOf(host.tools, toolLock) : [];
-  const diagnostics = [...sources.diagnostics, ...host.diagnostics, ...locked];
-  for (const { source, level, message } of diagnostics)
+  for (const { source, level, message } of host.diagnostics)
     logger[level === 'error' ? 'error' : 'warn']({ source }, message);
   for (const { name, version, tools = [] } of host.plugins) {
     logger.info({ plugin: name, version, tools: tools.map((tool) => tool.name) }, 'plugin ready');
   }
   logger.info({ plugins: host.plugins.length, tools: host.tools.length }, 'tools collected');
-  return { ...host, diagnostics };
+  return host;
 }

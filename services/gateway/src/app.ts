@@ -2,14 +2,20 @@ import type { Socket } from 'node:net';
 import fastifySwagger from '@fastify/swagger';
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
 import { type Caller, createAuthenticate } from './auth.ts';
+import { followChanges } from './changes.ts';
+import { answerPage } from './cors.ts';
 import type { AppDeps, RouteDeps } from './deps.ts';
+import { addDocsRoute } from './docs/docs-route.ts';
 import { addErrorDoor } from './errors.ts';
 import { addMcpRoute } from './mcp/mcp-route.ts';
+import { createAccessTokens } from './oauth/access-tokens.ts';
+import { addProtectedResourceRoutes } from './oauth/protected-resource.ts';
 import { openApiInfo } from './openapi.ts';
 import { createEventStreams } from './rest/event-stream.ts';
 import { addEventRoutes } from './rest/events.ts';
 import { addHealthRoutes } from './rest/health.ts';
 import { addMetricsRoute } from './rest/metrics.ts';
+import { addPluginRoutes } from './rest/plugins.ts';
 import { addRunRoutes } from './rest/runs.ts';
 import { addSessionRoutes } from './rest/sessions.ts';
 import { addTaskRoutes } from './rest/tasks.ts';
@@ -24,6 +30,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Reachable without a key. */
     public?: boolean;
+    /** Reachable with a thread token, too. */
+    sessions?: boolean;
   }
 }
 
@@ -48,16 +56,24 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   // Bodies are JSON or nothing: a browser cannot send JSON across origins without asking first.
   app.removeContentTypeParser('text/plain');
-  addErrorDoor(app);
+  if (deps.onRoute) app.addHook('onRoute', deps.onRoute);
+  addErrorDoor(app, deps.oauth);
   addSharedSchemas(app);
 
   const checkSite = createSiteCheck({ hosts: deps.allowedHosts, origins: deps.allowedOrigins });
-  const authenticate = createAuthenticate({ keys: deps.keys, tokenSecret: deps.tokenSecret });
+  const accessTokens = deps.oauth && createAccessTokens(deps.oauth);
+  const authenticate = createAuthenticate({ keys: deps.keys, tokenSecret: deps.tokenSecret, accessTokens });
   app.decorateRequest('caller', null as unknown as Caller);
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
+    // An answer is for the page that asked, whoever keeps a copy.
+    if (deps.allowedOrigins.length > 0) reply.raw.setHeader('Vary', 'Origin');
     checkSite(request.headers);
-    if (request.routeOptions.config.public || request.routeOptions.url === '/mcp') return;
-    request.caller = await authenticate(request.headers.authorization, { sessions: false });
+    if (answerPage(request, reply)) return reply;
+    const { config } = request.routeOptions;
+    if (config.public) return undefined;
+    const sessions = config.sessions === true;
+    request.caller = await authenticate(request.headers.authorization, { sessions });
+    return undefined;
   });
 
   app.addHook('onResponse', async (request, reply) => {
@@ -88,6 +104,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     }, 100);
     app.server.once('close', () => clearInterval(tidy));
   });
+  const changes = await followChanges(deps);
+  app.addHook('onClose', async () => changes.close());
   const tools = createToolCalls(deps);
   const routes: RouteDeps = { ...deps, tools, streams };
 
@@ -98,15 +116,16 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     addEventRoutes(scope, routes);
     addTaskRoutes(scope, routes);
     addToolRoutes(scope, routes);
+    addPluginRoutes(scope, routes);
     addSessionRoutes(scope, routes);
     addWorkerRoutes(scope, routes);
     addMetricsRoute(scope, routes);
     addHealthRoutes(scope, routes);
-    addMcpRoute(scope, {
-      tools,
-      logger: deps.logger,
-      callerOf: (header) => authenticate(header, { sessions: true }),
+    await scope.register(async (mcp) => {
+      addMcpRoute(mcp, { ...deps, tools, changes, secret: deps.tokenSecret });
     });
+    addProtectedResourceRoutes(scope, deps.oauth);
+    addDocsRoute(scope);
     scope.get(
       '/openapi.yaml',
       { config: { public: true }, schema: { hide: true } },

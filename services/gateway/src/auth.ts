@@ -3,17 +3,19 @@ import { readFile } from 'node:fs/promises';
 import { AppError, type ThreadTokenClaims, verifyThreadToken } from '@harness/contracts';
 import type { Principal } from '@harness/plugin-kit';
 import { ConfigError } from '@harness/runtime';
+import { decodeProtectedHeader } from 'jose';
 import { z } from 'zod';
-
-export const scopes = ['threads', 'tools', 'tasks', 'bus', 'admin'] as const;
-export type Scope = (typeof scopes)[number];
+import type { AccessTokens } from './oauth/access-tokens.ts';
+import { type Scope, scopes, tenantPattern } from './scopes.ts';
 
 const ApiKeys = z.array(
   z.strictObject({
     id: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/),
     keySha256: z.string().regex(/^[0-9a-f]{64}$/),
-    tenant: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/),
+    tenant: z.string().regex(tenantPattern),
     scopes: z.array(z.enum(scopes)).min(1),
+    /** The tools it may see and call, `weather__*` for all that begin so; absent: all of its scopes. */
+    tools: z.array(z.string()).optional(),
   }),
 );
 export type ApiKey = z.infer<typeof ApiKeys>[number];
@@ -28,7 +30,7 @@ export const apiKeyOf = (key: string): ApiKey => ({
   scopes: [...scopes],
 });
 
-/** Reads HARNESS_API_KEYS_FILE: `[{id, keySha256, tenant, scopes}]`. Throws ConfigError. */
+/** Reads HARNESS_API_KEYS_FILE: `[{id, keySha256, tenant, scopes, tools?}]`. Throws ConfigError. */
 export async function loadApiKeys(file: string): Promise<ApiKey[]> {
   const text = await readFile(file, 'utf8').catch((error: Error) => {
     throw new ConfigError(`HARNESS_API_KEYS_FILE cannot be read: ${error.message}`);
@@ -44,9 +46,11 @@ export async function loadApiKeys(file: string): Promise<ApiKey[]> {
 export interface Caller {
   principal: Principal;
   session?: ThreadTokenClaims;
+  /** Names of tools, where the credential names some. */
+  tools?: readonly string[] | undefined;
 }
 
-/** Without any key configured the gateway is on loopback, and whoever reaches it may do everything. */
+/** Without a key or an issuer configured the gateway is on loopback, and whoever reaches it may do everything. */
 const local: Principal = { keyId: 'local', tenant: 'default', scopes };
 
 /** Throws `unauthorized`. Thread tokens are accepted only where `sessions` is true. */
@@ -55,17 +59,25 @@ export type Authenticate = (
   options: { sessions: boolean },
 ) => Promise<Caller>;
 
-export function createAuthenticate(deps: { keys: readonly ApiKey[]; tokenSecret: string }): Authenticate {
+export function createAuthenticate(deps: {
+  keys: readonly ApiKey[];
+  tokenSecret: string;
+  /** Where an authorization server is configured. */
+  accessTokens?: AccessTokens | undefined;
+}): Authenticate {
+  const { accessTokens } = deps;
   const keys = deps.keys.map((key) => ({ ...key, digest: Buffer.from(key.keySha256, 'hex') }));
   return async (authorization, { sessions }) => {
     const token = authorization?.match(/^Bearer +(\S+)$/i)?.[1];
     if (!token) {
-      if (keys.length === 0 && authorization === undefined) return { principal: local };
-      throw new AppError('unauthorized', 'Send an API key: "Authorization: Bearer <key>".');
+      if (keys.length === 0 && !accessTokens && authorization === undefined) return { principal: local };
+      throw new AppError('unauthorized', 'Send a key or an access token: "Authorization: Bearer <key>".');
     }
     const digest = sha256(token);
     const key = keys.find((candidate) => timingSafeEqual(candidate.digest, digest));
-    if (key) return { principal: { keyId: key.id, tenant: key.tenant, scopes: key.scopes } };
+    if (key)
+      return { principal: { keyId: key.id, tenant: key.tenant, scopes: key.scopes }, tools: key.tools };
+    if (accessTokens && !mayBeThreadToken(token)) return { principal: await accessTokens.verify(token) };
     if (!sessions) throw new AppError('unauthorized', 'The API key is not known.');
     const session = await verifyThreadToken(token, deps.tokenSecret);
     const principal = {
@@ -73,13 +85,22 @@ export function createAuthenticate(deps: { keys: readonly ApiKey[]; tokenSecret:
       tenant: session.tenant,
       scopes: ['tools', 'tasks', 'threads'],
     };
-    return { principal, session };
+    return { principal, session, tools: session.tools };
   };
+}
+
+/** Which verifier a token goes to; neither accepts the other's algorithms, so a lie here only picks who refuses. */
+function mayBeThreadToken(token: string): boolean {
+  try {
+    return decodeProtectedHeader(token).alg === 'HS256';
+  } catch {
+    return false; // no JWT at all
+  }
 }
 
 /** Throws `forbidden` when the key lacks the scope. */
 export function requireScope(caller: Caller, scope: Scope): void {
   if (!caller.principal.scopes.includes(scope)) {
-    throw new AppError('forbidden', `This key lacks the scope "${scope}".`);
+    throw new AppError('forbidden', `This key lacks the scope "${scope}".`, { details: { scope } });
   }
 }

@@ -1,7 +1,9 @@
 import type { Dispatch } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
+import type { RouteOptions } from 'fastify';
 import type { ApiKey, Caller } from './auth.ts';
+import type { OAuthSettings } from './oauth/settings.ts';
 import type { EventStreams } from './rest/event-stream.ts';
 import type { ToolCalls } from './tool-calls.ts';
 
@@ -11,11 +13,15 @@ export interface AppDeps {
   plugins: PluginHost;
   logger: Logger;
   keys: readonly ApiKey[];
+  /** Where an authorization server is configured: its access tokens are accepted beside keys. */
+  oauth?: OAuthSettings | undefined;
   tokenSecret: string;
   allowedHosts: readonly string[];
   allowedOrigins: readonly string[];
   /** Longest wait of `runs/wait`, ms. */
   waitLimitMs: number;
+  /** Told of every route as it is registered, for an inventory of the doors. */
+  onRoute?: (route: RouteOptions) => void;
 }
 
 /** What routes share besides. */

@@ -1,11 +1,22 @@
 import { AppError, type ErrorCode, toAppError } from '@harness/contracts';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { challengeOf } from './oauth/protected-resource.ts';
+import type { OAuthSettings } from './oauth/settings.ts';
 
 /** REST's door: every failure leaves as `{error: {code, message, details?}}`. */
-export function addErrorDoor(app: FastifyInstance): void {
-  app.setErrorHandler((thrown: FastifyError, request, reply) => sendError(thrown, request, reply));
+export function addErrorDoor(app: FastifyInstance, oauth: OAuthSettings | undefined): void {
+  const send = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const error = appErrorOf(thrown);
+    const level = error.status >= 500 ? 'error' : 'debug';
+    request.log[level]({ err: thrown, code: error.code }, 'request failed');
+    const challenge = challengeOf(error, request, oauth);
+    if (challenge) reply.header('WWW-Authenticate', challenge);
+    if (error.retry) reply.header('Retry-After', '1');
+    return reply.code(error.status).type('application/json; charset=utf-8').send({ error: error.toBody() });
+  };
+  app.setErrorHandler((thrown: FastifyError, request, reply) => send(thrown, request, reply));
   app.setNotFoundHandler((request, reply) =>
-    sendError(
+    send(
       new AppError('not_found', `There is no ${request.method} ${request.url.split('?')[0]}.`),
       request,
       reply,
@@ -13,21 +24,12 @@ export function addErrorDoor(app: FastifyInstance): void {
   );
 }
 
-export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
-  const error = appErrorOf(thrown);
-  const level = error.status >= 500 ? 'error' : 'debug';
-  request.log[level]({ err: thrown, code: error.code }, 'request failed');
-  if (error.retry) reply.header('Retry-After', '1');
-  if (error.code === 'unauthorized') reply.header('WWW-Authenticate', 'Bearer');
-  return reply.code(error.status).type('application/json; charset=utf-8').send({ error: error.toBody() });
-}
-
 const fastifyCodes: Record<string, ErrorCode> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
 };
 
-function appErrorOf(thrown: unknown): AppError {
+export function appErrorOf(thrown: unknown): AppError {
   const fastify = thrown as Partial<FastifyError>;
   if (fastify.validation) {
     const details = fastify.validation.map(({ instancePath, message, params }) => ({

@@ -3,6 +3,7 @@ import { startPlugins } from '@harness/plugins';
 import { connectRedis, createLogger, onShutdown, runMain } from '@harness/runtime';
 import { createApp } from './app.ts';
 import { followBroadcasts } from './broadcasts.ts';
+import { callerScope } from './caller-scope.ts';
 import { loadGatewayConfig } from './config.ts';
 import { createThreadInvoker } from './thread-invoker.ts';
 
@@ -15,27 +16,34 @@ runMain(async () => {
     config.HARNESS_RETENTION_MS === undefined ? {} : { retentionMs: config.HARNESS_RETENTION_MS };
   const dispatch = createDispatch({ redis, subscriber, logger, limits });
   await Promise.all([redis, subscriber].map(untilReady));
+  await dispatch.replicas.join();
   const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
 
-  const started = await startPlugins({
+  const plugins = await startPlugins({
     dispatch,
     role: 'gateway',
     logger,
     modulePaths: config.HARNESS_PLUGINS,
     toolLock: config.toolLock,
-    invokerOf: (plugin) => createThreadInvoker(dispatch, plugin),
+    unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
+    tokenSecret,
+    outerCall: () => callerScope.getStore()?.call,
+    invokerOf: (plugin) => createThreadInvoker({ dispatch, tokenSecret, plugin }),
   });
-  const plugins = followBroadcasts({ dispatch, plugins: started, logger });
+  const ended = new AbortController();
+  followBroadcasts({ dispatch, plugins, logger }, ended.signal);
 
   const app = await createApp({
     dispatch,
     plugins,
     logger,
     keys: config.keys,
+    oauth: config.oauth,
     tokenSecret,
-    // The address it listens on is one of its names.
+    // The address it listens on is one of its names, and so is the one that callers are told.
     allowedHosts: [
       config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST,
+      ...(config.HARNESS_PUBLIC_URL ? [new URL(config.HARNESS_PUBLIC_URL).hostname] : []),
       ...config.HARNESS_ALLOWED_HOSTS,
     ],
     allowedOrigins: config.HARNESS_ALLOWED_ORIGINS,
@@ -46,6 +54,7 @@ runMain(async () => {
   onShutdown(
     async () => {
       await app.close();
+      ended.abort();
       await plugins.close();
       await dispatch.close();
       redis.disconnect();

@@ -3,6 +3,12 @@ import { startPluginHost } from '@harness/plugin-kit';
 import { createLogger } from '@harness/runtime';
 import { createApp } from './app.ts';
 
+/** As much of the fleet as routes ask for while they are made. */
+const nowhere = {
+  replicas: { onSignal: () => () => undefined },
+  pluginStates: { disabled: async () => [] },
+} as unknown as Dispatch;
+
 /** openapi.yaml, from the routes themselves. Nothing is called, so nothing needs to run. */
 export async function renderOpenApi(): Promise<string> {
   const logger = createLogger('openapi', 'silent');
@@ -10,7 +16,7 @@ export async function renderOpenApi(): Promise<string> {
     throw new Error('no plugin runs here');
   };
   const app = await createApp({
-    dispatch: {} as Dispatch,
+    dispatch: nowhere,
     plugins: await startPluginHost({ plugins: [], logger, contextOf: noContext }),
     logger,
     keys: [],

@@ -2,7 +2,7 @@ import { AppError } from '@harness/contracts';
 
 /**
  * Keeps web pages from driving the gateway: the Host must be loopback or allowed (DNS rebinding), and an Origin, where
- * a browser sends one, must be allowed.
+ * a browser sends one, must be allowed or our own.
  */
 export function createSiteCheck(allowed: { hosts: readonly string[]; origins: readonly string[] }) {
   const hosts = new Set([
@@ -16,11 +16,16 @@ export function createSiteCheck(allowed: { hosts: readonly string[]; origins: re
     if (!hosts.has(hostNameOf(headers.host))) {
       throw new AppError('forbidden', 'This Host is not allowed; add its name to HARNESS_ALLOWED_HOSTS.');
     }
-    if (headers.origin !== undefined && !origins.has(headers.origin.toLowerCase())) {
+    const origin = headers.origin?.toLowerCase();
+    if (origin !== undefined && !origins.has(origin) && !isOwn(origin, headers.host)) {
       throw new AppError('forbidden', 'This Origin is not allowed; add it to HARNESS_ALLOWED_ORIGINS.');
     }
   };
 }
+
+/** A page of our own: served by the host, on the port, that it calls. */
+const isOwn = (origin: string, host = '') =>
+  origin === `http://${host.toLowerCase()}` || origin === `https://${host.toLowerCase()}`;
 
 /** The name in a Host header, without its port; '' for anything that is not plainly a host. */
 function hostNameOf(host: string | undefined): string {

@@ -39,6 +39,7 @@ const shared = {
   Worker: contracts.WorkerInfo,
   Tool: ToolDescription,
   ToolAnswer,
+  Plugin: contracts.Plugin,
   Error: ErrorAnswer,
 };
 
@@ -66,8 +67,8 @@ export const answers = (own: Record<number, object>, ...failures: (400 | 404 | 4
 
 const failureWords: Record<number, string> = {
   400: 'The request is malformed',
-  401: 'No key, or an unknown one',
-  403: 'The key lacks the scope, or Host or Origin is not allowed',
+  401: 'No key or access token, or none that is valid',
+  403: 'The key or token lacks the scope, or Host or Origin is not allowed',
   404: 'Unknown to this tenant',
   409: 'In conflict with what is there',
   410: 'The cursor is older than what is kept',

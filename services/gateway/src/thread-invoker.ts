@@ -2,18 +2,28 @@ import { randomUUID } from 'node:crypto';
 import { AppError, derivedThreadId, isFinalRunEvent } from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
 import type { InvokeOptions, Invoker } from '@harness/plugin-kit';
+import { callerScope } from './caller-scope.ts';
 
 const defaultTimeoutMs = 300_000;
-const tenant = 'default';
+/** Whose a question is that a plugin asks by itself, in no call. */
+const ownTenant = 'default';
 
 /**
  * `ctx.invoker` of a gateway, which runs no sessions: the question goes to a worker as a run on a thread of the
- * plugin's own, one per session key and without tools.
+ * plugin's own, one per tenant and session key and without tools. The thread belongs to the tenant in whose call the
+ * plugin asks: what it asks about is theirs, and no other tenant may read it or share the conversation.
  */
-export function createThreadInvoker({ threads, runs, events }: Dispatch, plugin: string): Invoker {
+export function createThreadInvoker(deps: {
+  dispatch: Dispatch;
+  tokenSecret: string;
+  plugin: string;
+}): Invoker {
+  const { plugin, tokenSecret } = deps;
+  const { threads, runs, events } = deps.dispatch;
   const ask = async (prompt: string, options: InvokeOptions, signal: AbortSignal): Promise<string> => {
+    const { tenant } = callerScope.getStore() ?? { tenant: ownTenant };
     const key = options.threadId ?? options.sessionId ?? 'default';
-    const threadId = derivedThreadId('invoke', plugin, key);
+    const threadId = derivedThreadId(tokenSecret, 'invoke', tenant, plugin, key);
     await threads.create(tenant, {
       threadId,
       ifExists: 'doNothing',

@@ -1,10 +1,6 @@
-import { createHash } from 'node:crypto';
 import { AppError } from '@harness/contracts';
-import type { Dispatch } from '@harness/dispatch';
-import { createDetachedContext, definePlugin, startPluginHost } from '@harness/plugin-kit';
 import { createLogger } from '@harness/runtime';
 import { describe, expect, it } from 'vitest';
-import { createApp } from './app.ts';
 import type { Caller } from './auth.ts';
 import { createToolAudit } from './tool-audit.ts';
 
@@ -82,87 +78,4 @@ describe('one call is one line', () => {
     );
     expect(text().length).toBeLessThan(1500);
   });
-});
-
-it('every call through REST and MCP is told, and nothing of what was said', async () => {
-  const plugin = definePlugin({
-    name: 'p',
-    version: '1',
-    register: () => undefined,
-    tools: [
-      { name: 'ok', description: 'x', schema: {}, handler: () => 'a secret answer' },
-      { name: 'fails', description: 'x', schema: {}, handler: () => ({ content: [], isError: true }) },
-      {
-        name: 'throws',
-        description: 'x',
-        schema: { type: 'object', properties: { n: { type: 'number' } } },
-        handler: () => {
-          throw new Error('boom');
-        },
-      },
-    ],
-  });
-  const { logger, records } = logged();
-  const app = await createApp({
-    dispatch: {} as Dispatch,
-    plugins: await startPluginHost({ plugins: [plugin], logger, contextOf: () => createDetachedContext() }),
-    logger,
-    keys: [
-      {
-        id: 'key-1',
-        keySha256: createHash('sha256').update('the-key').digest('hex'),
-        tenant: 'acme',
-        scopes: ['tools'],
-      },
-    ],
-    tokenSecret: '',
-    allowedHosts: [],
-    allowedOrigins: [],
-    waitLimitMs: 0,
-  });
-  const post = (url: string, payload: object) =>
-    app.inject({
-      method: 'POST',
-      url,
-      payload,
-      headers: {
-        authorization: 'Bearer the-key',
-        accept: 'application/json, text/event-stream',
-        host: 'localhost',
-      },
-    });
-  const mcp = (name: string) =>
-    post('/mcp', {
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name, arguments: { my: 'password' } },
-    });
-
-  const rest = (name: string, input: object) => post(`/v1/tools/${name}`, { arguments: input });
-  await rest('p__ok', { my: 'password' });
-  await rest('p__fails', {});
-  await rest('p__throws', {});
-  await rest('p__throws', { n: 'password' });
-  await rest('p__none', {});
-  await mcp('p__ok');
-  await app.close();
-
-  const from = { tenant: 'acme', keyId: 'key-1' };
-  expect(records()).toMatchObject([
-    {
-      ...from,
-      door: 'rest',
-      tool: 'p__ok',
-      outcome: 'ok',
-      inputBytes: 17,
-      threadId: expect.stringMatching(/^thr_/),
-    },
-    { ...from, door: 'rest', tool: 'p__fails', outcome: 'tool_error' },
-    { ...from, door: 'rest', tool: 'p__throws', outcome: 'tool_failed' },
-    { ...from, door: 'rest', tool: 'p__throws', outcome: 'invalid_tool_input' },
-    { ...from, door: 'rest', tool: 'p__none', outcome: 'tool_not_found', outputBytes: 0 },
-    { ...from, door: 'mcp', tool: 'p__ok', outcome: 'ok' },
-  ]);
-  expect(JSON.stringify(records())).not.toMatch(/password|secret answer|boom/);
 });

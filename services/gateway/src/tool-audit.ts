@@ -1,5 +1,5 @@
 import { toAppError } from '@harness/contracts';
-import type { ToolResult } from '@harness/plugin-kit';
+import { isInputRequired, type ToolOutcome } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import type { Caller } from './auth.ts';
 import type { ToolCall } from './tool-calls.ts';
@@ -14,8 +14,8 @@ export interface CallSource {
 export type ToolAudit = (
   caller: Caller,
   call: ToolCall,
-  run: (from: (source: CallSource) => void) => Promise<ToolResult>,
-) => Promise<ToolResult>;
+  run: (from: (source: CallSource) => void) => Promise<ToolOutcome>,
+) => Promise<ToolOutcome>;
 
 /** Who called which tool and how it ended. Sizes, never what was said: arguments and results may hold secrets. */
 export function createToolAudit(logger: Pick<Logger, 'info'>): ToolAudit {
@@ -53,10 +53,11 @@ export function createToolAudit(logger: Pick<Logger, 'info'>): ToolAudit {
   };
 }
 
-/** `ok`; `tool_error` for a failure that the tool told itself; else the code of the error table. */
-function outcomeOf({ isError, _meta }: ToolResult): string {
-  if (!isError) return 'ok';
-  const error = _meta?.['harness/error'];
+/** `ok`; `input_required`; `tool_error` for a failure that the tool told itself; else the code of the error table. */
+function outcomeOf(outcome: ToolOutcome): string {
+  if (isInputRequired(outcome)) return 'input_required';
+  if (!outcome.isError) return 'ok';
+  const error = outcome._meta?.['harness/error'];
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'tool_error';
 }
 

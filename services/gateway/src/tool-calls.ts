@@ -1,26 +1,44 @@
 import { AppError, defaultThreadIdOf } from '@harness/contracts';
 import type { Dispatch, Ledger } from '@harness/dispatch';
-import type { PluginHost, PluginToolMeta, ToolDescriptor, ToolResult, ToolView } from '@harness/plugin-kit';
+import {
+  type Given,
+  type InputRequired,
+  isInputRequired,
+  type PluginHost,
+  type PluginTool,
+  type PluginToolMeta,
+  type ToolDescriptor,
+  type ToolOutcome,
+  type ToolResult,
+  type ToolView,
+} from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import { type Caller, requireScope } from './auth.ts';
+import { callerScope } from './caller-scope.ts';
 import { createToolAudit } from './tool-audit.ts';
 
-export interface ToolCall {
+export interface ToolCall extends Given<PluginToolMeta> {
   name: string;
   door: 'mcp' | 'rest';
   arguments: unknown;
   /** A thread the caller names; only for keys, whose tenant must own it. */
   threadId?: string | undefined;
-  toolUseId?: string | undefined;
-  signal?: AbortSignal | undefined;
-  progress?: PluginToolMeta['progress'] | undefined;
 }
 
 /** What REST and both eras of MCP do with tools. Where a call comes from is decided here, by the caller's credentials. */
 export interface ToolCalls {
   list(caller: Caller): readonly ToolDescriptor[];
-  /** Throws tool_not_found, forbidden, thread_not_found, stale_epoch; a tool's own failure is a result. */
-  call(caller: Caller, call: ToolCall): Promise<ToolResult>;
+  /** The same as JSON text, made once. */
+  listText(caller: Caller): string;
+  find(caller: Caller, name: string): ToolDescriptor | undefined;
+  taskModeOf(name: string): PluginTool['task'];
+  /**
+   * Throws tool_not_found, forbidden, thread_not_found, stale_epoch, and capability_missing when the tool asks a caller
+   * that cannot be asked; a tool's own failure is a result.
+   */
+  call(caller: Caller, call: ToolCall): Promise<ToolOutcome>;
+  /** What the tool asks before its call becomes a task. Throws like `call`, and invalid_tool_input. */
+  beforeTask(caller: Caller, call: ToolCall): Promise<InputRequired | undefined>;
   /** D4: throws `stale_epoch` when a session's token no longer speaks for its thread. */
   checkSession(caller: Caller): Promise<void>;
 }
@@ -28,12 +46,13 @@ export interface ToolCalls {
 export function createToolCalls(deps: {
   dispatch: Dispatch;
   plugins: PluginHost;
+  tokenSecret: string;
   logger: Logger;
 }): ToolCalls {
   const { dispatch, plugins } = deps;
   const audit = createToolAudit(deps.logger);
-  const viewOf = ({ principal, session }: Caller): ToolView => ({
-    tools: session?.tools,
+  const viewOf = ({ principal, tools }: Caller): ToolView => ({
+    tools,
     scopes: principal.scopes,
   });
 
@@ -55,31 +74,49 @@ export function createToolCalls(deps: {
       const { runId, attempt } = authority;
       return { threadId: session.threadId, taskId: session.taskId, runId, attempt };
     }
-    if (named === undefined) return { threadId: defaultThreadIdOf(principal) };
+    if (named === undefined) return { threadId: defaultThreadIdOf(deps.tokenSecret, principal) };
     requireScope(caller, 'threads');
     await dispatch.threads.get(principal.tenant, named);
     return { threadId: named };
   };
 
+  const serverFor = (caller: Caller, name: string) => {
+    requireScope(caller, 'tools');
+    if (!plugins.toolServer) throw new AppError('tool_not_found', `There is no tool "${name}".`);
+    return plugins.toolServer;
+  };
+  const metaOf = async (caller: Caller, call: Omit<ToolCall, 'name' | 'arguments' | 'door'>) => ({
+    ...call,
+    ...(await sourceOf(caller, call.threadId)),
+    principal: caller.principal,
+  });
+
   return {
     list: (caller) => plugins.toolServer?.list(viewOf(caller)) ?? [],
+    listText: (caller) => plugins.toolServer?.listText(viewOf(caller)) ?? '[]',
+    find: (caller, name) => plugins.toolServer?.find(name, viewOf(caller)),
+    taskModeOf: (name) => plugins.toolServer?.taskModeOf(name),
     async checkSession(caller) {
       await authorityOf(caller);
     },
-    call: (caller, call) =>
-      audit(caller, call, async (from) => {
-        const { name, arguments: input, threadId, toolUseId, signal, progress } = call;
-        requireScope(caller, 'tools');
-        if (!plugins.toolServer) throw new AppError('tool_not_found', `There is no tool "${name}".`);
-        const source = await sourceOf(caller, threadId);
-        from(source);
-        const meta = { ...source, principal: caller.principal, toolUseId, signal, progress };
-        const { toolServer } = plugins;
-        const run = () => toolServer.call(name, input, meta, viewOf(caller));
-        return caller.session && toolUseId && toolServer.runsOnce(name)
-          ? once(dispatch.ledger, { ...caller.session, toolUseId }, run)
+    call: (caller, toolCall) =>
+      audit(caller, toolCall, async (from) => {
+        const { name, arguments: input, door: _, ...call } = toolCall;
+        const toolServer = serverFor(caller, name);
+        const meta = await metaOf(caller, call);
+        from(meta);
+        const { tenant } = caller.principal;
+        const view = viewOf(caller);
+        const run = () =>
+          callerScope.run({ tenant, call: { meta, view } }, () => toolServer.call(name, input, meta, view));
+        return caller.session && call.toolUseId && toolServer.runsOnce(name)
+          ? once(dispatch.ledger, { ...caller.session, toolUseId: call.toolUseId }, run)
           : run();
       }),
+    async beforeTask(caller, { name, arguments: input, door: _, ...call }) {
+      const toolServer = serverFor(caller, name);
+      return toolServer.beforeTask(name, input, await metaOf(caller, call), viewOf(caller));
+    },
   };
 }
 
@@ -92,8 +129,8 @@ const told = (text: string): ToolResult => ({ content: [{ type: 'text', text }],
 async function once(
   ledger: Ledger,
   { threadId, epoch, toolUseId }: { threadId: string; epoch: number; toolUseId: string },
-  run: () => Promise<ToolResult>,
-): Promise<ToolResult> {
+  run: () => Promise<ToolOutcome>,
+): Promise<ToolOutcome> {
   const call = { threadId, epoch, toolUseId };
   const entry = await ledger.open(call);
   if (entry.outcome === 'done') return JSON.parse(entry.result) as ToolResult;
@@ -104,6 +141,7 @@ async function once(
     );
   }
   const result = await run();
+  if (isInputRequired(result)) return result; // a session is never asked, so none comes here
   const text = JSON.stringify(result);
   const kept =
     text.length <= maxKeptChars

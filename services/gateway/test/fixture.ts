@@ -3,20 +3,24 @@ import { once } from 'node:events';
 import { createDispatch, type Dispatch, type Ending, type Liveness, startLiveness } from '@harness/dispatch';
 import { definePlugin, type PluginDefinition } from '@harness/plugin-kit';
 import { builtInPlugins, startPlugins } from '@harness/plugins';
-import { connectRedis, createLogger } from '@harness/runtime';
+import { connectRedis, createLogger, type Logger } from '@harness/runtime';
 import type { FastifyInstance } from 'fastify';
 import { inject, onTestFinished } from 'vitest';
 import { createApp } from '../src/app.ts';
 import { type ApiKey, apiKeyOf } from '../src/auth.ts';
+import { callerScope } from '../src/caller-scope.ts';
+import type { OAuthSettings } from '../src/oauth/settings.ts';
 import { createThreadInvoker } from '../src/thread-invoker.ts';
 
-const logger = createLogger('test', 'silent');
+const silent = createLogger('test', 'silent');
 export const tokenSecret = 'a secret of at least sixteen characters';
 
 export interface Gateway {
   url: string;
   app: FastifyInstance;
   dispatch: Dispatch;
+  /** Every registered route. */
+  routes: { method: string; url: string }[];
   /** fetch with a path, JSON in and out. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
 }
@@ -33,41 +37,53 @@ export interface GatewayOptions {
   tag?: string;
   keys?: ApiKey[];
   plugins?: readonly PluginDefinition[];
+  oauth?: OAuthSettings | undefined;
+  logger?: Logger;
+  /** 0, any free one, unless given. */
+  port?: number;
+  waitLimitMs?: number;
 }
 
 /** A gateway as main.ts makes it, on the real Redis of this run, listening on a free port. */
 export async function openGateway(options: GatewayOptions = {}): Promise<Gateway> {
+  const { logger = silent } = options;
   const redisUrl = options.redisUrl ?? inject('redisUrl');
   const redis = connectRedis(redisUrl, { logger, patience: 'fail-fast' });
   const subscriber = connectRedis(redisUrl, { logger, patience: 'fail-fast' });
   const dispatch = createDispatch({ redis, subscriber, logger, tag: options.tag ?? randomUUID() });
   await Promise.all([redis, subscriber].map((connection) => once(connection, 'ready')));
+  await dispatch.replicas.join();
   const plugins = await startPlugins({
     dispatch,
     role: 'gateway',
     logger,
     modulePaths: [],
     builtIn: options.plugins ?? builtInPlugins,
-    invokerOf: (plugin) => createThreadInvoker(dispatch, plugin),
+    tokenSecret,
+    outerCall: () => callerScope.getStore()?.call,
+    invokerOf: (plugin) => createThreadInvoker({ dispatch, tokenSecret, plugin }),
   });
+  const routes: Gateway['routes'] = [];
   const app = await createApp({
     dispatch,
     plugins,
     logger,
     keys: options.keys ?? [],
+    oauth: options.oauth,
     tokenSecret,
     allowedHosts: ['gateway.test'],
     allowedOrigins: ['https://app.test'],
-    waitLimitMs: 20_000,
+    waitLimitMs: options.waitLimitMs ?? 20_000,
+    onRoute: ({ method, url }) => routes.push(...[method].flat().map((one) => ({ method: one, url }))),
   });
-  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const url = await app.listen({ port: options.port ?? 0, host: '127.0.0.1' });
   onTestFinished(async () => {
     await app.close();
     await plugins.close();
     await dispatch.close();
     redis.disconnect();
   });
-  return { url, app, dispatch, call: (...args) => callJson(url, ...args) };
+  return { url, app, dispatch, routes, call: (...args) => callJson(url, ...args) };
 }
 
 async function callJson(
@@ -84,7 +100,11 @@ async function callJson(
   });
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.includes('json');
-  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: isJson && text ? JSON.parse(text) : text,
+  };
 }
 
 export const keyFor = (key: string, overrides: Partial<ApiKey> = {}): ApiKey => ({
@@ -98,7 +118,7 @@ export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 export async function openFakeWorker(dispatch: Dispatch, redis: ReturnType<typeof connectRedis>) {
   const workerId = `wrk_${randomUUID().replaceAll('-', '')}`;
   const liveness: Liveness = await startLiveness(
-    { redis, keys: dispatch.keys, logger },
+    { redis, keys: dispatch.keys, logger: silent },
     { workerId, ttlMs: 60_000, onUnhealthy: () => undefined },
   );
   onTestFinished(() => liveness.end());
@@ -110,6 +130,7 @@ export async function openFakeWorker(dispatch: Dispatch, redis: ReturnType<typeo
     return begun.turn;
   };
   return {
+    workerId,
     begin,
     async finish(threadId: string, ending: Ending = { status: 'success', result: 'done' }) {
       const turn = await begin(threadId);
@@ -120,7 +141,7 @@ export async function openFakeWorker(dispatch: Dispatch, redis: ReturnType<typeo
 }
 
 export function connectTestRedis() {
-  const redis = connectRedis(inject('redisUrl'), { logger, patience: 'wait' });
+  const redis = connectRedis(inject('redisUrl'), { logger: silent, patience: 'wait' });
   onTestFinished(() => redis.disconnect());
   return redis;
 }

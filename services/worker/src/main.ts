@@ -1,6 +1,6 @@
 import { newWorkerId } from '@harness/contracts';
 import { consumeRings, createDispatch, followControl, startLiveness, startSweeper } from '@harness/dispatch';
-import { startPlugins } from '@harness/plugins';
+import { followPluginStates, startPlugins } from '@harness/plugins';
 import { connectRedis, createLogger, onShutdown, runMain } from '@harness/runtime';
 import { loadWorkerConfig, useTempDir } from './config.ts';
 import { startLeash } from './hold-leash.ts';
@@ -63,9 +63,13 @@ runMain(async () => {
     role: 'worker',
     logger,
     modulePaths: config.HARNESS_PLUGINS,
+    unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
+    tokenSecret,
     invokerOf: (plugin) => createInvoker({ pool, openSession: opener.open, plugin, defaultModel }),
     config: { reviewModel: config.HARNESS_REVIEW_MODEL },
   });
+  await dispatch.replicas.listen();
+  const unfollow = await followPluginStates({ dispatch, plugins, logger });
   const lending = createLending({
     dispatch,
     pool,
@@ -159,6 +163,7 @@ runMain(async () => {
       await doorbell.remove(workerId);
       await opener.killAll();
       leash.close();
+      unfollow();
       await plugins.close();
       await homes.close();
       await dispatch.close();

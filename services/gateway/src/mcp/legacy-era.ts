@@ -1,51 +1,234 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import {
-  CallToolRequestSchema,
-  type CallToolResult,
-  CancelledNotificationSchema,
-  ListToolsRequestSchema,
-  type ListToolsResult,
-  McpError,
-} from '@modelcontextprotocol/sdk/types.js';
-import type { Caller } from '../auth.ts';
-import type { ToolCalls } from '../tool-calls.ts';
-import type { LegacyCancels } from './legacy-cancels.ts';
-import { callFromMcp, capabilities, faultOf, serverInfo } from './mcp-door.ts';
-
 /**
- * The 2025-era protocol, stateless: a server and a transport per request, no session id, so that any gateway answers
- * any request.
+ * MCP 2025-03-26 to 2025-11-25. What a client said at its start is in Redis, so that any gateway answers any request of
+ * it; without a session id a request is answered on its own, and its client cannot be asked anything.
  */
-export async function serveLegacy(
-  { tools, cancels }: { tools: ToolCalls; cancels: LegacyCancels },
-  caller: Caller,
-  http: { request: IncomingMessage; response: ServerResponse; body: unknown },
-): Promise<void> {
-  const server = new Server(serverInfo, { capabilities });
-  server.setRequestHandler(
-    ListToolsRequestSchema,
-    () => ({ tools: tools.list(caller) }) as unknown as ListToolsResult,
-  );
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
-    const { requestId, signal, sendNotification: send } = extra;
-    try {
-      const result = await cancels.during({ caller, requestId, signal }, (either) =>
-        callFromMcp(tools, caller, params, { signal: either, send }),
-      );
-      return result as CallToolResult;
-    } catch (thrown) {
-      const { code, message, data } = faultOf(thrown);
-      throw new McpError(code, message, data);
-    }
+import { AppError } from '@harness/contracts';
+import type { Dispatch, McpSession } from '@harness/dispatch';
+import { type InputRequired, isInputRequired, type LogLevel } from '@harness/plugin-kit';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../auth.ts';
+import { type Answer, createAnswer } from './answer.ts';
+import type { ClientRequests } from './client-requests.ts';
+import {
+  errorMessage,
+  faultOf,
+  type Incoming,
+  type Params,
+  type RequestId,
+  type RpcError,
+  resultMessage,
+  rpcCodes,
+} from './json-rpc.ts';
+import type { LegacyStreams } from './legacy-streams.ts';
+import { logLevels, type McpRequest, type MethodResult, type Methods } from './methods.ts';
+import { capabilities, serverInfo } from './server-identity.ts';
+
+const versions = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
+const latest = versions[0];
+/** From this on a stream begins with an id, and the client comes back for the rest. */
+const resumableSince = '2025-11-25';
+/** Rounds of questions in one call. */
+const maxRounds = 10;
+
+export const sessionHeader = 'mcp-session-id';
+
+export interface LegacyDeps {
+  dispatch: Dispatch;
+  methods: Methods;
+  requests: ClientRequests;
+  streams: LegacyStreams;
+}
+
+interface Exchange {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  caller: Caller;
+  session: McpSession | undefined;
+}
+
+export function createLegacyEra({ dispatch, methods, requests, streams }: LegacyDeps) {
+  const { mcpSessions } = dispatch;
+  /** Calls under way at this gateway, to be cancelled by `<sessionId>:<request id>`. */
+  const running = new Map<string, AbortController>();
+  const stop = dispatch.replicas.onSignal((signal) => {
+    if (signal.kind === 'cancel') running.get(signal.call)?.abort(cancelled());
   });
-  server.setNotificationHandler(CancelledNotificationSchema, ({ params }) =>
-    cancels.cancel(caller, params.requestId),
+
+  const sessionOf = async (request: FastifyRequest, caller: Caller): Promise<McpSession | undefined> => {
+    const sessionId = request.headers[sessionHeader];
+    if (typeof sessionId !== 'string') return undefined;
+    const session = await mcpSessions.get(sessionId, ownerOf(caller));
+    if (!session) throw new AppError('not_found', 'Session not found.');
+    return session;
+  };
+
+  const initialize = async ({ caller, params }: { caller: Caller; params: Params }) => {
+    const wanted = String(params.protocolVersion);
+    const protocolVersion = versions.find((version) => version === wanted) ?? latest;
+    const session = await mcpSessions.create({
+      ...ownerOf(caller),
+      protocolVersion,
+      capabilities: (params.capabilities ?? {}) as Record<string, unknown>,
+    });
+    return { session, result: { protocolVersion, capabilities, serverInfo } };
+  };
+
+  /** What only this era has, and only in a session. */
+  const inSession: Record<string, (session: McpSession, params: Params) => Promise<object>> = {
+    async 'logging/setLevel'({ sessionId }, { level }) {
+      if (!logLevels.includes(level as LogLevel))
+        throw new AppError('invalid_request', `"level" must be one of ${logLevels.join(', ')}.`);
+      await mcpSessions.setLogLevel(sessionId, String(level));
+      return {};
+    },
+    async 'resources/subscribe'({ sessionId }, { uri }) {
+      await mcpSessions.subscribe(sessionId, String(uri));
+      return {};
+    },
+    async 'resources/unsubscribe'({ sessionId }, { uri }) {
+      await mcpSessions.unsubscribe(sessionId, String(uri));
+      return {};
+    },
+  };
+
+  const perform = async (
+    { caller, session }: Exchange,
+    incoming: { id: RequestId; method: string; params: Params },
+    answer: Answer,
+    signal: AbortSignal,
+  ): Promise<object> => {
+    const { method, params } = incoming;
+    if (method === 'ping') return {};
+    const special = inSession[method];
+    if (special && session) return special(session, params);
+    const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
+    if (!run) throw new AppError('method_not_allowed', `There is no method "${method}".`);
+    const request: McpRequest = {
+      caller,
+      params,
+      signal,
+      capabilities: session?.capabilities ?? {},
+      logLevel: (session?.logLevel ?? 'info') as LogLevel,
+      notify: (name, notified) => answer.send({ jsonrpc: '2.0', method: name, params: notified }),
+      releaseStream: answer.release,
+    };
+    const ask = (question: InputRequired) => askAll(question, requests, answer.send, signal);
+    return untilAnswered(run, request, ask);
+  };
+
+  const serve = async (exchange: Exchange, incoming: Extract<Incoming, { kind: 'request' }>) => {
+    const { request, reply, session } = exchange;
+    const { id } = incoming;
+    const call = session && `${session.sessionId}:${id}`;
+    const abort = new AbortController();
+    if (call) running.set(call, abort);
+    reply.hijack();
+    const resumable = session !== undefined && session.protocolVersion >= resumableSince;
+    const answer = createAnswer({
+      response: reply.raw,
+      headers: headersOf(reply),
+      streams: acceptsStreams(request),
+      log: resumable ? streams.logOf(session.sessionId, id) : undefined,
+    });
+    // Without a session nobody can come back for the answer.
+    if (!session) reply.raw.once('close', () => abort.abort(cancelled()));
+    try {
+      answer.end(resultMessage(id, await perform(exchange, incoming, answer, abort.signal)));
+    } catch (thrown) {
+      answer.end(errorMessage(id, legacyFaultOf(thrown)));
+    } finally {
+      if (call) running.delete(call);
+    }
+  };
+
+  return {
+    async post(request: FastifyRequest, reply: FastifyReply, caller: Caller, incoming: Incoming) {
+      if (incoming.kind === 'request' && incoming.method === 'initialize') {
+        const { session, result } = await initialize({ caller, params: incoming.params });
+        reply.header(sessionHeader, session.sessionId);
+        return reply.send(resultMessage(incoming.id, result));
+      }
+      checkVersion(request);
+      const session = await sessionOf(request, caller);
+      if (incoming.kind === 'request') return serve({ request, reply, caller, session }, incoming);
+      if (incoming.kind === 'response') await requests.settle(incoming.id, incoming.message);
+      else if (incoming.method === 'notifications/cancelled' && session) {
+        const call = `${session.sessionId}:${incoming.params.requestId}`;
+        if (running.has(call)) running.get(call)?.abort(cancelled());
+        else await dispatch.replicas.broadcast({ kind: 'cancel', call });
+      }
+      return reply.code(202).send();
+    },
+    /** The client's standing stream, or the rest of one that was cut. */
+    async get(request: FastifyRequest, reply: FastifyReply, caller: Caller) {
+      checkVersion(request);
+      const session = await sessionOf(request, caller);
+      if (!session || !acceptsStreams(request)) {
+        reply.header('Allow', 'POST, DELETE');
+        throw new AppError('method_not_allowed', 'A stream needs a session and "Accept: text/event-stream".');
+      }
+      const lastEventId = request.headers['last-event-id'];
+      if (typeof lastEventId === 'string') return streams.resume(session.sessionId, lastEventId, reply);
+      return streams.open(session.sessionId, reply);
+    },
+    async delete(request: FastifyRequest, reply: FastifyReply, caller: Caller) {
+      const session = await sessionOf(request, caller);
+      if (!session) throw new AppError('invalid_request', 'Which session? Send Mcp-Session-Id.');
+      await mcpSessions.end(session.sessionId);
+      await dispatch.replicas.broadcast({ kind: 'session_ended', sessionId: session.sessionId });
+      return reply.code(204).send();
+    },
+    close: stop,
+  };
+}
+
+const ownerOf = ({ principal }: Caller) => ({ tenant: principal.tenant, keyId: principal.keyId });
+const cancelled = () => new AppError('turn_cancelled', 'The call was cancelled.');
+const acceptsStreams = ({ headers }: FastifyRequest) =>
+  /text\/event-stream|\*\/\*/.test(headers.accept ?? '');
+
+/** What the app's hooks have set, for an answer that passes Fastify by. */
+const headersOf = (reply: FastifyReply) => reply.getHeaders() as Record<string, string>;
+
+function checkVersion({ headers }: FastifyRequest): void {
+  const version = headers['mcp-protocol-version'];
+  if (version === undefined || versions.some((known) => known === version)) return;
+  throw new AppError('invalid_request', `Unsupported MCP-Protocol-Version: ${String(version)}.`, {
+    details: { supported: versions },
+  });
+}
+
+/** The codes of this era, where they differ. */
+function legacyFaultOf(thrown: unknown): RpcError {
+  const fault = faultOf(thrown);
+  const { code } = fault.data as { code?: string };
+  return code === 'resource_not_found' ? { ...fault, code: rpcCodes.resourceNotFound } : fault;
+}
+
+/** This era asks in the middle of a call: the handler is called again until it has what it needs. */
+async function untilAnswered(
+  run: Methods[string],
+  request: McpRequest,
+  ask: (question: InputRequired) => Promise<McpRequest['inputs']>,
+): Promise<object> {
+  let result: MethodResult = await run(request);
+  for (let round = 0; isInputRequired(result); round++) {
+    if (round >= maxRounds) throw new AppError('tool_failed', 'The tool asked too many times.');
+    result = await run({ ...request, inputs: await ask(result), state: result.state });
+  }
+  return result;
+}
+
+async function askAll(
+  { inputRequests }: InputRequired,
+  requests: ClientRequests,
+  send: (message: object) => void,
+  signal: AbortSignal,
+): Promise<Record<string, Record<string, unknown>>> {
+  const answers = await Promise.all(
+    Object.entries(inputRequests).map(
+      async ([key, question]) => [key, await requests.ask(question, send, signal)] as const,
+    ),
   );
-  const transport = new StreamableHTTPServerTransport({});
-  http.response.once('close', () => void server.close());
-  await server.connect(transport as Transport);
-  await transport.handleRequest(http.request, http.response, http.body);
+  return Object.fromEntries(answers);
 }

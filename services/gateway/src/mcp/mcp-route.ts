@@ -1,54 +1,94 @@
 import { AppError } from '@harness/contracts';
+import type { Dispatch } from '@harness/dispatch';
+import type { PluginHost } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
-import { classifyInboundRequest } from '@modelcontextprotocol/server';
-import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Caller } from '../auth.ts';
+import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
+import { requireScope } from '../auth.ts';
+import type { Changes } from '../changes.ts';
+import { appErrorOf } from '../errors.ts';
 import type { ToolCalls } from '../tool-calls.ts';
-import { createLegacyCancels } from './legacy-cancels.ts';
-import { serveLegacy } from './legacy-era.ts';
+import { createClientRequests } from './client-requests.ts';
+import { errorMessage, faultOf, parseIncoming } from './json-rpc.ts';
+import { createLegacyEra } from './legacy-era.ts';
+import { createLegacyStreams } from './legacy-streams.ts';
+import { createMethods } from './methods.ts';
 import { createModernEra } from './modern-era.ts';
+import { createTaskDoor } from './task-door.ts';
+
+export interface McpDeps {
+  dispatch: Dispatch;
+  plugins: PluginHost;
+  tools: ToolCalls;
+  changes: Changes;
+  logger: Logger;
+  secret: string;
+}
 
 /**
  * `/mcp`: every era on one endpoint. A request with the 2026 envelope in its `_meta` is modern; the body decides, since
  * some clients send modern headers with old requests.
  */
-export function addMcpRoute(
-  app: FastifyInstance,
-  deps: { tools: ToolCalls; logger: Logger; callerOf(authorization: string | undefined): Promise<Caller> },
-): void {
-  const { tools } = deps;
-  const cancels = createLegacyCancels();
-  const modern = createModernEra(tools, deps.logger);
-  app.addHook('onClose', modern.close);
-
-  app.post('/mcp', { schema: { hide: true } }, async (request, reply) => {
-    const caller = await deps.callerOf(request.headers.authorization);
-    await tools.checkSession(caller);
-    const { body } = request;
-    if (Array.isArray(body)) throw new AppError('invalid_request', 'JSON-RPC batches are not accepted.');
-    const protocolVersionHeader = request.headers['mcp-protocol-version'];
-    const route = classifyInboundRequest({
-      httpMethod: 'POST',
-      body,
-      ...(typeof protocolVersionHeader === 'string' ? { protocolVersionHeader } : {}),
-    });
-    reply.hijack();
-    if (route.kind === 'legacy') {
-      return serveLegacy({ tools, cancels }, caller, { request: request.raw, response: reply.raw, body });
-    }
-    // The modern handler classifies again, and answers what cannot be classified with the code its specification asks for.
-    const auth = { token: '', clientId: caller.principal.keyId, scopes: [], extra: { caller } };
-    const incoming = Object.assign(request.raw, { auth }) as Parameters<typeof modern.node>[0];
-    await modern.node(incoming, reply.raw, body);
+export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
+  const { dispatch, tools } = deps;
+  const methods = createMethods(deps);
+  const tasks = createTaskDoor(deps);
+  const requests = createClientRequests(dispatch.replicas);
+  const streams = createLegacyStreams(deps);
+  const legacy = createLegacyEra({ dispatch, methods, requests, streams });
+  const modern = createModernEra({ ...deps, methods, tasks });
+  app.addHook('preClose', async () => {
+    streams.close();
+    await modern.close();
+  });
+  app.addHook('onClose', async () => {
+    tasks.close();
+    legacy.close();
+    requests.close();
   });
 
-  const refuse = async (_: unknown, reply: FastifyReply) => {
-    reply.header('Allow', 'POST');
-    throw new AppError(
-      'method_not_allowed',
-      'Use POST: there is no session, and nothing to stream or to delete.',
-    );
+  const callerOf = async ({ caller }: FastifyRequest) => {
+    requireScope(caller, 'tools');
+    await tools.checkSession(caller);
+    return caller;
   };
-  app.get('/mcp', { schema: { hide: true } }, refuse);
-  app.delete('/mcp', { schema: { hide: true } }, refuse);
+  const hidden = { config: { sessions: true }, schema: { hide: true } };
+  app.setErrorHandler((thrown: FastifyError, request, reply) => {
+    const error = appErrorOf(thrown);
+    if (error.code === 'unauthorized' || error.code === 'forbidden') throw thrown; // the app's own door has the challenge
+    request.log[error.status >= 500 ? 'error' : 'debug']({ err: thrown, code: error.code }, 'request failed');
+    return reply.code(error.status).send(errorMessage(null, faultOf(error)));
+  });
+
+  app.post('/mcp', hidden, async (request, reply) => {
+    const caller = await callerOf(request);
+    if (isModern(request.body, request.headers['mcp-protocol-version'])) {
+      const incoming = isMessage(request.body) ? parseIncoming(request.body) : undefined;
+      return modern.post(request, reply, caller, incoming);
+    }
+    return legacy.post(request, reply, caller, parseIncoming(request.body));
+  });
+  app.get('/mcp', hidden, async (request, reply) => legacy.get(request, reply, await callerOf(request)));
+  app.delete('/mcp', hidden, async (request, reply) =>
+    legacy.delete(request, reply, await callerOf(request)),
+  );
+}
+
+const envelopeKey = 'io.modelcontextprotocol/protocolVersion';
+
+/** Modern by its envelope; without one, by a header that only the modern protocol has. */
+function isModern(body: unknown, version: unknown): boolean {
+  if (Array.isArray(body)) throw new AppError('invalid_request', 'JSON-RPC batches are not accepted.');
+  const params = (body as { params?: { _meta?: Record<string, unknown> } } | null)?.params;
+  if (params?._meta && envelopeKey in params._meta) return true;
+  return typeof version === 'string' && version >= '2026';
+}
+
+/** Whether our parser can read it; what it cannot, the SDK refuses in its own words. */
+function isMessage(body: unknown): boolean {
+  try {
+    parseIncoming(body);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,44 +1,257 @@
+/**
+ * MCP 2026-07-28, stateless: each request brings all that is needed. tools/list, tools/call and the tasks extension take
+ * a short way of their own; discovery, subscriptions, everything else and every refusal of a malformed request are the
+ * SDK's.
+ */
+import { AppError } from '@harness/contracts';
+import type { Dispatch } from '@harness/dispatch';
+import { isInputRequired } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import {
-  type CallToolResult,
   createMcpHandler,
+  createRequestStateCodec,
   ProtocolError,
   Server,
-  type Tool,
+  type ServerContext,
+  type ServerEvent,
 } from '@modelcontextprotocol/server';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../auth.ts';
+import type { Change, Changes } from '../changes.ts';
 import type { ToolCalls } from '../tool-calls.ts';
-import { callFromMcp, capabilities, faultOf, serverInfo } from './mcp-door.ts';
+import { createAnswer } from './answer.ts';
+import { errorMessage, faultOf, type Incoming, type RpcError, resultMessage, rpcCodes } from './json-rpc.ts';
+import type { McpRequest, MethodResult, Methods } from './methods.ts';
+import { disagreeingParam, headerText, type ModernCall, readModernCall } from './modern-call.ts';
+import { capabilities, serverInfo, tasksExtension } from './server-identity.ts';
+import { requireTasks, type TaskDoor } from './task-door.ts';
 
-/** How long clients may keep a list, ms; it changes only with a restart so far. */
+export interface ModernDeps {
+  dispatch: Dispatch;
+  tools: ToolCalls;
+  methods: Methods;
+  tasks: TaskDoor;
+  changes: Changes;
+  logger: Logger;
+  /** Signs the state that travels through clients; the same at every gateway. */
+  secret: string;
+}
+
+/** How long clients may keep a list, ms; they are told when it changes. */
 const listTtlMs = 60_000;
+const cacheHint = { ttlMs: listTtlMs, cacheScope: 'private' as const };
+const stateTtlSeconds = 3_600;
+const serverInfoKey = 'io.modelcontextprotocol/serverInfo';
+const sdkMethods = [
+  'tools/list',
+  'tools/call',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
+] as const;
 
-/** MCP 2026-07-28: stateless by design; one handler per process. The caller travels as `authInfo`. */
-export function createModernEra(tools: ToolCalls, logger: Logger) {
+export function createModernEra(deps: ModernDeps) {
+  const { tools, methods, tasks, logger } = deps;
+  const state = createStates(deps.secret);
+
+  /** A result as this era says it: complete, a question, or a task. */
+  const said = async (result: MethodResult, caller: Caller, method: string): Promise<object> => {
+    if ('resultType' in result) return result;
+    if (!isInputRequired(result)) return { resultType: 'complete', ...result };
+    const { inputRequests } = result;
+    if (result.state === undefined) return { resultType: 'input_required', inputRequests };
+    return {
+      resultType: 'input_required',
+      inputRequests,
+      requestState: await state.seal(result.state, caller, method),
+    };
+  };
+
   const handler = createMcpHandler(
     ({ authInfo }) => {
       const caller = authInfo?.extra?.caller as Caller;
       const server = new Server(serverInfo, {
-        capabilities,
-        cacheHints: { 'tools/list': { ttlMs: listTtlMs, cacheScope: 'private' } },
+        capabilities: { ...capabilities, extensions: { [tasksExtension]: {} } },
+        cacheHints: Object.fromEntries(
+          sdkMethods
+            .filter((method) => method.endsWith('list') || method === 'resources/read')
+            .map((method) => [method, cacheHint]),
+        ),
       });
-      server.setRequestHandler('tools/list', () => ({ tools: tools.list(caller) as unknown as Tool[] }));
-      server.setRequestHandler('tools/call', async ({ params }, ctx) => {
-        const live = { signal: ctx.mcpReq.signal, send: ctx.mcpReq.notify };
-        try {
-          return (await callFromMcp(tools, caller, params, live)) as CallToolResult;
-        } catch (thrown) {
-          const { code, message, data } = faultOf(thrown);
-          throw new ProtocolError(code, message, data);
-        }
-      });
+      const register = server.setRequestHandler.bind(server) as unknown as (
+        method: string,
+        handle: (request: { params?: object }, ctx: ServerContext) => Promise<object>,
+      ) => void;
+      for (const method of sdkMethods)
+        register(method, async ({ params = {} }, ctx) => {
+          try {
+            const request = await requestOf(ctx, { caller, method, params });
+            return await said(await (methods[method] as Methods[string])(request), caller, method);
+          } catch (thrown) {
+            const { code, message, data } = faultOf(thrown);
+            throw new ProtocolError(code, message, data);
+          }
+        });
       return server;
     },
-    { legacy: 'reject', onerror: (error) => logger.debug({ err: error }, 'mcp: request refused') },
+    {
+      legacy: 'reject',
+      bus: busOf(deps.changes),
+      onerror: (error) => logger.debug({ err: error }, 'mcp: request refused'),
+    },
   );
   const node = toNodeHandler(handler, {
     onerror: (error) => logger.error({ err: error }, 'mcp: request failed'),
   });
-  return { node, close: handler.close };
+
+  const requestOf = async (
+    ctx: ServerContext,
+    { caller, method, params }: { caller: Caller; method: string; params: object },
+  ): Promise<McpRequest> => {
+    const { inputResponses, requestState, signal } = ctx.mcpReq;
+    const envelope: Record<string, unknown> = { ...ctx.mcpReq.envelope };
+    return {
+      caller,
+      params: params as McpRequest['params'],
+      signal,
+      capabilities: (envelope['io.modelcontextprotocol/clientCapabilities'] ?? {}) as Record<string, unknown>,
+      inputs: inputResponses as McpRequest['inputs'],
+      state: await state.open(requestState(), caller, method),
+      logLevel: envelope['io.modelcontextprotocol/logLevel'] as McpRequest['logLevel'],
+      notify: (name, notified) =>
+        void ctx.mcpReq.notify({ method: name, params: notified } as never).catch(() => undefined),
+    };
+  };
+
+  /** The short way. */
+  const shortCuts: Record<string, (request: McpRequest) => Promise<MethodResult>> = {
+    'tools/call': tasks.call,
+    'tasks/get': ({ caller, params, capabilities: can }) => {
+      requireTasks(can);
+      return tasks.get(caller, String(params.taskId));
+    },
+    'tasks/update': ({ caller, params, capabilities: can, inputs = {} }) => {
+      requireTasks(can);
+      return tasks.update(caller, String(params.taskId), inputs);
+    },
+    'tasks/cancel': ({ caller, params, capabilities: can }) => {
+      requireTasks(can);
+      return tasks.cancel(caller, String(params.taskId));
+    },
+  };
+  const listTail = `,"ttlMs":${cacheHint.ttlMs},"cacheScope":"${cacheHint.cacheScope}","resultType":"complete","_meta":{"${serverInfoKey}":${JSON.stringify(serverInfo)}}}}`;
+
+  const serve = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { caller, call }: { caller: Caller; call: ModernCall },
+  ) => {
+    const { id, method, params } = call;
+    const abort = new AbortController();
+    const answer = createAnswer({
+      response: reply.raw,
+      headers: reply.getHeaders() as Record<string, string>,
+      streams: true,
+    });
+    // In this era, to leave is to cancel.
+    reply.raw.once('close', () => abort.abort(new Error('The client left.')));
+    try {
+      const wrong = mismatchOf(request, call, tools, caller);
+      if (wrong) return answer.end(errorMessage(id, wrong), 400);
+      if (method === 'tools/list') {
+        return answer.end(
+          `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":${tools.listText(caller)}${listTail}`,
+        );
+      }
+      const run = shortCuts[method] as (typeof shortCuts)[string];
+      const result = await run({
+        caller,
+        params,
+        signal: abort.signal,
+        capabilities: call.capabilities,
+        inputs: call.inputs,
+        state: await state.open(call.requestState, caller, method),
+        logLevel: call.logLevel,
+        notify: (name, notified) => answer.send({ jsonrpc: '2.0', method: name, params: notified }),
+      });
+      const told = (await said(result, caller, method)) as { _meta?: object };
+      answer.end(resultMessage(id, { ...told, _meta: { [serverInfoKey]: serverInfo, ...told._meta } }));
+    } catch (thrown) {
+      const fault = faultOf(thrown);
+      answer.end(errorMessage(id, fault), fault.code === rpcCodes.capabilityMissing ? 400 : 200);
+    }
+  };
+
+  return {
+    async post(request: FastifyRequest, reply: FastifyReply, caller: Caller, incoming: Incoming | undefined) {
+      reply.hijack();
+      const call = incoming && readModernCall(request.headers, incoming);
+      if (call && (call.method === 'tools/list' || Object.hasOwn(shortCuts, call.method)))
+        return serve(request, reply, { caller, call });
+      for (const [name, value] of Object.entries(reply.getHeaders()))
+        reply.raw.setHeader(name, value as string);
+      const auth = { token: '', clientId: caller.principal.keyId, scopes: [], extra: { caller } };
+      const incomingMessage = Object.assign(request.raw, { auth }) as Parameters<typeof node>[0];
+      await node(incomingMessage, reply.raw, request.body);
+    },
+    close: handler.close,
+  };
 }
+
+/** What a header says otherwise than the body. */
+function mismatchOf(
+  { headers }: FastifyRequest,
+  { method, params }: ModernCall,
+  tools: ToolCalls,
+  caller: Caller,
+): RpcError | undefined {
+  const said = (header: string) => ({
+    code: rpcCodes.headerMismatch,
+    message: `The header ${header} does not say what the body says.`,
+  });
+  const name =
+    method === 'tools/call' ? params.name : method.startsWith('tasks/') ? params.taskId : undefined;
+  if (name !== undefined && headerText(headers['mcp-name']) !== name) return said('Mcp-Name');
+  if (method !== 'tools/call') return undefined;
+  const wrong = disagreeingParam(headers, tools.find(caller, String(name)), params.arguments);
+  return wrong === null ? undefined : said(`Mcp-Param-${wrong}`);
+}
+
+/** State that travels through clients: sealed, for one caller and one method, for a time. */
+function createStates(secret: string) {
+  const codec = createRequestStateCodec<{ state: unknown }>({
+    key: `harness/request-state/${secret}`.padEnd(32, '.'),
+    ttlSeconds: stateTtlSeconds,
+    bind: (ctx) => ctx as unknown as string,
+  });
+  const bound = ({ principal }: Caller, method: string) =>
+    `${principal.tenant}\0${principal.keyId}\0${method}` as unknown as ServerContext;
+  return {
+    seal: (state: unknown, caller: Caller, method: string) => codec.mint({ state }, bound(caller, method)),
+    /** Throws an error that `faultOf` knows for a state that we did not seal. */
+    async open(sealed: unknown, caller: Caller, method: string): Promise<unknown> {
+      if (sealed === undefined) return undefined;
+      try {
+        return (await codec.verify(String(sealed), bound(caller, method))).state;
+      } catch (cause) {
+        throw new AppError('invalid_request', 'requestState was not issued here, or has expired.', { cause });
+      }
+    },
+  };
+}
+
+/** Our changes, from whichever gateway, as the SDK's subscriptions take them. */
+function busOf(changes: Changes) {
+  return {
+    publish: () => undefined, // nothing is published from within the SDK
+    subscribe: (listener: (event: ServerEvent) => void) =>
+      changes.onChange((change) => listener(eventOf(change))),
+  };
+}
+
+const eventOf = (change: Change): ServerEvent =>
+  'uri' in change ? { kind: 'resource_updated', uri: change.uri } : { kind: `${change.list}_list_changed` };

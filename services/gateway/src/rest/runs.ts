@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CreateRun, isFinalRunEvent, type Run, type ThreadEvent } from '@harness/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireScope } from '../auth.ts';
+import { callerScope } from '../caller-scope.ts';
 import type { RouteDeps } from '../deps.ts';
 import { answers, jsonSchemaOf, listOf, page, refTo } from '../schemas.ts';
 import { threadParams } from './threads.ts';
@@ -56,7 +57,8 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     const idempotencyKey = request.headers['idempotency-key']?.toString() ?? randomUUID();
     const { run, created } = await runs.append({ tenant, threadId, request: request.body, idempotencyKey });
     request.log.info({ threadId, runId: run.runId, created }, 'run accepted');
-    if (created) await plugins.hooks.message(threadId, 'user', request.body.input);
+    const { input } = request.body;
+    if (created) await callerScope.run({ tenant }, () => plugins.hooks.message(threadId, 'user', input));
     return run;
   };
   /** The run's events from its acceptance to its end, and the mark where the replay is over. */

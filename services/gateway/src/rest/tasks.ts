@@ -1,6 +1,7 @@
 import { CreateTask } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
 import { requireScope } from '../auth.ts';
+import { callerScope } from '../caller-scope.ts';
 import type { RouteDeps } from '../deps.ts';
 import { answers, jsonSchemaOf, listOf, page, refTo } from '../schemas.ts';
 import { idempotencyHeader } from './runs.ts';
@@ -43,7 +44,8 @@ export function addTaskRoutes(app: FastifyInstance, { dispatch, plugins }: Route
       const { tenant } = request.caller.principal;
       const idempotencyKey = request.headers['idempotency-key']?.toString();
       const { task, existing } = await tasks.create({ tenant, ...body, idempotencyKey });
-      if (!existing) await plugins.hooks.taskCreate(task.threadId, task.taskId);
+      const { threadId, taskId } = task;
+      if (!existing) await callerScope.run({ tenant }, () => plugins.hooks.taskCreate(threadId, taskId));
       return reply.code(existing ? 200 : 201).send(task);
     },
   );

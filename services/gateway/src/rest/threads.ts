@@ -1,4 +1,4 @@
-import { CreateThread } from '@harness/contracts';
+import { CreateThread, UpdateThread } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
@@ -67,6 +67,23 @@ export function addThreadRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
     async (request) => {
       requireScope(request.caller, 'threads');
       return threads.get(request.caller.principal.tenant, request.params.threadId);
+    },
+  );
+
+  app.patch<{ Params: { threadId: string }; Body: UpdateThread }>(
+    '/v1/threads/:threadId',
+    {
+      schema: {
+        tags,
+        summary: 'Change a thread, from its next turn on; null clears a field',
+        params: threadParams,
+        body: jsonSchemaOf(UpdateThread),
+        response: answers({ 200: refTo('Thread') }, 400, 404),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'threads');
+      return threads.update(request.caller.principal.tenant, request.params.threadId, request.body);
     },
   );
 

@@ -1,4 +1,5 @@
 import { AppError, CallTool, type ErrorBody } from '@harness/contracts';
+import type { ToolResult } from '@harness/plugin-kit';
 import type { FastifyInstance } from 'fastify';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
@@ -14,7 +15,7 @@ const toolParams = {
   required: ['name'],
 };
 
-export function addToolRoutes(app: FastifyInstance, { tools, plugins }: RouteDeps): void {
+export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void {
   const tags = ['tools'];
 
   app.get(
@@ -62,44 +63,16 @@ export function addToolRoutes(app: FastifyInstance, { tools, plugins }: RouteDep
     },
     async (request) => {
       const { arguments: input = {}, threadId } = request.body;
-      const {
-        content,
-        structuredContent,
-        isError = false,
-        _meta,
-      } = await tools.call(request.caller, {
-        name: request.params.name,
-        door: 'rest',
-        arguments: input,
-        threadId,
-      });
+      const { name } = request.params;
+      // Nobody is asked here: what needs an answer fails with capability_missing.
+      const outcome = await tools.call(request.caller, { name, door: 'rest', arguments: input, threadId });
+      const { content, structuredContent, isError = false, _meta } = outcome as ToolResult;
       // What the schema refuses is the caller's mistake here, where a model would read it as the tool's answer.
       const failure = _meta?.['harness/error'] as ErrorBody | undefined;
       if (failure?.code === 'invalid_tool_input') {
         throw new AppError('invalid_tool_input', failure.message, { details: failure.details });
       }
       return { content, ...(structuredContent && { structuredContent }), isError };
-    },
-  );
-
-  app.get(
-    '/v1/plugins',
-    {
-      schema: {
-        tags,
-        summary: 'List plugins and what was wrong with those that did not load',
-        response: answers({ 200: { type: 'object' } }),
-      },
-    },
-    async (request) => {
-      requireScope(request.caller, 'tools');
-      const described = plugins.plugins.map(({ name, version, tools: own = [] }) => ({
-        name,
-        version,
-        enabled: true,
-        tools: own.map((tool) => `${name}__${tool.name}`),
-      }));
-      return { plugins: described, diagnostics: plugins.diagnostics };
     },
   );
 }

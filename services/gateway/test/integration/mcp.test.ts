@@ -199,10 +199,10 @@ test('delegate from outside stores the task before it answers; checkin needs a t
   });
 });
 
-test('GET and DELETE are 405, a batch and nonsense are 4xx', async () => {
+test('without a session GET is 405 and DELETE 400; a batch and nonsense are 4xx', async () => {
   const gateway = await openGateway();
   expect((await gateway.call('GET', '/mcp')).status).toBe(405);
-  expect((await gateway.call('DELETE', '/mcp')).status).toBe(405);
+  expect((await gateway.call('DELETE', '/mcp')).status).toBe(400);
   expect((await gateway.call('POST', '/mcp', [])).status).toBe(400);
   for (const body of [{}, 5, { jsonrpc: '2.0', method: 5 }]) {
     const { status } = await gateway.call('POST', '/mcp', JSON.stringify(body));

@@ -1,0 +1,25 @@
+-- Changes what a thread's sessions are made from; its next turn compares, and starts a new session where they differ.
+-- A: threadId, tenant, set {…strings}, clear [names]
+-- outcome: updated | not_found | too_wide (a child's tools are a subset of its parent's)
+local th = key('th', A.threadId)
+if redis.call('HGET', th, 'tenant') ~= A.tenant then return answer('not_found') end
+
+local clears = {}
+for _, name in ipairs(A.clear) do clears[name] = true end
+local parentThreadId = redis.call('HGET', th, 'parentThreadId')
+local limit = parentThreadId and redis.call('HGET', key('th', parentThreadId), 'allowedTools')
+if limit and clears.allowedTools then return answer('too_wide') end
+if limit and A.set.allowedTools then
+  local known = {}
+  for _, tool in ipairs(cjson.decode(limit)) do known[tool] = true end
+  for _, tool in ipairs(cjson.decode(A.set.allowedTools)) do
+    if not known[tool] then return answer('too_wide') end
+  end
+end
+
+for name, value in pairs(A.set) do redis.call('HSET', th, name, value) end
+for _, name in ipairs(A.clear) do redis.call('HDEL', th, name) end
+redis.call('HSET', th, 'updatedAt', stamp)
+-- An idle thread's time starts again; one with mail has no end to begin with.
+if redis.call('PTTL', th) > 0 then expireThread(A.threadId) end
+return answer('updated')

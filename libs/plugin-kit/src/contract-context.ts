@@ -1,0 +1,105 @@
+/** What a plugin may ask of its host. */
+import type { Task, Thread } from '@harness/contracts';
+import type { ToolInput, ToolResult } from './contract.ts';
+import type { Principal } from './contract-request.ts';
+
+/** What the host gives a plugin; one object per plugin and process. */
+export interface PluginContext {
+  /** Tools and `onBroadcast` run in the gateway; turns and their hooks in a worker. */
+  role: 'gateway' | 'worker';
+  /** Adds the plugin's name to every line. */
+  logger: PluginLogger;
+  config: Readonly<Record<string, unknown>>;
+  invoker: Invoker;
+  threads: PluginThreads;
+  tasks: PluginTasks;
+  tools: {
+    /** Calls a tool by its qualified name. Throws `tool_not_found`; the tool's own failure is a result. */
+    call(name: string, input: ToolInput): Promise<ToolResult>;
+  };
+  store: PluginStore;
+  /** Reaches `onBroadcast` of every plugin in every gateway; `data` must be JSON. */
+  broadcast(event: string, data: unknown): Promise<void>;
+  /** Tells the MCP clients of every gateway, those that asked to be told. */
+  notify: {
+    resourceUpdated(uri: string): Promise<void>;
+    listChanged(list: ChangedList): Promise<void>;
+  };
+}
+
+export type ChangedList = 'tools' | 'resources' | 'prompts';
+
+/** The part of a logger that plugins use; pino fits. */
+export interface PluginLogger {
+  debug: PluginLogLine;
+  info: PluginLogLine;
+  warn: PluginLogLine;
+  error: PluginLogLine;
+}
+/** `(message)`, or fields and a message; an error goes in the field `err`. */
+export type PluginLogLine = (objOrMsg: object | string, msg?: string) => void;
+
+export interface Invoker {
+  /**
+   * One question to a model; resolves with the text of its answer.
+   * Throws `invoke_timeout` when `timeout` passes and `model_error` when the model fails.
+   */
+  invoke(prompt: string, options?: InvokeOptions): Promise<string>;
+}
+
+/** Calls with the same session key share one conversation: key = `threadId ?? sessionId ?? 'default'`. */
+export interface InvokeOptions {
+  model?: string;
+  sessionId?: string;
+  threadId?: string;
+  /** Milliseconds. */
+  timeout?: number;
+  /** Called while the answer streams in. */
+  onMessage?(message: InvokeMessage): void;
+}
+
+/** `delta` = a piece of text as it comes; `message` = a whole message of the model. */
+export interface InvokeMessage {
+  type: 'delta' | 'message';
+  text: string;
+}
+
+export interface PluginThreads {
+  get(threadId: string): Promise<Thread | null>;
+  /** The last `limit` messages, oldest first. */
+  history(threadId: string, options: { limit: number }): Promise<HistoryMessage[]>;
+}
+export interface HistoryMessage {
+  role: 'user' | 'assistant';
+  text: string;
+}
+
+export interface PluginTasks {
+  /**
+   * Starts a sub-agent in a thread of its own and returns at once. `existing` = the same tool call had made the
+   * task before (a crash and a second try), found by thread and `toolUseId`.
+   * Throws `thread_not_found`, `task_depth_exceeded`, `task_chain_exceeded`, `too_many_children`.
+   */
+  create(request: TaskRequest): Promise<{ task: Task; existing: boolean; streamUrl: string }>;
+  get(taskId: string): Promise<Task | null>;
+  /** Tells the parent thread how the task goes. Throws `task_not_found`. */
+  checkin(checkin: { taskId: string; message: string; toolUseId?: string | undefined }): Promise<void>;
+}
+
+export interface TaskRequest {
+  prompt: string;
+  model?: string | undefined;
+  maxIterations?: number | undefined;
+  parentThreadId: string;
+  toolUseId?: string | undefined;
+  runId?: string | undefined;
+  attempt?: number | undefined;
+  principal: Principal;
+}
+
+/** JSON values by key, in a namespace of the plugin; shared by all processes of the fleet. */
+export interface PluginStore {
+  get(key: string): Promise<unknown>;
+  set(key: string, value: unknown): Promise<void>;
+  delete(key: string): Promise<void>;
+}

@@ -1,0 +1,11 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { OuterCall } from '@harness/plugins';
+
+/** For whom code of a plugin runs: tools and hooks are called inside it, so that `ctx.invoker` stays within the tenant. */
+export interface CallerScope {
+  tenant: string;
+  /** The tool call under way: what it calls in turn comes from the same caller, with the same rights. */
+  call?: OuterCall;
+}
+
+export const callerScope = new AsyncLocalStorage<CallerScope>();

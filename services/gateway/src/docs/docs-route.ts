@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance } from 'fastify';
+import { type ApiDocument, renderDocsPage } from './docs-page.ts';
+
+/** `/docs`: openapi.yaml for people. Public like it; rendered once, when every route is known. */
+export function addDocsRoute(app: FastifyInstance): void {
+  const style = readFileSync(new URL('docs-page.css', import.meta.url), 'utf8');
+  // Nothing may run, load or leave: only the style that stands in the page counts.
+  const policy = [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+  let page = '';
+  app.addHook('onReady', async () => {
+    page = renderDocsPage(app.swagger() as unknown as ApiDocument, style);
+  });
+  app.get('/docs', { config: { public: true }, schema: { hide: true } }, async (_request, reply) =>
+    reply
+      .headers({
+        'content-security-policy': policy,
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-cache',
+      })
+      .type('text/html; charset=utf-8')
+      .send(page),
+  );
+}

@@ -1,0 +1,104 @@
+/**
+ * The answer to one request over HTTP: a single JSON body when the result comes first; a stream of server-sent events as
+ * soon as anything else does, or when the result is long in coming and a proxy might think that nobody is there.
+ */
+import type { ServerResponse } from 'node:http';
+
+export interface Answer {
+  /** Something before the result. */
+  send(message: object): void;
+  /** The result; nothing is sent after it. */
+  end(message: object | string, status?: number): void;
+  /** Ends the stream without the result: the client comes back for it. Only with a log. */
+  release(): void;
+  /** The client has gone; what is sent goes to the log, if there is one. */
+  readonly left: boolean;
+}
+
+export interface AnswerOptions {
+  response: ServerResponse;
+  headers?: Record<string, string> | undefined;
+  /** Whether the client takes server-sent events. */
+  streams: boolean;
+  /** Keeps what is sent on a stream, so that a client may come back for it: gives each message its id. */
+  log?: { open(): Promise<string>; append(message: object, last: boolean): Promise<string> } | undefined;
+}
+
+/** A result that takes longer than this is streamed, ms. */
+const patienceMs = 5_000;
+const keepAliveMs = 15_000;
+/** How soon a client may come back, ms. */
+const retryMs = 500;
+
+const streamHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+};
+
+export function createAnswer({ response, headers = {}, streams, log }: AnswerOptions): Answer {
+  let state: 'undecided' | 'streaming' | 'ended' = 'undecided';
+  let timer = streams ? setTimeout(() => upgrade(), patienceMs) : undefined;
+  timer?.unref();
+  /** What is sent waits for its place in the log. */
+  let writing: Promise<unknown> = Promise.resolve();
+
+  const write = (text: string) => {
+    if (!response.writableEnded && !response.destroyed) response.write(text);
+  };
+  const inTurn = (step: () => Promise<void>) => {
+    writing = writing.then(step).catch(() => void response.destroy());
+  };
+  const upgrade = () => {
+    if (state !== 'undecided') return;
+    state = 'streaming';
+    clearTimeout(timer);
+    timer = setInterval(() => write(':\n\n'), keepAliveMs);
+    timer.unref();
+    response.writeHead(200, { ...headers, ...streamHeaders });
+    response.flushHeaders();
+    if (log) inTurn(async () => write(`id: ${await log.open()}\nretry: ${retryMs}\ndata:\n\n`));
+  };
+  const push = (message: object | string, last: boolean) =>
+    inTurn(async () => {
+      const id = log ? `id: ${await log.append(objectOf(message), last)}\n` : '';
+      write(
+        `event: message\n${id}data: ${typeof message === 'string' ? message : JSON.stringify(message)}\n\n`,
+      );
+      if (last && !response.writableEnded) response.end();
+    });
+  response.once('close', () => clearTimeout(timer));
+
+  return {
+    get left() {
+      return response.destroyed;
+    },
+    send(message) {
+      if (!streams || state === 'ended') return;
+      upgrade();
+      push(message, false);
+    },
+    end(message, status = 200) {
+      if (state === 'ended') return;
+      clearTimeout(timer);
+      const streaming = state === 'streaming';
+      state = 'ended';
+      if (streaming) return push(message, true);
+      const text = typeof message === 'string' ? message : JSON.stringify(message);
+      response.writeHead(status, {
+        ...headers,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(text),
+      });
+      response.end(text);
+    },
+    release() {
+      if (!log || state === 'ended') return;
+      upgrade();
+      inTurn(async () => void response.end());
+    },
+  };
+}
+
+const objectOf = (message: object | string): object =>
+  typeof message === 'string' ? (JSON.parse(message) as object) : message;

@@ -1,0 +1,81 @@
+/** JSON-RPC 2.0 as MCP uses it: one message per request, never a batch. */
+import { AppError, type ErrorCode, toAppError } from '@harness/contracts';
+
+export type RequestId = string | number;
+export type Params = Record<string, unknown>;
+
+export type Incoming =
+  | { kind: 'request'; id: RequestId; method: string; params: Params }
+  | { kind: 'notification'; method: string; params: Params }
+  /** A client's answer to a request of ours. */
+  | { kind: 'response'; id: RequestId; message: Params };
+
+export interface RpcError {
+  code: number;
+  message: string;
+  data?: unknown;
+}
+
+export const rpcCodes = {
+  parseError: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internalError: -32603,
+  /** Of 2025; later ones say invalidParams. */
+  resourceNotFound: -32002,
+  forbidden: -32003,
+  headerMismatch: -32020,
+  capabilityMissing: -32021,
+} as const;
+
+const isObject = (value: unknown): value is Params =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Throws `invalid_request`. */
+export function parseIncoming(body: unknown): Incoming {
+  if (Array.isArray(body)) throw new AppError('invalid_request', 'JSON-RPC batches are not accepted.');
+  if (!isObject(body) || body.jsonrpc !== '2.0')
+    throw new AppError('invalid_request', 'The body must be one JSON-RPC 2.0 message.');
+  const { id, method, params = {} } = body;
+  const hasId = typeof id === 'string' || typeof id === 'number';
+  if (typeof method !== 'string') {
+    if (hasId && ('result' in body || 'error' in body)) return { kind: 'response', id, message: body };
+    throw new AppError('invalid_request', 'The message has neither a method nor a result.');
+  }
+  if (!isObject(params)) throw new AppError('invalid_request', '"params" must be an object.');
+  if (hasId) return { kind: 'request', id, method, params };
+  if (id === undefined) return { kind: 'notification', method, params };
+  throw new AppError('invalid_request', '"id" must be a string or a number.');
+}
+
+export const resultMessage = (id: RequestId, result: object) => ({ jsonrpc: '2.0', id, result });
+export const errorMessage = (id: RequestId | null, error: RpcError) => ({ jsonrpc: '2.0', id, error });
+export const notificationMessage = (method: string, params?: object) => ({
+  jsonrpc: '2.0',
+  method,
+  ...(params && { params }),
+});
+
+const faults: Partial<Record<ErrorCode, number>> = {
+  tool_not_found: rpcCodes.invalidParams,
+  prompt_not_found: rpcCodes.invalidParams,
+  resource_not_found: rpcCodes.invalidParams,
+  task_not_found: rpcCodes.invalidParams,
+  invalid_request: rpcCodes.invalidParams,
+  invalid_tool_input: rpcCodes.invalidParams,
+  method_not_allowed: rpcCodes.methodNotFound,
+  forbidden: rpcCodes.forbidden,
+  capability_missing: rpcCodes.capabilityMissing,
+};
+
+/**
+ * MCP's door: what a request that came to no result becomes. `data.code` is the code of the error table; never the text
+ * of an unexpected failure.
+ */
+export function faultOf(thrown: unknown): RpcError {
+  const error = toAppError(thrown);
+  const { message, code, details } = error.toBody();
+  const own = isObject(details) ? details : details === undefined ? {} : { details };
+  return { code: faults[error.code] ?? rpcCodes.internalError, message, data: { code, ...own } };
+}

@@ -1,0 +1,110 @@
+/** Streams that clients of the 2025 protocols open with GET: news of what is offered, and the rest of a cut answer. */
+import { randomUUID } from 'node:crypto';
+import { AppError } from '@harness/contracts';
+import type { Dispatch } from '@harness/dispatch';
+import type { FastifyReply } from 'fastify';
+import type { Change, Changes } from '../changes.ts';
+import type { AnswerOptions } from './answer.ts';
+import { notificationMessage, type RequestId } from './json-rpc.ts';
+
+export interface LegacyStreams {
+  /** A session's standing stream. A newer one takes its place, at whichever gateway. */
+  open(sessionId: string, reply: FastifyReply): Promise<void>;
+  /** What followed the event, then what follows. Throws `not_found` for an event of another session or long ago. */
+  resume(sessionId: string, lastEventId: string, reply: FastifyReply): Promise<void>;
+  /** Where an answer of the session is kept for those who come back. */
+  logOf(sessionId: string, requestId: RequestId): NonNullable<AnswerOptions['log']>;
+  close(): void;
+}
+
+const keepAliveMs = 15_000;
+const maxStreams = 5_000;
+
+export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes }): LegacyStreams {
+  const { dispatch, changes } = deps;
+  const { answerLog, mcpSessions, replicas } = dispatch;
+  const standing = new Map<string, { stream: string; reply: FastifyReply }>();
+  const open = new Set<FastifyReply>();
+
+  const begin = (reply: FastifyReply) => {
+    if (open.size >= maxStreams) throw new AppError('too_many_streams', 'Too many streams are open.');
+    reply.hijack();
+    open.add(reply);
+    const { raw } = reply;
+    raw.writeHead(200, {
+      ...(reply.getHeaders() as Record<string, string>),
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    });
+    raw.write(':\n\n');
+    const keepAlive = setInterval(() => raw.write(':\n\n'), keepAliveMs);
+    raw.once('close', () => {
+      clearInterval(keepAlive);
+      open.delete(reply);
+    });
+    return raw;
+  };
+  const drop = (sessionId: string, unless?: string) => {
+    const held = standing.get(sessionId);
+    if (!held || held.stream === unless) return;
+    standing.delete(sessionId);
+    held.reply.raw.end();
+  };
+  const tell = async (change: Change) => {
+    const message = messageOf(change);
+    for (const [sessionId, { reply }] of standing) {
+      if ('uri' in change && !(await mcpSessions.isSubscribed(sessionId, change.uri))) continue;
+      reply.raw.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+    }
+  };
+  const stops = [
+    changes.onChange((change) => void tell(change).catch(() => undefined)),
+    replicas.onSignal((signal) => {
+      if (signal.kind === 'session_ended') drop(signal.sessionId);
+      if (signal.kind === 'stream_opened') drop(signal.sessionId, signal.stream);
+    }),
+  ];
+
+  return {
+    async open(sessionId, reply) {
+      const stream = randomUUID();
+      drop(sessionId);
+      const raw = begin(reply);
+      standing.set(sessionId, { stream, reply });
+      raw.once('close', () => {
+        if (standing.get(sessionId)?.stream === stream) standing.delete(sessionId);
+      });
+      await replicas.broadcast({ kind: 'stream_opened', sessionId, stream });
+    },
+    async resume(sessionId, lastEventId, reply) {
+      const [stream = '', position = ''] = lastEventId.split('_');
+      const left = new AbortController();
+      reply.raw.once('close', () => left.abort());
+      const messages = await answerLog.follow(`${sessionId}:${stream}`, position, left.signal);
+      if (!messages)
+        throw new AppError('not_found', 'There is nothing to come back for under this event id.');
+      const raw = begin(reply);
+      for await (const { id, message } of messages)
+        raw.write(`event: message\nid: ${stream}_${id}\ndata: ${JSON.stringify(message)}\n\n`);
+      raw.end();
+    },
+    logOf(sessionId, requestId) {
+      const stream = randomUUID();
+      const name = `${sessionId}:${stream}`;
+      return {
+        open: async () => `${stream}_${await answerLog.open(name, requestId)}`,
+        append: async (message, last) => `${stream}_${await answerLog.append(name, message, last)}`,
+      };
+    },
+    close() {
+      for (const stop of stops) stop();
+      for (const { raw } of open) raw.end();
+    },
+  };
+}
+
+const messageOf = (change: Change) =>
+  'uri' in change
+    ? notificationMessage('notifications/resources/updated', { uri: change.uri })
+    : notificationMessage(`notifications/${change.list}/list_changed`);

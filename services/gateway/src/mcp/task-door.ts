@@ -1,0 +1,205 @@
+/** MCP's tasks extension: our delegated tasks, and tool calls that outlive their request, in its words. */
+import { AppError } from '@harness/contracts';
+import type { CallTask, Dispatch } from '@harness/dispatch';
+import { type InputRequired, isInputRequired, type ToolResult } from '@harness/plugin-kit';
+import type { Logger } from '@harness/runtime';
+import type { Caller } from '../auth.ts';
+import type { ToolCalls } from '../tool-calls.ts';
+import { faultOf, type Params } from './json-rpc.ts';
+import { type McpRequest, toolCallOf } from './methods.ts';
+import { tasksExtension } from './server-identity.ts';
+
+export interface TaskDoor {
+  /** A tools/call of a client that may know the extension: a result, a question, or a task. */
+  call(request: McpRequest): Promise<object | InputRequired>;
+  /** tasks/get, tasks/update, tasks/cancel. Throws `task_not_found`. */
+  get(caller: Caller, taskId: string): Promise<object>;
+  update(caller: Caller, taskId: string, inputs: Params): Promise<object>;
+  cancel(caller: Caller, taskId: string): Promise<object>;
+  close(): void;
+}
+
+/** What is needed to make a call again, at any gateway. */
+interface StoredCall {
+  caller: Caller;
+  params: Params;
+  capabilities: Record<string, unknown>;
+  /** What was asked before the task was made. */
+  inputs?: McpRequest['inputs'];
+}
+
+const pollIntervalMs = 1_000;
+/** A tool says with it that its call has started this task. */
+const startedTaskKey = 'harness/taskId';
+
+export const knowsTasks = (capabilities: Record<string, unknown>): boolean =>
+  tasksExtension in ((capabilities.extensions ?? {}) as object);
+
+/** Throws `capability_missing`. */
+export function requireTasks(capabilities: Record<string, unknown>): void {
+  if (knowsTasks(capabilities)) return;
+  throw new AppError('capability_missing', `The client must declare the extension ${tasksExtension}.`, {
+    details: { requiredCapabilities: { extensions: { [tasksExtension]: {} } } },
+  });
+}
+
+export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; logger: Logger }): TaskDoor {
+  const { dispatch, tools, logger } = deps;
+  const { callTasks, tasks, replicas } = dispatch;
+  const running = new Map<string, AbortController>();
+  const stop = replicas.onSignal((signal) => {
+    if (signal.kind === 'task_cancelled') running.get(signal.taskId)?.abort(cancelled());
+  });
+
+  const run = async (tenant: string, { taskId, call, inputs, state }: CallTask<StoredCall>) => {
+    const abort = new AbortController();
+    running.set(taskId, abort);
+    try {
+      const outcome = await tools.call(
+        call.caller,
+        toolCallOf({
+          ...call,
+          inputs: { ...call.inputs, ...inputs },
+          state,
+          signal: abort.signal,
+          logLevel: undefined,
+          notify: () => undefined,
+        }),
+      );
+      const { inputRequests, state: next } = outcome as Partial<InputRequired>;
+      await callTasks.move(
+        tenant,
+        taskId,
+        inputRequests
+          ? { status: 'input_required', requests: { ...inputRequests }, state: next }
+          : endOf(outcome as ToolResult),
+      );
+    } catch (thrown) {
+      await callTasks.move(tenant, taskId, { status: 'failed', error: faultOf(thrown) });
+    } finally {
+      running.delete(taskId);
+    }
+  };
+  const start = (tenant: string, task: CallTask) => {
+    run(tenant, task as CallTask<StoredCall>).catch((error) =>
+      logger.error({ err: error, taskId: task.taskId }, 'task not ended'),
+    );
+  };
+  const find = async ({ principal: { tenant } }: Caller, taskId: string): Promise<CallTask> => {
+    const task = await callTasks.get(tenant, taskId);
+    if (!task) throw new AppError('task_not_found', `There is no task "${taskId}".`);
+    return task;
+  };
+  const isDelegated = (taskId: string) => taskId.startsWith('task_');
+
+  return {
+    async call(request) {
+      const { caller, params, capabilities } = request;
+      const mode = tools.taskModeOf(String(params.name));
+      // A session goes on by itself: it is told when a task ends.
+      const asTask = knowsTasks(capabilities) && !caller.session;
+      if (mode === 'required' && !asTask) requireTasks(asTask ? capabilities : {});
+      if (mode === undefined || !asTask) {
+        const outcome = await tools.call(caller, toolCallOf(request));
+        const started = isInputRequired(outcome) ? undefined : outcome._meta?.[startedTaskKey];
+        if (!asTask || typeof started !== 'string') return outcome;
+        return {
+          resultType: 'task',
+          ...taskOf(delegatedOf(await tasks.get(caller.principal.tenant, started))),
+        };
+      }
+      const asked = await tools.beforeTask(caller, toolCallOf(request));
+      if (asked) return asked;
+      const { tenant } = caller.principal;
+      const stored: StoredCall = { caller, params, capabilities, inputs: request.inputs };
+      const task = await callTasks.create(tenant, stored);
+      start(tenant, task);
+      return { resultType: 'task', ...taskOf(task) };
+    },
+    async get(caller, taskId) {
+      const task = isDelegated(taskId)
+        ? delegatedOf(await tasks.get(caller.principal.tenant, taskId))
+        : await find(caller, taskId);
+      const { status, inputRequests, result, error } = task;
+      return {
+        resultType: 'complete',
+        ...taskOf(task),
+        ...(status === 'input_required' ? { inputRequests } : {}),
+        ...(status === 'completed' ? { result } : {}),
+        ...(status === 'failed' ? { error } : {}),
+      };
+    },
+    async update(caller, taskId, inputs) {
+      const { tenant } = caller.principal;
+      if (isDelegated(taskId)) await tasks.get(tenant, taskId);
+      else {
+        const outcome = await callTasks.answer(tenant, taskId, inputs);
+        if (outcome === 'unknown') throw new AppError('task_not_found', `There is no task "${taskId}".`);
+        if (outcome === 'resumed') start(tenant, await find(caller, taskId));
+      }
+      return { resultType: 'complete' };
+    },
+    async cancel(caller, taskId) {
+      const { tenant } = caller.principal;
+      if (isDelegated(taskId)) await tasks.cancel(tenant, taskId);
+      else {
+        await find(caller, taskId);
+        await callTasks.move(tenant, taskId, { status: 'cancelled' });
+        await replicas.broadcast({ kind: 'task_cancelled', taskId });
+      }
+      return { resultType: 'complete' };
+    },
+    close() {
+      stop();
+      for (const abort of running.values()) abort.abort(cancelled());
+    },
+  };
+}
+
+const cancelled = () => new AppError('turn_cancelled', 'The task was cancelled.');
+
+/** A tool that failed has a result all the same; `failed` is for calls that came to none. */
+function endOf(result: ToolResult) {
+  return { status: 'completed' as const, result: { resultType: 'complete', ...result } };
+}
+
+/** What every answer about a task carries. */
+function taskOf(task: CallTask) {
+  return {
+    taskId: task.taskId,
+    status: task.status,
+    createdAt: new Date(task.createdAtMs).toISOString(),
+    lastUpdatedAt: new Date(task.updatedAtMs).toISOString(),
+    ttlMs: task.ttlMs,
+    pollIntervalMs,
+  };
+}
+
+type DelegatedTask = Awaited<ReturnType<Dispatch['tasks']['get']>>;
+
+/** The one place where our states become the extension's. A sub-agent that failed ran: that is a result. */
+function delegatedOf(task: DelegatedTask): CallTask {
+  const { taskId, threadId, status, verdict } = task;
+  const ended = status === 'completed' || status === 'failed';
+  const text = task.result ?? task.error?.message ?? '';
+  const result = {
+    resultType: 'complete',
+    content: [{ type: 'text', text }],
+    structuredContent: { message: text, taskId, threadId, verdict },
+    isError: status === 'failed',
+  };
+  return {
+    taskId,
+    status: status === 'failed' ? 'completed' : status === 'input_required' ? 'working' : status,
+    call: undefined,
+    createdAtMs: Date.parse(task.createdAt),
+    updatedAtMs: Date.parse(task.updatedAt),
+    ttlMs: delegatedTtlMs,
+    ...(ended ? { result } : {}),
+    inputRequests: {},
+    inputs: {},
+  };
+}
+
+/** At least so long a delegated task is kept. */
+const delegatedTtlMs = 86_400_000;

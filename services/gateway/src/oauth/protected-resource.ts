@@ -1,0 +1,47 @@
+import { AppError } from '@harness/contracts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type Scope, scopes } from '../scopes.ts';
+import type { OAuthSettings } from './settings.ts';
+
+const wellKnown = '/.well-known/oauth-protected-resource';
+
+/** What a client of /mcp asks for at first; the rest is for those who call REST. */
+const mcpScopes: readonly Scope[] = ['tools', 'tasks', 'threads'];
+
+/** RFC 9728: says whose access tokens we accept. Public, since who needs it has no token yet. */
+export function addProtectedResourceRoutes(app: FastifyInstance, settings: OAuthSettings | undefined): void {
+  const add = (url: string, door: keyof OAuthSettings['resources'], supported: readonly Scope[]) =>
+    app.get(url, { config: { public: true }, schema: { hide: true } }, async (_request, reply) => {
+      if (!settings)
+        throw new AppError('not_found', 'No authorization server is configured: use an API key.');
+      reply.header('Cache-Control', 'public, max-age=300');
+      return {
+        resource: settings.resources[door],
+        authorization_servers: [settings.issuer],
+        scopes_supported: supported,
+        bearer_methods_supported: ['header'],
+        resource_name: 'harness',
+        resource_documentation: `${settings.publicUrl}/docs`,
+      };
+    });
+  add(wellKnown, 'rest', scopes);
+  add(`${wellKnown}/mcp`, 'mcp', mcpScopes);
+}
+
+/** The `WWW-Authenticate` of a refusal (RFC 6750), which tells an OAuth client where to get a token, or a better one. */
+export function challengeOf(
+  error: AppError,
+  { url, headers }: Pick<FastifyRequest, 'url' | 'headers'>,
+  settings: OAuthSettings | undefined,
+): string | undefined {
+  const missing = (error.details as { scope?: Scope } | undefined)?.scope;
+  const lacksScope = error.code === 'forbidden' && missing !== undefined;
+  if (error.code !== 'unauthorized' && !lacksScope) return undefined;
+  const door = url.split('?')[0] === '/mcp' ? '/mcp' : '';
+  const parts = [
+    ...(lacksScope ? ['error="insufficient_scope"', `scope="${missing}"`] : []),
+    ...(!lacksScope && headers.authorization !== undefined ? ['error="invalid_token"'] : []),
+    ...(settings ? [`resource_metadata="${settings.publicUrl}${wellKnown}${door}"`] : []),
+  ];
+  return ['Bearer', parts.join(', ')].filter(Boolean).join(' ');
+}

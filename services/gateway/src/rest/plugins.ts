@@ -1,0 +1,63 @@
+import { AppError, UpdatePlugin } from '@harness/contracts';
+import type { PluginDefinition } from '@harness/plugin-kit';
+import type { FastifyInstance } from 'fastify';
+import { requireScope } from '../auth.ts';
+import type { RouteDeps } from '../deps.ts';
+import { answers, jsonSchemaOf, refTo } from '../schemas.ts';
+
+export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins }: RouteDeps): void {
+  const tags = ['tools'];
+  const described = ({ name, version, prefix, tools = [] }: PluginDefinition, enabled: boolean) => ({
+    name,
+    version,
+    enabled,
+    tools: tools.map((tool) => (prefix === false ? tool.name : `${name}__${tool.name}`)),
+  });
+
+  app.get(
+    '/v1/plugins',
+    {
+      schema: {
+        tags,
+        summary: 'List plugins and what was wrong with those that did not load',
+        response: answers({
+          200: {
+            type: 'object',
+            properties: {
+              plugins: { type: 'array', items: refTo('Plugin') },
+              diagnostics: { type: 'array', items: { type: 'object' } },
+            },
+          },
+        }),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'tools');
+      return {
+        plugins: plugins.plugins.map((plugin) => described(plugin, plugins.isEnabled(plugin.name))),
+        diagnostics: plugins.diagnostics,
+      };
+    },
+  );
+
+  app.patch<{ Params: { plugin: string }; Body: UpdatePlugin }>(
+    '/v1/plugins/:plugin',
+    {
+      schema: {
+        tags,
+        summary: 'Enable or disable a plugin, in the whole fleet and until it is said otherwise',
+        params: { type: 'object', properties: { plugin: { type: 'string' } }, required: ['plugin'] },
+        body: jsonSchemaOf(UpdatePlugin),
+        response: answers({ 200: refTo('Plugin') }, 400, 404),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'admin');
+      const { plugin: name } = request.params;
+      const plugin = plugins.plugins.find((one) => one.name === name);
+      if (!plugin) throw new AppError('plugin_not_found', `There is no plugin "${name}".`);
+      await dispatch.pluginStates.set(name, request.body.enabled);
+      return described(plugin, request.body.enabled);
+    },
+  );
+}

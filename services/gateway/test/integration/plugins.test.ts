@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto';
+import { definePlugin, needInput } from '@harness/plugin-kit';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { expect, onTestFinished, test } from 'vitest';
+import { bearer, type Gateway, keyFor, openGateway, probe } from '../fixture.ts';
+
+const namesAt = async (gateway: Gateway, headers = {}) =>
+  ((await gateway.call('GET', '/v1/tools', undefined, headers)).body.tools as { name: string }[]).map(
+    ({ name }) => name,
+  );
+
+const other = definePlugin({
+  name: 'other',
+  version: '1.0.0',
+  tools: [{ name: 'hello', description: 'Says hello', schema: {}, handler: () => 'hello' }],
+  register: () => ({}),
+});
+
+test('a disabled plugin rests at every gateway within a second; calls under way end; it comes back', async () => {
+  const tag = randomUUID();
+  let arrived = () => {};
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const reached = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
+  const slow = definePlugin({
+    name: 'slow',
+    version: '1.0.0',
+    tools: [
+      {
+        name: 'wait',
+        description: 'Waits',
+        schema: {},
+        async handler() {
+          arrived();
+          await held;
+          return 'ended';
+        },
+      },
+    ],
+    register: () => ({}),
+  });
+  const [one, two] = [
+    await openGateway({ tag, plugins: [slow, other] }),
+    await openGateway({ tag, plugins: [slow, other] }),
+  ];
+  const underWay = two.call('POST', '/v1/tools/slow__wait', {});
+  await reached;
+  const patched = await one.call('PATCH', '/v1/plugins/slow', { enabled: false });
+  expect(patched).toMatchObject({
+    status: 200,
+    body: { name: 'slow', enabled: false, tools: ['slow__wait'] },
+  });
+  for (const gateway of [one, two])
+    await expect.poll(() => namesAt(gateway), { timeout: 1_000, interval: 20 }).toEqual(['other__hello']);
+  expect((await two.call('POST', '/v1/tools/slow__wait', {})).body.error.code).toBe('tool_not_found');
+  expect((await two.call('GET', '/v1/plugins')).body.plugins).toMatchObject([
+    { name: 'slow', enabled: false },
+    { name: 'other', enabled: true },
+  ]);
+  release();
+  expect((await underWay).body.content).toEqual([{ type: 'text', text: 'ended' }]);
+  // One that starts later knows it, too.
+  expect(await namesAt(await openGateway({ tag, plugins: [slow, other] }))).toEqual(['other__hello']);
+  await two.call('PATCH', '/v1/plugins/slow', { enabled: true });
+  await expect.poll(() => namesAt(one), { timeout: 1_000, interval: 20 }).toContain('slow__wait');
+});
+
+test('a burst of changes reaches a client as one notification', async () => {
+  const gateway = await openGateway({ plugins: [other, probe] });
+  const client = new Client({ name: 'test', version: '1' });
+  const told: string[][] = [];
+  let hear = () => {};
+  const heard = new Promise<void>((resolve) => {
+    hear = resolve;
+  });
+  client.setNotificationHandler(ToolListChangedNotificationSchema, async () => {
+    told.push((await client.listTools()).tools.map(({ name }) => name));
+    hear();
+  });
+  const transport = new StreamableHTTPClientTransport(new URL('/mcp', gateway.url));
+  const listening = new Promise<void>((resolve) => {
+    gateway.dispatch.replicas.onSignal(({ kind }) => kind === 'stream_opened' && resolve());
+  });
+  await client.connect(transport as Transport);
+  onTestFinished(() => client.close());
+  await listening;
+  for (const enabled of [false, true, false, true, false])
+    await gateway.call('PATCH', '/v1/plugins/other', { enabled });
+  await heard;
+  expect(told).toHaveLength(1);
+  expect(told[0]).not.toContain('other__hello');
+});
+
+test('an unknown plugin is 404, a key without the scope admin 403', async () => {
+  const gateway = await openGateway({
+    plugins: [other],
+    keys: [keyFor('user', { scopes: ['tools'] }), keyFor('root')],
+  });
+  const patch = (name: string, key: string) =>
+    gateway.call('PATCH', `/v1/plugins/${name}`, { enabled: false }, bearer(key));
+  expect(await patch('nothing', 'root')).toMatchObject({
+    status: 404,
+    body: { error: { code: 'plugin_not_found' } },
+  });
+  expect((await patch('other', 'user')).status).toBe(403);
+  expect(await namesAt(gateway, bearer('user'))).toEqual(['other__hello']);
+});
+
+test('a key with an allow-list sees and calls these tools alone, directly and through another', async () => {
+  const through = definePlugin({
+    name: 'through',
+    version: '1.0.0',
+    tools: [
+      {
+        name: 'call',
+        description: 'Calls another tool',
+        schema: {},
+        handler: async ({ tools }, { name }) => JSON.stringify(await tools.call(String(name), {})),
+      },
+    ],
+    register: () => ({}),
+  });
+  const gateway = await openGateway({
+    plugins: [probe, other, through],
+    keys: [keyFor('limited', { tools: ['probe__*', 'through__call'], tenant: 'acme' })],
+  });
+  const key = bearer('limited');
+  expect(await namesAt(gateway, key)).toEqual([
+    'probe__whoami',
+    'probe__strict',
+    'probe__steps',
+    'probe__broken',
+    'through__call',
+  ]);
+  const forbidden = await gateway.call('POST', '/v1/tools/other__hello', {}, key);
+  expect(forbidden).toMatchObject({ status: 403, body: { error: { code: 'forbidden' } } });
+  const call = async (name: string) =>
+    (await gateway.call('POST', '/v1/tools/through__call', { arguments: { name } }, key)).body;
+  expect(await call('other__hello')).toMatchObject({
+    isError: true,
+    content: [{ text: 'The tool "other__hello" is not allowed here.' }],
+  });
+  // The inner call is the same caller's.
+  expect((await call('probe__whoami')).content[0].text).toContain('\\"tenant\\":\\"acme\\"');
+});
+
+test('REST can ask nobody: a tool that needs an answer says which capability is missing', async () => {
+  const asking = definePlugin({
+    name: 'asking',
+    version: '1.0.0',
+    tools: [
+      {
+        name: 'name',
+        description: 'Asks',
+        schema: {},
+        handler: () => needInput({ name: { method: 'elicitation/create', params: { message: 'Who?' } } }),
+      },
+    ],
+    register: () => ({}),
+  });
+  const gateway = await openGateway({ plugins: [asking] });
+  expect(await gateway.call('POST', '/v1/tools/asking__name', {})).toMatchObject({
+    status: 400,
+    body: { error: { code: 'capability_missing', details: { requiredCapabilities: { elicitation: {} } } } },
+  });
+});

@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { openFleet } from '../open-fleet.ts';
+import { openRoundRobin } from './round-robin.ts';
+
+const { resolve } = createRequire(import.meta.url);
+const cliOf = (name: string) => resolve(`${name}/package.json`).replace('package.json', 'dist/index.js');
+const current = cliOf('@modelcontextprotocol/conformance');
+const next = cliOf('mcp-conformance-next');
+
+/** An extension that no requirement set scores: all its scenarios must be there, and hold. */
+const tasks = [
+  'tasks-lifecycle',
+  'tasks-capability-negotiation',
+  'tasks-wire-fields',
+  'tasks-request-state-removal',
+  'tasks-mrtr-input',
+  'tasks-request-headers',
+  'tasks-dispatch-and-envelope',
+  'tasks-status-notifications',
+  'tasks-required-task-error',
+  'tasks-mrtr-composition',
+];
+
+/** Three gateways behind a load balancer that knows nothing of sessions. */
+async function openReplicas(): Promise<string> {
+  const fleet = await openFleet({
+    workers: 0,
+    env: {
+      HARNESS_PLUGINS: fileURLToPath(new URL('conformance-plugin.ts', import.meta.url)),
+      HARNESS_UNPREFIXED_PLUGINS: 'conformance',
+    },
+  });
+  const gateways = [fleet.gateway, ...(await Promise.all([fleet.addGateway(), fleet.addGateway()]))];
+  const balancer = await openRoundRobin(() => gateways.map(({ ready }) => ready.url));
+  onTestFinished(balancer.close);
+  return `${balancer.url}/mcp`;
+}
+
+interface Verdict {
+  code: number;
+  /** Scenarios with a failed check, scored or not. */
+  failed: string[];
+  held: string[];
+  checks: number;
+}
+
+async function judge(cli: string, url: string, ...options: string[]): Promise<Verdict> {
+  const child = spawn(process.execPath, [cli, 'server', '--url', url, ...options], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let told = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    told += text;
+  });
+  const [code] = await once(child, 'close');
+  const scenarios = (mark: string) =>
+    [...told.matchAll(new RegExp(`^${mark} ([\\w-]+): \\d+ passed`, 'gm'))].map(([, name]) => name as string);
+  const checks = Number(told.match(/^Total: (\d+) passed/m)?.[1]);
+  return { code: Number(code), failed: scenarios('✗'), held: scenarios('✓'), checks };
+}
+
+test('0.1.16, every suite', async () => {
+  const { checks, ...verdict } = await judge(current, await openReplicas(), '--suite', 'all');
+  expect(verdict).toMatchObject({ code: 0, failed: [] });
+  expect(checks).toBeGreaterThanOrEqual(46);
+});
+
+test('0.2.0-alpha.12, what 2025-11-25 requires', async () => {
+  const { checks, ...verdict } = await judge(next, await openReplicas(), '--requirements', '2025-11-25');
+  expect(verdict).toMatchObject({ code: 0, failed: [] });
+  expect(checks).toBeGreaterThanOrEqual(83);
+});
+
+test('0.2.0-alpha.12, what 2026-07-28 requires, and the tasks extension', async () => {
+  const { checks, ...verdict } = await judge(next, await openReplicas(), '--requirements', '2026-07-28');
+  expect(verdict).toMatchObject({ code: 0, failed: [], held: expect.arrayContaining(tasks) });
+  expect(checks).toBeGreaterThanOrEqual(196);
+});
