@@ -69,8 +69,10 @@ describe('defineTool with Zod', () => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  it('drops formats that only Zod knows, so that the schema compiles', () => {
+  it('drops formats and patterns that only Zod can check, so that the schema compiles', async () => {
     const input = z.object({
+      host: z.hostname().optional(),
+      took: z.iso.duration(),
       icon: z.emoji(),
       id: z.cuid2(),
       url: z.url(),
@@ -80,6 +82,19 @@ describe('defineTool with Zod', () => {
     const tool = defineTool({ name: 't', description: 'x', input, handler: () => 'x' });
     expect(validatePluginExport({ plugin: pluginWith(tool) }, 'x')).toMatchObject({ valid: true });
     expect(tool.schema).toMatchObject({ properties: { url: { format: 'uri' }, mail: { format: 'email' } } });
+    const good = { took: 'P1D', icon: '🙂', id: 'abc', url: 'https://a.b', mail: 'a@b.cd', raw: 'YQ==' };
+    const call = (given: object) => serverOf(tool).call('p__t', given, { threadId: 't1' });
+    expect(await call(good)).not.toHaveProperty('isError');
+    expect(await call({ ...good, icon: 'x' })).toMatchObject({ isError: true });
+    expect(await call({ ...good, took: 'PT' })).toMatchObject({ isError: true });
+  });
+
+  it('has an author’s own pattern with look-around refused', () => {
+    const input = z.object({ a: z.string().regex(/^(?=.*\d)/) });
+    const tool = defineTool({ name: 't', description: 'x', input, handler: () => 'x' });
+    expect(validatePluginExport({ plugin: pluginWith(tool) }, 'x')).toMatchObject({
+      errors: [expect.stringContaining('look-around')],
+    });
   });
 
   it('throws for what has no JSON Schema', () => {

@@ -9,6 +9,7 @@ import type {
   PluginToolMeta,
   ToolReturn,
 } from './contract.ts';
+import { createLinearPattern } from './linear-pattern.ts';
 
 /** Declares a plugin; gives the types and returns it as it is. */
 export const definePlugin = (definition: PluginDefinition): PluginDefinition => definition;
@@ -36,17 +37,30 @@ export function defineTool<Input extends z.ZodType>(tool: ZodTool<Input> | Plugi
   };
 }
 
-/** Zod names formats that no validator of JSON Schema knows (emoji, cuid…); their pattern stays, and Zod checks them. */
+/**
+ * Zod names formats that no validator of JSON Schema knows (emoji, cuid…), and gives patterns with them, some with
+ * look-around (hostname, duration…). What could not be checked here is left out: Zod checks all of them.
+ */
 function schemaOf(input: z.ZodType): Record<string, unknown> {
   return z.toJSONSchema(input, {
     target: 'draft-2020-12',
     io: 'input',
     override: ({ jsonSchema }) => {
-      if (jsonSchema.format !== undefined && !Object.hasOwn(fullFormats, jsonSchema.format)) {
-        delete jsonSchema.format;
-      }
+      const { format, pattern } = jsonSchema;
+      if (format === undefined) return;
+      if (!Object.hasOwn(fullFormats, format)) delete jsonSchema.format;
+      if (pattern !== undefined && !isLinear(pattern)) delete jsonSchema.pattern;
     },
   });
+}
+
+function isLinear(pattern: string): boolean {
+  try {
+    createLinearPattern(pattern);
+    return true;
+  } catch {
+    return false; // the reason is for authors, and this pattern is Zod's
+  }
 }
 
 async function parseInput<Input extends z.ZodType>(input: Input, raw: unknown): Promise<z.output<Input>> {

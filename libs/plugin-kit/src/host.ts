@@ -10,6 +10,8 @@ import type { ToolMiddleware } from './middleware.ts';
 import { createServedCatalog, type ServedCatalog } from './served.ts';
 import { textOf } from './text-of.ts';
 import { withTimeLimit } from './time-limit.ts';
+import type { ToolDescriptor } from './tool-descriptor.ts';
+import { isAccepted, lockDiagnosticsOf, type ToolLocking } from './tool-lock.ts';
 import { createToolServer, type ToolServer } from './tool-server.ts';
 
 export interface PluginHost {
@@ -42,6 +44,8 @@ export interface PluginHostDeps {
   reviewTimeoutMs?: number;
   /** For tools that state no limit. Default 300 000. */
   toolTimeoutMs?: number;
+  /** What the tools were accepted to say of themselves. */
+  toolLock?: ToolLocking | undefined;
   middleware?: readonly ToolMiddleware[];
   /** What was wrong with those that did not load. */
   diagnostics?: readonly Diagnostic[];
@@ -111,6 +115,11 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
   const plugins = running.map(({ plugin }) => plugin);
   const contexts = new Map(running.map(({ plugin, ctx }) => [plugin.name, ctx]));
   const contextOf = (pluginName: string) => contexts.get(pluginName) as PluginContext;
+  const { toolLock } = deps;
+  if (toolLock) diagnostics.push(...lockDiagnosticsOf(collectTools(plugins), toolLock));
+  const admit = toolLock?.enforce
+    ? (descriptor: ToolDescriptor) => isAccepted(descriptor, toolLock.lock)
+    : undefined;
   const snapshotWithout = (disabled: ReadonlySet<string>) => {
     const enabled = plugins.filter(({ name }) => !disabled.has(name));
     const tools = collectTools(enabled);
@@ -118,7 +127,13 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
     return {
       disabled,
       tools,
-      toolServer: createToolServer(tools, { contextOf, logger, defaultTimeoutMs: toolTimeoutMs, middleware }),
+      toolServer: createToolServer(tools, {
+        contextOf,
+        logger,
+        defaultTimeoutMs: toolTimeoutMs,
+        middleware,
+        admit,
+      }),
       served: createServedCatalog(enabled, contextOf),
     };
   };

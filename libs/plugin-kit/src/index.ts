@@ -2,6 +2,7 @@
  * What a plugin author sees (`definePlugin`, `defineTool` and the types of contract.ts) and the host that runs
  * plugins: load -> validate -> register and start -> hooks and the tool server.
  */
+export { boundResult, defaultResultLimits, type ResultLimits } from './bound-result.ts';
 export { type CollectedTool, collectTools } from './collect.ts';
 export type * from './contract.ts';
 export { definePlugin, defineTool, type ZodTool } from './define.ts';
@@ -9,8 +10,10 @@ export { createDetachedContext, silentLogger } from './detached-context.ts';
 export type { HookRunner } from './hooks.ts';
 export { type PluginHost, type PluginHostDeps, startPluginHost } from './host.ts';
 export { isInputRequired, needInput } from './input-required.ts';
+export { invisibleIn } from './invisible-text.ts';
 export { type Diagnostic, loadPlugins, type PluginSources } from './loader.ts';
 export type { ToolMiddleware } from './middleware.ts';
+export { type ProofLimits, proveSchemas } from './prove-schemas.ts';
 export type { Given } from './request-meta.ts';
 export type { ToolCallMeta, ToolOutcome } from './run-tool.ts';
 export {
@@ -28,6 +31,16 @@ export type {
   TemplateDescriptor,
 } from './served.ts';
 export type { ToolDescriptor } from './tool-descriptor.ts';
+export {
+  compareWithLock,
+  isAccepted,
+  type LockComparison,
+  lockDiagnosticsOf,
+  lockOf,
+  parseToolLock,
+  type ToolLock,
+  type ToolLocking,
+} from './tool-lock.ts';
 export {
   createToolServer,
   type ToolServer,

@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { PluginDefinition } from './contract.ts';
+import { type ProofLimits, proveSchemas } from './prove-schemas.ts';
 import { textOf } from './text-of.ts';
 import { withTimeLimit } from './time-limit.ts';
-import { validatePluginExport } from './validate.ts';
+import { exportOf, validatePluginExport } from './validate.ts';
 
 /** What went wrong with one plugin; the others run. `source` is a module path, or the name of a plugin. */
 export interface Diagnostic {
@@ -21,6 +22,8 @@ export interface PluginSources {
   importModule?: (specifier: string) => Promise<unknown>;
   /** Milliseconds; a module may wait for ever at its top level. Default 30 000. */
   importTimeoutMs?: number;
+  /** What the schemas of one module may take to compile. */
+  proofLimits?: ProofLimits;
 }
 
 /** Never rejects for what a plugin does: a bad one is a diagnostic. A name belongs to the first that has it. */
@@ -53,13 +56,20 @@ export async function loadPlugins(
       const imported = await withTimeLimit({ timeoutMs: importTimeoutMs, timeoutError }, () =>
         importModule(specifierOf(modulePath)),
       );
-      add(imported, modulePath);
+      const unproven = await proveSchemas(toolsOf(imported), sources.proofLimits);
+      for (const problem of unproven) report(modulePath, `${modulePath}: ${problem}`);
+      if (unproven.length === 0) add(imported, modulePath);
     } catch (thrown) {
       report(modulePath, `${modulePath}: import failed: ${textOf(thrown)}`);
     }
   }
   return { loaded, diagnostics };
 }
+
+const toolsOf = (moduleExports: unknown): unknown => {
+  const plugin = exportOf(moduleExports);
+  return typeof plugin === 'object' && plugin !== null && 'tools' in plugin ? plugin.tools : undefined;
+};
 
 /** `plugins/a.ts` may be a file or a package's subpath: it is a file where there is one. */
 function specifierOf(modulePath: string): string {

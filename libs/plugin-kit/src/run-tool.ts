@@ -1,4 +1,5 @@
 import { AppError } from '@harness/contracts';
+import { boundResult } from './bound-result.ts';
 import type { CollectedTool } from './collect.ts';
 import type { InputRequired, PluginContext, PluginToolMeta, ToolInput, ToolResult } from './contract.ts';
 import { checkInputRequired, isInputRequired } from './input-required.ts';
@@ -39,7 +40,7 @@ export async function runTool(run: ToolRun): Promise<ToolOutcome> {
     const returned = await withTimeLimit({ timeoutMs, timeoutError, signal: meta.signal }, (signal) =>
       tool.handler(ctx, input, handlerMetaOf(meta, { signal, progress })),
     );
-    if (!isInputRequired(returned)) return parseOutput(parseToolResult(returned), checkOutput);
+    if (!isInputRequired(returned)) return parseOutput(boundResult(parseToolResult(returned)), checkOutput);
     checkInputRequired(returned, meta.capabilities ?? {});
     return returned;
   } catch (thrown) {
@@ -71,6 +72,9 @@ export function handlerMetaOf(
 /** Clients check `structuredContent` against the listed schema and throw: better that the tool's author hears it. */
 function parseOutput(result: ToolResult, checkOutput: SchemaCheck | undefined): ToolResult {
   if (!checkOutput || result.isError) return result;
+  if (result.structuredContent === undefined) {
+    throw new AppError('tool_failed', 'The tool has an output schema and returned no structuredContent.');
+  }
   const errors = checkOutput(result.structuredContent);
   if (errors.length === 0) return result;
   const message = `The tool's structured result does not match its output schema:\n${readableErrors(errors)}`;

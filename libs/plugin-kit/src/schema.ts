@@ -1,16 +1,21 @@
 /**
  * JSON Schema 2020-12 by Ajv. Strict where a mistake would otherwise pass in silence (unknown keywords and formats),
  * lenient where strict mode only dislikes a style. Nothing is coerced, filled in or removed: the handler gets the
- * input as the caller sent it.
+ * input as the caller sent it. What a schema may cost is bounded: its size (schema-bounds.ts), a validation's steps
+ * (step-budget.ts), its patterns (linear-pattern.ts), and for strangers' schemas the time to compile (prove-schemas.ts).
  */
+import { createHash } from 'node:crypto';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { addBoundedFormats } from './bounded-formats.ts';
 import type { JsonSchema } from './contract.ts';
+import { createLinearPattern } from './linear-pattern.ts';
+import { parseBounded } from './schema-bounds.ts';
+import { countSteps, createStepBudget, matchingPerStep, type StepBudget } from './step-budget.ts';
 import { textOf } from './text-of.ts';
 
-/** Ajv compiles for seconds on schemas of this size and overflows the stack on this depth; no model reads them anyway. */
-const maxSchemaChars = 64 * 1024;
-const maxSchemaDepth = 64;
+/** Keywords of a referenced schema up to which it is copied to its references; the rest are calls. */
+const maxInlinedKeywords = 10;
 const maxErrors = 8;
 const maxAllowedValues = 20;
 
@@ -27,8 +32,43 @@ export interface SchemaCompiler {
   compile(schema: JsonSchema): SchemaCheck;
 }
 
-/** One per plugin, so that a `$id` of one plugin is unknown to the others. */
+/** One per plugin, so that a `$id` of one plugin is unknown to the others and all goes when the plugin goes. */
 export function createSchemaCompiler(): SchemaCompiler {
+  const budget = createStepBudget();
+  const ajv = createAjv(budget);
+  const compiled = new Map<string, SchemaCheck>();
+
+  return {
+    compile(schema) {
+      const copy = parseBounded(schema);
+      const hash = createHash('sha256').update(JSON.stringify(copy)).digest('base64');
+      const known = compiled.get(hash);
+      if (known) return known;
+      try {
+        const validate = ajv.compile(countSteps(copy));
+        const check: SchemaCheck = (value) => errorsOf(validate, value, budget);
+        compiled.set(hash, check);
+        return check;
+      } finally {
+        // Forgets every `$id` seen, so two tools may state the same one; compiled checks need them no more.
+        ajv.removeSchema();
+      }
+    },
+  };
+}
+
+function createAjv(budget: StepBudget): Ajv2020 {
+  const regExp = (source: string) => {
+    const pattern = createLinearPattern(source);
+    return {
+      test(text: string) {
+        budget.spend(pattern.costOf(text) / matchingPerStep);
+        return pattern.test(text);
+      },
+      // Ajv tells patterns apart by it.
+      toString: () => source,
+    };
+  };
   const ajv = new Ajv2020({
     strict: true,
     strictTypes: false,
@@ -40,46 +80,28 @@ export function createSchemaCompiler(): SchemaCompiler {
     allErrors: false,
     $data: false,
     logger: false,
+    inlineRefs: maxInlinedKeywords,
+    code: { regExp: Object.assign(regExp, { code: 'linearPattern' }) },
   });
   addFormats.default(ajv);
+  addBoundedFormats(ajv, budget);
   // Ajv resolves `$anchor` but strict mode does not know the word.
   ajv.addKeyword('$anchor');
   // MCP's: the header in which a client repeats an input.
   ajv.addKeyword('x-mcp-header');
-
-  return {
-    compile(schema) {
-      refuseUncheckable(schema);
-      try {
-        const validate = ajv.compile(schema);
-        return (value) => errorsOf(validate, value);
-      } finally {
-        // Forgets every `$id` seen, so two tools may state the same one; compiled checks need them no more.
-        ajv.removeSchema();
-      }
-    },
-  };
+  ajv.addKeyword(budget.keyword);
+  return ajv;
 }
 
-function refuseUncheckable(schema: JsonSchema): void {
-  // Ajv would return a promise, which is truthy: every input would pass.
-  if ('$async' in schema) throw new Error('$async is not a keyword of JSON Schema');
-  if (JSON.stringify(schema).length > maxSchemaChars) {
-    throw new Error(`larger than ${maxSchemaChars} characters`);
-  }
-  if (depthOf(schema) > maxSchemaDepth) throw new Error(`nested deeper than ${maxSchemaDepth} levels`);
-}
-
-const depthOf = (value: unknown): number =>
-  typeof value === 'object' && value !== null
-    ? 1 + Object.values(value).reduce<number>((deepest, child) => Math.max(deepest, depthOf(child)), 0)
-    : 0;
-
-function errorsOf(validate: ReturnType<Ajv2020['compile']>, value: unknown): SchemaError[] {
+function errorsOf(
+  validate: ReturnType<Ajv2020['compile']>,
+  value: unknown,
+  budget: StepBudget,
+): SchemaError[] {
   try {
-    if (validate(value)) return [];
+    if (budget.within(() => validate(value))) return [];
   } catch (thrown) {
-    // A recursive schema and a very deep input overflow the stack: not valid, and not a fault of the process.
+    // Out of steps, or a recursive schema and a very deep input overflow the stack: not valid, and not a fault of the process.
     const message = `could not be checked: ${textOf(thrown)}`;
     return [{ instancePath: '', keyword: '$ref', params: {}, schemaPath: '#', message }];
   }

@@ -40,6 +40,7 @@ function inTime<T>(limit: TimeLimit, controller: AbortController, running: Promi
       limit.signal?.removeEventListener('abort', onAbort);
     };
     limit.signal?.addEventListener('abort', onAbort, { once: true });
+    if (limit.signal?.aborted) onAbort(); // while it began
     running.then(
       (value) => {
         end();

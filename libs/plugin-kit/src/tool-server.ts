@@ -4,6 +4,7 @@
  * immutable snapshot: when the tools change, another takes its place, and calls under way end on the old one.
  */
 import { AppError } from '@harness/contracts';
+import { boundResult } from './bound-result.ts';
 import type { CollectedTool } from './collect.ts';
 import type { InputRequired, PluginContext, PluginLogger, PluginTool, ToolInput } from './contract.ts';
 import { createDetachedContext, silentLogger } from './detached-context.ts';
@@ -54,6 +55,8 @@ export interface ToolServerDeps {
   logger?: PluginLogger;
   /** For tools that state none; 300 000 unless given. */
   defaultTimeoutMs?: number;
+  /** Whether a tool is offered at all; every one unless given. */
+  admit?: ((descriptor: ToolDescriptor) => boolean) | undefined;
   /** In this order before a call and in the reverse after it; the permission filter comes before all. */
   middleware?: readonly ToolMiddleware[];
 }
@@ -82,7 +85,7 @@ export function createToolServer(
   if (collected.length === 0) return null;
   const { logger = silentLogger, defaultTimeoutMs = 300_000 } = deps;
   const contextOf = deps.contextOf ?? createDetachedContexts();
-  const entries = entriesOf(collected);
+  const entries = entriesOf(collected, deps.admit);
   const middleware = [permissionFilter(entries), ...(deps.middleware ?? [])];
   const shownIn = createViews(entries, middleware);
   const before = middleware.filter(({ beforeCall }) => beforeCall);
@@ -109,7 +112,7 @@ export function createToolServer(
       const everyday = thrown instanceof AppError && thrown.code === 'invalid_tool_input';
       const told = { err: thrown, tool: tool.qualifiedName, threadId: meta.threadId };
       logger[everyday ? 'debug' : 'warn'](told, 'tool call failed');
-      return failedResultOf(thrown);
+      return boundResult(failedResultOf(thrown));
     }
   };
 
@@ -126,8 +129,10 @@ export function createToolServer(
     find: (name, view = {}) => shownIn(view).byName.get(name),
     async call(name, input, meta, view = {}) {
       let outcome = await run(find(name, view), input, meta);
-      for (const { afterCall } of after)
-        outcome = (await afterCall?.({ tool: name, meta }, outcome)) ?? outcome;
+      for (const { afterCall } of after) {
+        const changed = await afterCall?.({ tool: name, meta }, outcome);
+        if (changed) outcome = isInputRequired(changed) ? changed : boundResult(changed);
+      }
       return outcome;
     },
     async beforeTask(name, input, meta, view = {}) {
@@ -171,15 +176,19 @@ function createViews(entries: ReadonlyMap<string, Entry>, middleware: readonly T
   };
 }
 
-function entriesOf(collected: readonly CollectedTool[]): Map<string, Entry> {
+function entriesOf(
+  collected: readonly CollectedTool[],
+  admit: ToolServerDeps['admit'] = () => true,
+): Map<string, Entry> {
   const compilers = new Map<string, SchemaCompiler>();
   const entries = new Map<string, Entry>();
   for (const tool of collected) {
     const { pluginName, qualifiedName } = tool;
     if (entries.has(qualifiedName)) throw new Error(`Two tools are named ${qualifiedName}.`);
+    const descriptor = descriptorOf(tool);
+    if (!admit(descriptor)) continue;
     const compiler = compilers.get(pluginName) ?? createSchemaCompiler();
     compilers.set(pluginName, compiler);
-    const descriptor = descriptorOf(tool);
     entries.set(qualifiedName, {
       tool,
       descriptor,

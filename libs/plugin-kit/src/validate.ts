@@ -1,5 +1,6 @@
 /** The door for what plugin authors export: reports every problem at once and never throws. */
 import type { PluginDefinition } from './contract.ts';
+import { invisibleIn } from './invisible-text.ts';
 import { createSchemaCompiler, type SchemaCompiler } from './schema.ts';
 import { textOf } from './text-of.ts';
 
@@ -38,7 +39,8 @@ export function validatePluginExport(moduleExports: unknown, modulePath: string)
   return errors.length === 0 ? { valid: true, plugin: plugin as PluginDefinition } : { valid: false, errors };
 }
 
-function exportOf(moduleExports: unknown): unknown {
+/** What a module offers as its plugin. */
+export function exportOf(moduleExports: unknown): unknown {
   if (!isObject(moduleExports)) return undefined;
   return moduleExports.plugin ?? moduleExports.default;
 }
@@ -61,13 +63,15 @@ function reportPlugin(plugin: Record<string, unknown>, report: Report): void {
 function reportTools(tools: unknown[], report: Report): void {
   const compiler = createSchemaCompiler();
   const rules: Record<string, Problem> = {
-    name: matches(toolNamePattern),
-    description: isNonBlank,
-    schema: describesObject(compiler),
+    name: first(isVisible, matches(toolNamePattern)),
+    description: first(isNonBlank, isVisible),
+    schema: first(describesObject(compiler), isVisible),
     handler: isFunction,
-    title: optional(isNonBlank),
-    outputSchema: optional(describesObject(compiler)),
-    annotations: optional((value) => (isPlainObject(value) ? undefined : 'must be a plain object')),
+    title: optional(first(isNonBlank, isVisible)),
+    outputSchema: optional(first(describesObject(compiler), isVisible)),
+    annotations: optional(
+      first((value) => (isPlainObject(value) ? undefined : 'must be a plain object'), isVisible),
+    ),
     timeoutMs: optional(isTimeout),
     scope: optional(isNonBlank),
     idempotent: optional((value) => (typeof value === 'boolean' ? undefined : 'must be a boolean')),
@@ -79,8 +83,11 @@ function reportTools(tools: unknown[], report: Report): void {
       report(at, 'must be an object with name, description, schema and handler');
       continue;
     }
-    for (const [field, problem] of Object.entries(rules)) report(`${at}.${field}`, problem(tool[field]));
     const { name } = tool;
+    for (const [field, problemOf] of Object.entries(rules)) {
+      const problem = problemOf(tool[field]);
+      report(`${at}.${field}`, problem && `${problem} (tool ${JSON.stringify(name)})`);
+    }
     if (firstUse.has(name)) report(`${at}.name`, `"${name}" is already used by tools[${firstUse.get(name)}]`);
     else if (typeof name === 'string') firstUse.set(name, index);
   }
@@ -104,6 +111,21 @@ const optional =
   (problem: Problem): Problem =>
   (value) =>
     value === undefined ? undefined : problem(value);
+
+const first =
+  (...problems: Problem[]): Problem =>
+  (value) => {
+    for (const problem of problems) {
+      const found = problem(value);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+
+const isVisible: Problem = (value) => {
+  const found = invisibleIn(value);
+  return found && `has a character that models read and people do not see: ${found}`;
+};
 
 const matches =
   (pattern: RegExp): Problem =>

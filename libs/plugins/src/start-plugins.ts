@@ -7,6 +7,7 @@ import {
   type PluginHost,
   type PluginLogger,
   startPluginHost,
+  type ToolLocking,
 } from '@harness/plugin-kit';
 import { builtInPlugins } from './built-in.ts';
 import { createPluginContext, type OuterCall } from './plugin-context.ts';
@@ -22,6 +23,7 @@ export interface PluginStart {
   invokerOf(plugin: string): Invoker;
   tokenSecret: string;
   config?: Record<string, unknown>;
+  toolLock?: ToolLocking | undefined;
   /** The tool call under way where a plugin's code runs. */
   outerCall?: (() => OuterCall | undefined) | undefined;
   /** Plugins whose tools and prompts may go by their bare names. */
@@ -38,6 +40,7 @@ export async function startPlugins({ dispatch, role, logger, ...rest }: PluginSt
     plugins: sources.loaded,
     diagnostics: sources.diagnostics,
     logger,
+    toolLock: rest.toolLock,
     unprefixed: rest.unprefixed ?? [],
     contextOf: ({ name }) =>
       createPluginContext(name, {

@@ -1,10 +1,10 @@
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type { Logger } from 'pino';
 
-/** Structured logs on standard output, one JSON object a line. Secrets are cut where they have a known path. */
-export function createLogger(service: string, level: string): Logger {
-  return pino({
+/** Structured logs, one JSON object a line, on standard output unless told. Secrets are cut where they have a known path. */
+export function createLogger(service: string, level: string, destination?: DestinationStream): Logger {
+  const options = {
     name: service,
     level,
     base: { service },
@@ -13,5 +13,6 @@ export function createLogger(service: string, level: string): Logger {
       paths: ['req.headers.authorization', 'headers.authorization', '*.token', '*.apiKey'],
       censor: '[cut]',
     },
-  });
+  };
+  return destination ? pino(options, destination) : pino(options);
 }

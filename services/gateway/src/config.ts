@@ -1,8 +1,10 @@
+import type { ToolLocking } from '@harness/plugin-kit';
 import { ConfigError, envInteger, envList, loadConfig } from '@harness/runtime';
 import { z } from 'zod';
 import { type ApiKey, apiKeyOf, loadApiKeys } from './auth.ts';
 import { isOrigin, isTrustedUrl, loopbackHosts, oauthSettingsOf } from './oauth/settings.ts';
 import { tenantPattern } from './scopes.ts';
+import { readToolLock } from './tool-lock-file.ts';
 
 const trustedUrl = z.string().refine(isTrustedUrl, 'must be an https URL (http only on loopback)');
 
@@ -30,6 +32,10 @@ const schema = z.object({
   HARNESS_OAUTH_TENANT_CLAIM: z.string().default('tenant'),
   HARNESS_OAUTH_TENANT: z.string().regex(tenantPattern).optional(),
   HARNESS_PLUGINS: envList.default([]),
+  /** What the tools were accepted to say of themselves. */
+  HARNESS_TOOL_LOCK_FILE: z.string().optional(),
+  /** report: differences are warnings; enforce: they are withheld, too. Default: report where there is a file. */
+  HARNESS_TOOL_LOCK: z.enum(['off', 'report', 'enforce']).optional(),
   /** Plugins whose tools and prompts may go by their bare names. */
   HARNESS_UNPREFIXED_PLUGINS: envList.default([]),
   HARNESS_RETENTION_MS: envInteger(60_000, 10 * 365 * 86_400_000).optional(),
@@ -49,6 +55,23 @@ export async function loadGatewayConfig(env = process.env) {
       `HOST=${config.HOST} opens the gateway to other machines, and no key is set: anybody could run agents. Set HARNESS_API_KEY (or HARNESS_API_KEYS_FILE, or HARNESS_OAUTH_ISSUER).`,
     );
   }
-  return { ...config, keys, oauth };
+  return { ...config, keys, oauth, toolLock: await toolLockOf(config) };
 }
 export type GatewayConfig = Awaited<ReturnType<typeof loadGatewayConfig>>;
+
+async function toolLockOf(config: z.infer<typeof schema>): Promise<ToolLocking | undefined> {
+  const { HARNESS_TOOL_LOCK_FILE: file, HARNESS_TOOL_LOCK: mode = file ? 'report' : 'off' } = config;
+  if (mode === 'off') return undefined;
+  if (!file) throw new ConfigError(`HARNESS_TOOL_LOCK=${mode} needs HARNESS_TOOL_LOCK_FILE.`);
+  return { lock: await readToolLock(file), enforce: mode === 'enforce' };
+}
+
+const lockSchema = schema.pick({ HARNESS_PLUGINS: true }).extend({
+  HARNESS_TOOL_LOCK_FILE: z.string({ error: 'must say which file to write' }),
+});
+
+/** For `npm run tools:lock`, which needs no more. */
+export function loadLockConfig(env = process.env) {
+  const { HARNESS_PLUGINS: modulePaths, HARNESS_TOOL_LOCK_FILE: file } = loadConfig(lockSchema, env);
+  return { modulePaths, file };
+}

@@ -24,6 +24,7 @@ runMain(async () => {
     role: 'gateway',
     logger,
     modulePaths: config.HARNESS_PLUGINS,
+    toolLock: config.toolLock,
     unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
     tokenSecret,
     outerCall: () => callerScope.getStore()?.call,

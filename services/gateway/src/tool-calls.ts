@@ -12,11 +12,14 @@ import {
   type ToolResult,
   type ToolView,
 } from '@harness/plugin-kit';
+import type { Logger } from '@harness/runtime';
 import { type Caller, requireScope } from './auth.ts';
 import { callerScope } from './caller-scope.ts';
+import { createToolAudit } from './tool-audit.ts';
 
 export interface ToolCall extends Given<PluginToolMeta> {
   name: string;
+  door: 'mcp' | 'rest';
   arguments: unknown;
   /** A thread the caller names; only for keys, whose tenant must own it. */
   threadId?: string | undefined;
@@ -44,8 +47,10 @@ export function createToolCalls(deps: {
   dispatch: Dispatch;
   plugins: PluginHost;
   tokenSecret: string;
+  logger: Logger;
 }): ToolCalls {
   const { dispatch, plugins } = deps;
+  const audit = createToolAudit(deps.logger);
   /** One for each caller that lasts: what it sees is then found without comparing lists. */
   const views = new WeakMap<Caller, ToolView>();
   const viewOf = (caller: Caller): ToolView => {
@@ -93,7 +98,7 @@ export function createToolCalls(deps: {
     if (!plugins.toolServer) throw new AppError('tool_not_found', `There is no tool "${name}".`);
     return plugins.toolServer;
   };
-  const metaOf = async (caller: Caller, call: Omit<ToolCall, 'name' | 'arguments'>) => ({
+  const metaOf = async (caller: Caller, call: Omit<ToolCall, 'name' | 'arguments' | 'door'>) => ({
     ...call,
     ...(await sourceOf(caller, call.threadId)),
     principal: caller.principal,
@@ -107,18 +112,21 @@ export function createToolCalls(deps: {
     async checkSession(caller) {
       await authorityOf(caller);
     },
-    async call(caller, { name, arguments: input, ...call }) {
-      const toolServer = serverFor(caller, name);
-      const meta = await metaOf(caller, call);
-      const { tenant } = caller.principal;
-      const view = viewOf(caller);
-      const run = () =>
-        callerScope.run({ tenant, call: { meta, view } }, () => toolServer.call(name, input, meta, view));
-      return caller.session && call.toolUseId && toolServer.runsOnce(name)
-        ? once(dispatch.ledger, { ...caller.session, toolUseId: call.toolUseId }, run)
-        : run();
-    },
-    async beforeTask(caller, { name, arguments: input, ...call }) {
+    call: (caller, toolCall) =>
+      audit(caller, toolCall, async (from) => {
+        const { name, arguments: input, door: _, ...call } = toolCall;
+        const toolServer = serverFor(caller, name);
+        const meta = await metaOf(caller, call);
+        from(meta);
+        const { tenant } = caller.principal;
+        const view = viewOf(caller);
+        const run = () =>
+          callerScope.run({ tenant, call: { meta, view } }, () => toolServer.call(name, input, meta, view));
+        return caller.session && call.toolUseId && toolServer.runsOnce(name)
+          ? once(dispatch.ledger, { ...caller.session, toolUseId: call.toolUseId }, run)
+          : run();
+      }),
+    async beforeTask(caller, { name, arguments: input, door: _, ...call }) {
       const toolServer = serverFor(caller, name);
       return toolServer.beforeTask(name, input, await metaOf(caller, call), viewOf(caller));
     },

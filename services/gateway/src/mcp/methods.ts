@@ -97,6 +97,7 @@ export function toolCallOf(request: McpRequest): ToolCall {
   return {
     ...requestMetaOf(request),
     name: textOf(params, 'name'),
+    door: 'mcp',
     arguments: params.arguments,
     threadId: optionalText(meta, threadIdKey),
     toolUseId: optionalText(meta, toolUseIdKey),

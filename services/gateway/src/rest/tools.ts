@@ -65,7 +65,7 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
       const { arguments: input = {}, threadId } = request.body;
       const { name } = request.params;
       // Nobody is asked here: what needs an answer fails with capability_missing.
-      const outcome = await tools.call(request.caller, { name, arguments: input, threadId });
+      const outcome = await tools.call(request.caller, { name, door: 'rest', arguments: input, threadId });
       const { content, structuredContent, isError = false, _meta } = outcome as ToolResult;
       // What the schema refuses is the caller's mistake here, where a model would read it as the tool's answer.
       const failure = _meta?.['harness/error'] as ErrorBody | undefined;

@@ -1,0 +1,45 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { loadPlugins, lockOf, parseToolLock, type ToolLock } from '@harness/plugin-kit';
+import { builtInPlugins } from '@harness/plugins';
+import { ConfigError } from '@harness/runtime';
+
+/** Reads HARNESS_TOOL_LOCK_FILE. Throws ConfigError. */
+export async function readToolLock(file: string): Promise<ToolLock> {
+  const text = await readFile(file, 'utf8').catch((error: Error) => {
+    throw new ConfigError(
+      `HARNESS_TOOL_LOCK_FILE cannot be read: ${error.message}. "npm run tools:lock" writes it.`,
+    );
+  });
+  try {
+    return parseToolLock(text);
+  } catch (error) {
+    throw new ConfigError(`HARNESS_TOOL_LOCK_FILE (${file}) is not valid: ${(error as Error).message}`);
+  }
+}
+
+/**
+ * Accepts the tools of the built-in plugins and of these modules as they are now. Returns what changed by it, in words.
+ * Throws ConfigError, and writes nothing, when a plugin does not load: its tools would be lost from the lock.
+ */
+export async function writeToolLock(file: string, modulePaths: readonly string[]): Promise<string> {
+  const { loaded, diagnostics } = await loadPlugins({ builtIn: builtInPlugins, modulePaths });
+  const problems = diagnostics.map(({ message }) => `  ${message}`);
+  if (problems.length > 0) throw new ConfigError(`The tool lock was not written:\n${problems.join('\n')}`);
+  const lock = lockOf(loaded);
+  // A first lock, or one in place of a broken one.
+  const before = await readToolLock(file).catch((): ToolLock => ({ tools: {} }));
+  await writeFile(file, `${JSON.stringify(lock, null, 2)}\n`);
+  return changesOf(before, lock);
+}
+
+function changesOf(before: ToolLock, now: ToolLock): string {
+  const changed = Object.keys({ ...before.tools, ...now.tools }).flatMap((name) => {
+    const [was, is] = [before.tools[name]?.sha256, now.tools[name]?.sha256];
+    if (was === is) return [];
+    return was === undefined
+      ? `  new      ${name}`
+      : `  ${is === undefined ? 'gone   ' : 'changed'}  ${name}`;
+  });
+  const total = `${Object.keys(now.tools).length} tools are accepted`;
+  return changed.length === 0 ? `${total}; nothing changed.` : `${total}:\n${changed.join('\n')}`;
+}
