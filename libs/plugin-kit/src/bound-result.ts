@@ -1,6 +1,6 @@
 /** What a tool may answer. A model's context and everybody's memory pay for more; what is cut is said to be. */
 import { AppError } from '@harness/contracts';
-import { cleanJsonTextOf, cleanText } from './clean-text.ts';
+import { cleanJsonTextOf, cleanText, isClean } from './clean-text.ts';
 import type { ContentBlock, ToolResult } from './contract.ts';
 import { isDeeperThan } from './json-depth.ts';
 import { textOf } from './text-of.ts';
@@ -22,6 +22,7 @@ export const defaultResultLimits: ResultLimits = { maxBlocks: 100, maxBytes: 102
  * another answer: too large a one makes the result a failure, `tool_failed`.
  */
 export function boundResult(result: ToolResult, limits: ResultLimits = defaultResultLimits): ToolResult {
+  if (isPlain(result, limits)) return result;
   try {
     const { content, structuredContent, _meta, ...rest } = result;
     const structured = structuredContent && structuredTextOf(structuredContent, limits);
@@ -37,6 +38,20 @@ export function boundResult(result: ToolResult, limits: ResultLimits = defaultRe
     return failedResultOf(thrown);
   }
 }
+
+/** The everyday result, which needs no copy: a few small texts, and nothing in them to take out. */
+function isPlain({ content, structuredContent, _meta }: ToolResult, limits: ResultLimits): boolean {
+  if (structuredContent || _meta || content.length > limits.maxBlocks) return false;
+  let left = limits.maxBytes;
+  return content.every((block) => {
+    if (block.type !== 'text' || 'annotations' in block || '_meta' in block) return false;
+    left -= maxUtf8Bytes * block.text.length;
+    return left >= 0 && isClean(block.text);
+  });
+}
+
+/** Of one UTF-16 unit. */
+const maxUtf8Bytes = 3;
 
 function structuredTextOf(structured: Record<string, unknown>, { maxBytes, maxDepth }: ResultLimits): string {
   if (isDeeperThan(maxDepth, structured)) {

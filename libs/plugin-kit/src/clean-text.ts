@@ -24,3 +24,8 @@ const escapes =
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 const tags = /[\u{E0000}-\u{E007F}]/gu;
+
+/** True only where `cleanText` would change nothing; \udb40 begins every Unicode tag, and some other characters. */
+export const isClean = (text: string): boolean => !suspicious.test(text);
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const suspicious = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\udb40]/;

@@ -121,10 +121,19 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     addPluginRoutes(scope, routes);
     addSessionRoutes(scope, routes);
     addWorkerRoutes(scope, routes);
-    addMetricsRoute(scope, routes);
+    const observe = addMetricsRoute(scope, routes);
     addHealthRoutes(scope, routes);
     await scope.register(async (mcp) => {
-      addMcpRoute(mcp, { ...deps, tools, changes, secret: deps.tokenSecret });
+      addMcpRoute(mcp, {
+        ...deps,
+        tools,
+        changes,
+        secret: deps.tokenSecret,
+        authenticate,
+        checkSite,
+        bodyLimit,
+        onAnswered: observe,
+      });
     });
     addProtectedResourceRoutes(scope, deps.oauth);
     addDocsRoute(scope);

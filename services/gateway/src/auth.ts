@@ -48,6 +48,8 @@ export interface Caller {
   session?: ThreadTokenClaims;
   /** Names of tools, where the credential names some. */
   tools?: readonly string[] | undefined;
+  /** The credential stays good for as long as this process lives: a key of its configuration. */
+  lasting?: true;
 }
 
 /** Without a key or an issuer configured the gateway is on loopback, and whoever reaches it may do everything. */
@@ -68,7 +70,7 @@ export function createAuthenticate(deps: {
   const { accessTokens } = deps;
   const keys = deps.keys.map(({ id, keySha256, tenant, scopes: granted, tools }) => ({
     digest: Buffer.from(keySha256, 'hex'),
-    caller: { principal: { keyId: id, tenant, scopes: granted }, tools },
+    caller: { principal: { keyId: id, tenant, scopes: granted }, tools, lasting: true } as const,
   }));
   return async (authorization, { sessions }) => {
     const token = authorization?.match(/^Bearer +(\S+)$/i)?.[1];

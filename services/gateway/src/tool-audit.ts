@@ -18,8 +18,9 @@ export type ToolAudit = (
 ) => Promise<ToolOutcome>;
 
 /** Who called which tool and how it ended. Sizes, never what was said: arguments and results may hold secrets. */
-export function createToolAudit(logger: Pick<Logger, 'info'>): ToolAudit {
+export function createToolAudit(logger: Pick<Logger, 'info' | 'isLevelEnabled'>): ToolAudit {
   return async (caller, call, run) => {
+    if (!logger.isLevelEnabled('info')) return run(() => undefined); // nobody reads it
     const begunAt = performance.now();
     let source: CallSource = { threadId: caller.session?.threadId ?? call.threadId };
     const write = (outcome: string, outputBytes: number) => {

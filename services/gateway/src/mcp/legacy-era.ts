@@ -2,11 +2,13 @@
  * MCP 2025-03-26 to 2025-11-25. What a client said at its start is in Redis, so that any gateway answers any request of
  * it; without a session id a request is answered on its own, and its client cannot be asked anything.
  */
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { AppError } from '@harness/contracts';
 import type { Dispatch, McpSession } from '@harness/dispatch';
 import { type InputRequired, isInputRequired, type LogLevel } from '@harness/plugin-kit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../auth.ts';
+import type { ToolCalls } from '../tool-calls.ts';
 import { type Answer, createAnswer, type Patience } from './answer.ts';
 import type { ClientRequests } from './client-requests.ts';
 import {
@@ -18,6 +20,7 @@ import {
   type RpcError,
   resultMessage,
   rpcCodes,
+  toolListMessage,
 } from './json-rpc.ts';
 import type { LegacyStreams } from './legacy-streams.ts';
 import { logLevels, type McpRequest, type MethodResult, type Methods } from './methods.ts';
@@ -34,6 +37,7 @@ export const sessionHeader = 'mcp-session-id';
 
 export interface LegacyDeps {
   dispatch: Dispatch;
+  tools: ToolCalls;
   methods: Methods;
   requests: ClientRequests;
   streams: LegacyStreams;
@@ -41,13 +45,13 @@ export interface LegacyDeps {
 }
 
 interface Exchange {
-  request: FastifyRequest;
-  reply: FastifyReply;
+  headers: IncomingHttpHeaders;
+  response: ServerResponse;
   caller: Caller;
   session: McpSession | undefined;
 }
 
-export function createLegacyEra({ dispatch, methods, requests, streams, patience }: LegacyDeps) {
+export function createLegacyEra({ dispatch, tools, methods, requests, streams, patience }: LegacyDeps) {
   const { mcpSessions } = dispatch;
   /** Calls under way at this gateway, to be cancelled by `<sessionId>:<request id>`. */
   const running = new Map<string, AbortController>();
@@ -55,8 +59,8 @@ export function createLegacyEra({ dispatch, methods, requests, streams, patience
     if (signal.kind === 'cancel') running.get(signal.call)?.abort(cancelled());
   });
 
-  const sessionOf = async (request: FastifyRequest, caller: Caller): Promise<McpSession | undefined> => {
-    const sessionId = request.headers[sessionHeader];
+  const sessionOf = async (headers: IncomingHttpHeaders, caller: Caller): Promise<McpSession | undefined> => {
+    const sessionId = headers[sessionHeader];
     if (typeof sessionId !== 'string') return undefined;
     const session = await mcpSessions.get(sessionId, ownerOf(caller));
     if (!session) throw new AppError('not_found', 'Session not found.');
@@ -118,23 +122,25 @@ export function createLegacyEra({ dispatch, methods, requests, streams, patience
   };
 
   const serve = async (exchange: Exchange, incoming: Extract<Incoming, { kind: 'request' }>) => {
-    const { request, reply, session } = exchange;
+    const { headers, response, caller, session } = exchange;
     const { id } = incoming;
     const call = session && `${session.sessionId}:${id}`;
     const abort = new AbortController();
     if (call) running.set(call, abort);
-    reply.hijack();
     const resumable = session !== undefined && session.protocolVersion >= resumableSince;
     const answer = createAnswer({
-      response: reply.raw,
-      headers: headersOf(reply),
-      streams: acceptsStreams(request),
+      response,
+      streams: acceptsStreams(headers),
       patience,
       log: resumable ? streams.logOf(session.sessionId, id) : undefined,
     });
     // Without a session nobody can come back for the answer.
-    if (!session) reply.raw.once('close', () => abort.abort(cancelled()));
+    if (!session)
+      response.once('close', () => {
+        if (!response.writableEnded) abort.abort(cancelled());
+      });
     try {
+      if (incoming.method === 'tools/list') return answer.end(toolListMessage(id, tools.listText(caller)));
       answer.end(resultMessage(id, await perform(exchange, incoming, answer, abort.signal)));
     } catch (thrown) {
       answer.end(errorMessage(id, legacyFaultOf(thrown)));
@@ -144,15 +150,23 @@ export function createLegacyEra({ dispatch, methods, requests, streams, patience
   };
 
   return {
+    /** A request whose session is known, or that needs none. Throws nothing: what goes wrong is its answer. */
+    serve,
+    sessionOf,
+    speaks,
     async post(request: FastifyRequest, reply: FastifyReply, caller: Caller, incoming: Incoming) {
       if (incoming.kind === 'request' && incoming.method === 'initialize') {
         const { session, result } = await initialize({ caller, params: incoming.params });
         reply.header(sessionHeader, session.sessionId);
         return reply.send(resultMessage(incoming.id, result));
       }
-      checkVersion(request);
-      const session = await sessionOf(request, caller);
-      if (incoming.kind === 'request') return serve({ request, reply, caller, session }, incoming);
+      const { headers } = request;
+      checkVersion(headers);
+      const session = await sessionOf(headers, caller);
+      if (incoming.kind === 'request') {
+        reply.hijack();
+        return serve({ headers, response: reply.raw, caller, session }, incoming);
+      }
       if (incoming.kind === 'response') await requests.settle(incoming.id, incoming.message);
       else if (incoming.method === 'notifications/cancelled' && session) {
         const call = `${session.sessionId}:${incoming.params.requestId}`;
@@ -163,9 +177,9 @@ export function createLegacyEra({ dispatch, methods, requests, streams, patience
     },
     /** The client's standing stream, or the rest of one that was cut. */
     async get(request: FastifyRequest, reply: FastifyReply, caller: Caller) {
-      checkVersion(request);
-      const session = await sessionOf(request, caller);
-      if (!session || !acceptsStreams(request)) {
+      checkVersion(request.headers);
+      const session = await sessionOf(request.headers, caller);
+      if (!session || !acceptsStreams(request.headers)) {
         reply.header('Allow', 'POST, DELETE');
         throw new AppError('method_not_allowed', 'A stream needs a session and "Accept: text/event-stream".');
       }
@@ -174,7 +188,7 @@ export function createLegacyEra({ dispatch, methods, requests, streams, patience
       return streams.open(session.sessionId, reply);
     },
     async delete(request: FastifyRequest, reply: FastifyReply, caller: Caller) {
-      const session = await sessionOf(request, caller);
+      const session = await sessionOf(request.headers, caller);
       if (!session) throw new AppError('invalid_request', 'Which session? Send Mcp-Session-Id.');
       await mcpSessions.end(session.sessionId);
       return reply.code(204).send();
@@ -183,17 +197,20 @@ export function createLegacyEra({ dispatch, methods, requests, streams, patience
   };
 }
 
+export type LegacyEra = ReturnType<typeof createLegacyEra>;
+
 const ownerOf = ({ principal }: Caller) => ({ tenant: principal.tenant, keyId: principal.keyId });
 const cancelled = () => new AppError('turn_cancelled', 'The call was cancelled.');
-const acceptsStreams = ({ headers }: FastifyRequest) =>
-  /text\/event-stream|\*\/\*/.test(headers.accept ?? '');
+const acceptsStreams = ({ accept = '' }: IncomingHttpHeaders) =>
+  accept.includes('text/event-stream') || accept.includes('*/*');
 
-/** What the app's hooks have set, for an answer that passes Fastify by. */
-const headersOf = (reply: FastifyReply) => reply.getHeaders() as Record<string, string>;
+/** Whether the version that a request names is one of this era's; none is older than the header. */
+const speaks = ({ 'mcp-protocol-version': version }: IncomingHttpHeaders): boolean =>
+  version === undefined || versions.some((known) => known === version);
 
-function checkVersion({ headers }: FastifyRequest): void {
+function checkVersion(headers: IncomingHttpHeaders): void {
+  if (speaks(headers)) return;
   const version = headers['mcp-protocol-version'];
-  if (version === undefined || versions.some((known) => known === version)) return;
   throw new AppError('invalid_request', `Unsupported MCP-Protocol-Version: ${String(version)}.`, {
     details: { supported: versions },
   });

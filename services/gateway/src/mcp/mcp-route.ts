@@ -1,9 +1,11 @@
+import type { IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { AppError } from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
-import { requireScope } from '../auth.ts';
+import { type Authenticate, requireScope } from '../auth.ts';
 import type { Changes } from '../changes.ts';
 import { appErrorOf } from '../errors.ts';
 import type { ToolCalls } from '../tool-calls.ts';
@@ -14,6 +16,7 @@ import { createLegacyEra } from './legacy-era.ts';
 import { createLegacyStreams } from './legacy-streams.ts';
 import { createMethods } from './methods.ts';
 import { createModernEra } from './modern-era.ts';
+import { createShortPath, type ShortPath, type ShortPathDeps } from './short-path.ts';
 import { createTaskDoor } from './task-door.ts';
 
 export interface McpDeps {
@@ -23,6 +26,11 @@ export interface McpDeps {
   changes: Changes;
   logger: Logger;
   secret: string;
+  authenticate: Authenticate;
+  checkSite(headers: IncomingMessage['headers']): void;
+  /** Largest body, bytes. */
+  bodyLimit: number;
+  onAnswered: ShortPathDeps['onAnswered'];
 }
 
 /**
@@ -36,9 +44,13 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
   const requests = createClientRequests(dispatch.replicas);
   const streams = createLegacyStreams(deps);
   const patience = createPatience();
-  const legacy = createLegacyEra({ dispatch, methods, requests, streams, patience });
+  const legacy = createLegacyEra({ dispatch, tools, methods, requests, streams, patience });
   const modern = createModernEra({ ...deps, methods, tasks, patience });
+  const shortPath = createShortPath({ ...deps, legacy, modern });
+  shortPath.takeOver(app.server);
+  readBodies(app, shortPath, deps.bodyLimit);
   app.addHook('preClose', async () => {
+    shortPath.close();
     streams.close();
     await modern.close();
   });
@@ -74,6 +86,21 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
   app.delete('/mcp', hidden, async (request, reply) =>
     legacy.delete(request, reply, await callerOf(request)),
   );
+}
+
+/** JSON bodies of this scope: those that the short path has read, and those of requests that never came its way. */
+function readBodies(app: FastifyInstance, shortPath: ShortPath, bodyLimit: number): void {
+  const parse = app.getDefaultJsonParser('error', 'error') as (
+    request: FastifyRequest,
+    text: string,
+    done: (error: Error | null, body?: unknown) => void,
+  ) => void;
+  app.removeContentTypeParser('application/json');
+  app.addContentTypeParser('application/json', { bodyLimit }, (request, payload, done) => {
+    const read = shortPath.bodyOf(request.raw);
+    const body = read ? Promise.resolve(read) : buffer(payload);
+    body.then((bytes) => parse(request, bytes.toString('utf8'), done), done);
+  });
 }
 
 const envelopeKey = 'io.modelcontextprotocol/protocolVersion';

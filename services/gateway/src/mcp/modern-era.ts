@@ -3,6 +3,7 @@
  * a short way of their own; discovery, subscriptions, everything else and every refusal of a malformed request are the
  * SDK's.
  */
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { AppError } from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
 import { isInputRequired } from '@harness/plugin-kit';
@@ -29,6 +30,7 @@ import {
   type RpcError,
   resultMessage,
   rpcCodes,
+  toolListMessage,
 } from './json-rpc.ts';
 import type { McpRequest, MethodResult, Methods } from './methods.ts';
 import { disagreeingParam, headerText, type ModernCall, readModernCall } from './modern-call.ts';
@@ -157,30 +159,28 @@ export function createModernEra(deps: ModernDeps) {
       return tasks.cancel(caller, String(params.taskId));
     },
   };
-  const listTail = `,"ttlMs":${cacheHint.ttlMs},"cacheScope":"${cacheHint.cacheScope}","resultType":"complete","_meta":{"${serverInfoKey}":${JSON.stringify(serverInfo)}}}}`;
+  const listTail = `,"ttlMs":${cacheHint.ttlMs},"cacheScope":"${cacheHint.cacheScope}","resultType":"complete","_meta":{"${serverInfoKey}":${JSON.stringify(serverInfo)}}`;
 
   const serve = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
+    { headers, response }: { headers: IncomingHttpHeaders; response: ServerResponse },
     { caller, call }: { caller: Caller; call: ModernCall },
   ) => {
     const { id, method, params } = call;
     const abort = new AbortController();
     const answer = createAnswer({
-      response: reply.raw,
-      headers: reply.getHeaders() as Record<string, string>,
+      response,
       streams: true,
       patience: deps.patience,
     });
     // In this era, to leave is to cancel.
-    reply.raw.once('close', () => abort.abort(new Error('The client left.')));
+    response.once('close', () => {
+      if (!response.writableEnded) abort.abort(new Error('The client left.'));
+    });
     try {
-      const wrong = mismatchOf(request, call, tools, caller);
+      const wrong = mismatchOf(headers, call, tools, caller);
       if (wrong) return answer.end(errorMessage(id, wrong), 400);
       if (method === 'tools/list') {
-        return answer.end(
-          `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":${tools.listText(caller)}${listTail}`,
-        );
+        return answer.end(toolListMessage(id, tools.listText(caller), listTail));
       }
       const run = shortCuts[method] as (typeof shortCuts)[string];
       const result = await run({
@@ -201,14 +201,17 @@ export function createModernEra(deps: ModernDeps) {
     }
   };
 
+  const isShort = ({ method }: ModernCall) => method === 'tools/list' || Object.hasOwn(shortCuts, method);
+
   return {
+    /** A request that is in every way as it should be. Throws nothing: what goes wrong is its answer. */
+    serve,
+    isShort,
     async post(request: FastifyRequest, reply: FastifyReply, caller: Caller, incoming: Incoming | undefined) {
       reply.hijack();
       const call = incoming && readModernCall(request.headers, incoming);
-      if (call && (call.method === 'tools/list' || Object.hasOwn(shortCuts, call.method)))
-        return serve(request, reply, { caller, call });
-      for (const [name, value] of Object.entries(reply.getHeaders()))
-        reply.raw.setHeader(name, value as string);
+      if (call && isShort(call))
+        return serve({ headers: request.headers, response: reply.raw }, { caller, call });
       const auth = { token: '', clientId: caller.principal.keyId, scopes: [], extra: { caller } };
       const incomingMessage = Object.assign(request.raw, { auth }) as Parameters<typeof node>[0];
       await node(incomingMessage, reply.raw, request.body);
@@ -217,9 +220,11 @@ export function createModernEra(deps: ModernDeps) {
   };
 }
 
+export type ModernEra = ReturnType<typeof createModernEra>;
+
 /** What a header says otherwise than the body. */
 function mismatchOf(
-  { headers }: FastifyRequest,
+  headers: IncomingHttpHeaders,
   { method, params }: ModernCall,
   tools: ToolCalls,
   caller: Caller,

@@ -4,8 +4,11 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
 
+/** For answers that pass Fastify by. */
+export type ObserveMcp = (request: unknown, response: { statusCode: number }, seconds: number) => void;
+
 /** `/metrics` for Prometheus: this gateway's requests, and the fleet as its workers last told of themselves. */
-export function addMetricsRoute(app: FastifyInstance, { dispatch }: RouteDeps): void {
+export function addMetricsRoute(app: FastifyInstance, { dispatch }: RouteDeps): ObserveMcp {
   const registry = new Registry();
   const registers = [registry];
   const requests = new Histogram({
@@ -17,13 +20,15 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch }: RouteDeps): 
   });
   /** A label set is looked up by hashing; one for each kind of answer is kept instead. */
   const kinds = new Map<string, { observe(seconds: number): void }>();
+  const observe = (method: string, route: string, status: number, seconds: number) => {
+    const kind = `${method} ${route} ${status}`;
+    const observer = kinds.get(kind) ?? requests.labels(method, route, String(status));
+    kinds.set(kind, observer);
+    observer.observe(seconds);
+  };
   app.addHook('onResponse', (request, reply, done) => {
     const { method, routeOptions } = request;
-    const route = routeOptions.url ?? 'unknown';
-    const kind = `${method} ${route} ${reply.statusCode}`;
-    const observer = kinds.get(kind) ?? requests.labels(method, route, String(reply.statusCode));
-    kinds.set(kind, observer);
-    observer.observe(reply.elapsedTime / 1000);
+    observe(method, routeOptions.url ?? 'unknown', reply.statusCode, reply.elapsedTime / 1000);
     done();
   });
 
@@ -100,4 +105,5 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch }: RouteDeps): 
       return reply.type(registry.contentType).send(await registry.metrics());
     },
   );
+  return (_request, { statusCode }, seconds) => observe('POST', '/mcp', statusCode, seconds);
 }
