@@ -8,8 +8,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { CallToolResultSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { expect, onTestFinished, test } from 'vitest';
-import { openRoundRobin } from '../conformance/round-robin.ts';
 import { openFleet } from '../open-fleet.ts';
+import { openRoundRobin } from '../round-robin.ts';
 
 /** From the kill until everything goes on, and what was lost is known to be lost, ms. */
 const limitMs = 20_000;
