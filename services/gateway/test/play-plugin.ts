@@ -1,5 +1,6 @@
 /** Tools that a test conducts: it sees where they run, and says when they go on. */
 import { EventEmitter, once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
 import { definePlugin, type InputRequest, needInput, type PluginDefinition } from '@harness/plugin-kit';
 
 export interface Play {
@@ -40,6 +41,16 @@ export function createPlay(place: string): Play {
     version: '1.0.0',
     tools: [
       { name: 'where', description, schema, handler: () => place },
+      {
+        name: 'echo',
+        description,
+        schema,
+        async handler(_ctx, { text, turns }, { progress }) {
+          progress(1, 2, String(text));
+          for (let n = 0; n < Number(turns); n++) await setImmediate();
+          return String(text);
+        },
+      },
       {
         name: 'hang',
         description,

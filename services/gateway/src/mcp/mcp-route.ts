@@ -6,6 +6,7 @@ import type { PluginHost } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { type Authenticate, requireScope } from '../auth.ts';
+import { callerScope } from '../caller-scope.ts';
 import type { Changes } from '../changes.ts';
 import { appErrorOf } from '../errors.ts';
 import type { ToolCalls } from '../tool-calls.ts';
@@ -76,11 +77,14 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
 
   app.post('/mcp', hidden, async (request, reply) => {
     const caller = await callerOf(request);
-    if (isModern(request.body, request.headers['mcp-protocol-version'])) {
-      const incoming = isMessage(request.body) ? parseIncoming(request.body) : undefined;
-      return modern.post(request, reply, caller, incoming);
-    }
-    return legacy.post(request, reply, caller, parseIncoming(request.body));
+    // Resources, prompts and what is asked before a task are code of plugins, too.
+    return callerScope.run({ tenant: caller.principal.tenant }, () => {
+      if (isModern(request.body, request.headers['mcp-protocol-version'])) {
+        const incoming = isMessage(request.body) ? parseIncoming(request.body) : undefined;
+        return modern.post(request, reply, caller, incoming);
+      }
+      return legacy.post(request, reply, caller, parseIncoming(request.body));
+    });
   });
   app.get('/mcp', hidden, async (request, reply) => legacy.get(request, reply, await callerOf(request)));
   app.delete('/mcp', hidden, async (request, reply) =>

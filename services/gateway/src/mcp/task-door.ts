@@ -1,6 +1,7 @@
 /** MCP's tasks extension: our delegated tasks, and tool calls that outlive their request, in its words. */
-import { AppError } from '@harness/contracts';
-import type { CallTask, Dispatch } from '@harness/dispatch';
+import { setTimeout } from 'node:timers/promises';
+import { AppError, toAppError } from '@harness/contracts';
+import type { CallTask, CallTaskChange, Dispatch } from '@harness/dispatch';
 import { type InputRequired, isInputRequired, type ToolResult } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import type { Caller } from '../auth.ts';
@@ -29,6 +30,8 @@ interface StoredCall {
 }
 
 const pollIntervalMs = 1_000;
+/** How soon an outcome that did not reach Redis is told again, ms. */
+const retryMs = 500;
 /** A tool says with it that its call has started this task. */
 const startedTaskKey = 'harness/taskId';
 
@@ -52,34 +55,38 @@ export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; log
     if (signal.kind === 'task_cancelled') running.get(signal.taskId)?.abort(cancelled());
   });
 
-  const run = async (tenant: string, { taskId, call, inputs, state }: CallTask<StoredCall>) => {
-    const abort = new AbortController();
-    running.set(taskId, abort);
+  const outcomeOf = async (task: CallTask<StoredCall>, signal: AbortSignal): Promise<CallTaskChange> => {
+    const { call, inputs, state } = task;
+    const request = { ...call, inputs: { ...call.inputs, ...inputs }, state, signal };
     try {
       const outcome = await tools.call(
         call.caller,
-        toolCallOf({
-          ...call,
-          inputs: { ...call.inputs, ...inputs },
-          state,
-          signal: abort.signal,
-          logLevel: undefined,
-          notify: () => undefined,
-        }),
+        toolCallOf({ ...request, logLevel: undefined, notify: () => undefined }),
       );
-      if (closed) return; // it was cut short here: whoever looks finds this gateway gone
-      const { inputRequests, state: next } = outcome as Partial<InputRequired>;
-      await callTasks.move(
-        tenant,
-        taskId,
-        inputRequests
-          ? { status: 'input_required', requests: { ...inputRequests }, state: next }
-          : endOf(outcome as ToolResult),
-      );
+      if (!isInputRequired(outcome)) return endOf(outcome);
+      return {
+        status: 'input_required',
+        requests: { ...outcome.inputRequests },
+        state: outcome.state,
+      };
     } catch (thrown) {
-      await callTasks.move(tenant, taskId, { status: 'failed', error: faultOf(thrown) });
-    } finally {
-      running.delete(taskId);
+      return { status: 'failed', error: faultOf(thrown) };
+    }
+  };
+  const run = async (tenant: string, task: CallTask<StoredCall>) => {
+    const { taskId } = task;
+    const abort = new AbortController();
+    running.set(taskId, abort);
+    const outcome = await outcomeOf(task, abort.signal);
+    running.delete(taskId);
+    // Once closed, it was cut short here: whoever looks finds this gateway gone. Until then Redis may be away for a time.
+    while (!closed) {
+      try {
+        return void (await callTasks.move(tenant, taskId, outcome));
+      } catch (thrown) {
+        if (!toAppError(thrown).retry) throw thrown;
+        await setTimeout(retryMs, undefined, { ref: false });
+      }
     }
   };
   const start = (tenant: string, task: CallTask) => {

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { openFleet } from '../open-fleet.ts';
-import { openRoundRobin } from './round-robin.ts';
+import { openRoundRobin } from '../round-robin.ts';
 
 const { resolve } = createRequire(import.meta.url);
 const cliOf = (name: string) => resolve(`${name}/package.json`).replace('package.json', 'dist/index.js');
