@@ -39,7 +39,7 @@ function packagesInstalled() {
 function installPackages() {
   if (packagesInstalled()) return;
   console.error(
-    'set-up: installing packages (about 800 MB on disk, most of it the Agent SDK’s own binary and Node 24)…',
+    'set-up: installing packages (about 850 MB on disk, most of it the Agent SDK’s own binary and Node 24)…',
   );
   const ticking = setProgress();
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';

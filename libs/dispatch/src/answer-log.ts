@@ -24,7 +24,10 @@ export interface AnswerLog {
   follow(stream: string, after: string, signal: AbortSignal): Promise<AsyncIterable<LoggedMessage> | null>;
 }
 
-const ttlMs = 300_000;
+/** Kept after the end, for those who come back. */
+const endedTtlMs = 300_000;
+/** Kept while the call says nothing: longer than tools run. */
+const silentTtlMs = 3_600_000;
 /** How often a follower without news asks whether the gateway that runs the call is alive. */
 const watchMs = 3_000;
 
@@ -42,11 +45,11 @@ export function createAnswerLog(deps: {
 }): AnswerLog {
   const { redis, keys, feed, replicas } = deps;
   const keyOf = (stream: string) => keys.of('mcplog', stream);
-  const add = async (stream: string, field: string, value: object): Promise<string> => {
+  const add = async (stream: string, field: 'open' | 'message' | 'last', value: object): Promise<string> => {
     const key = keyOf(stream);
-    const replies = await reached(
-      redis.multi().xadd(key, '*', field, JSON.stringify(value)).pexpire(key, ttlMs).publish(key, '').exec(),
-    );
+    const ttlMs = field === 'last' ? endedTtlMs : silentTtlMs;
+    const written = redis.multi().xadd(key, '*', field, JSON.stringify(value)).pexpire(key, ttlMs);
+    const replies = await reached(written.publish(key, '').exec());
     return String(replies?.[0]?.[1]);
   };
   const rowsAfter = (stream: string, id: string) =>

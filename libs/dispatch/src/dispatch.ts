@@ -92,7 +92,7 @@ export function createDispatch(deps: {
   const withReplicas = { ...parts, replicas };
   return {
     replicas,
-    mcpSessions: createMcpSessions(parts),
+    mcpSessions: createMcpSessions(withReplicas),
     answerLog: createAnswerLog(withReplicas),
     callTasks: createCallTasks(withReplicas),
     pluginStates: createPluginStates(withReplicas),

@@ -17,7 +17,7 @@ export type Signal =
   | { kind: 'cancel'; call: string }
   /** A client's answer to a request that another gateway made. */
   | { kind: 'reply'; message: unknown }
-  | { kind: 'session_ended'; sessionId: string }
+  | { kind: 'session_changed' | 'session_ended'; sessionId: string }
   /** A client opened its stream anew; the one it had is closed. */
   | { kind: 'stream_opened'; sessionId: string; stream: string }
   | { kind: 'task_cancelled'; taskId: string };

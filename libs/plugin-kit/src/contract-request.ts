@@ -13,7 +13,10 @@ export interface ToolResult {
   structuredContent?: Record<string, unknown>;
   /** The tool ran and failed; the content says why, in words for the model. */
   isError?: boolean;
-  /** Host's own key: `harness/error` = `{code, message, details?}` with a code of the error table. */
+  /**
+   * Host's own keys: `harness/error` = `{code, message, details?}` with a code of the error table; `harness/taskId` = the
+   * delegated task that this call has started.
+   */
   _meta?: Record<string, unknown>;
 }
 

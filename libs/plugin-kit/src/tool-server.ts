@@ -88,6 +88,8 @@ export function createToolServer(
   const entries = entriesOf(collected, deps.admit);
   const middleware = [permissionFilter(entries), ...(deps.middleware ?? [])];
   const shownIn = createViews(entries, middleware);
+  const before = middleware.filter(({ beforeCall }) => beforeCall);
+  const after = middleware.filter(({ afterCall }) => afterCall).toReversed();
 
   const find = (name: string, view: ToolView): Entry => {
     const entry = entries.get(name);
@@ -100,7 +102,7 @@ export function createToolServer(
     const { tool } = entry;
     try {
       const call = { tool: tool.qualifiedName, input: parseInput(entry, input), meta };
-      for (const { beforeCall } of middleware) await beforeCall?.(call);
+      for (const { beforeCall } of before) await beforeCall?.(call);
       const ctx = contextOf(tool.pluginName);
       const timeoutMs = tool.timeoutMs ?? defaultTimeoutMs;
       return await runTool({ ...entry, ctx, input: call.input, meta, timeoutMs });
@@ -127,7 +129,7 @@ export function createToolServer(
     find: (name, view = {}) => shownIn(view).byName.get(name),
     async call(name, input, meta, view = {}) {
       let outcome = await run(find(name, view), input, meta);
-      for (const { afterCall } of middleware.toReversed()) {
+      for (const { afterCall } of after) {
         const changed = await afterCall?.({ tool: name, meta }, outcome);
         if (changed) outcome = isInputRequired(changed) ? changed : boundResult(changed);
       }
@@ -149,7 +151,8 @@ export function createToolServer(
 function createViews(entries: ReadonlyMap<string, Entry>, middleware: readonly ToolMiddleware[]) {
   const all = Object.freeze([...entries.values()].map(({ descriptor }) => descriptor));
   const views = new Map<string, Shown>();
-  return (view: ToolView): Shown => {
+  const byObject = new WeakMap<ToolView, Shown>();
+  const shownBy = (view: ToolView): Shown => {
     const key = `${view.scopes?.join(' ') ?? '*'}|${view.tools?.join(' ') ?? '*'}`;
     const known = views.get(key);
     if (known) return known;
@@ -162,6 +165,13 @@ function createViews(entries: ReadonlyMap<string, Entry>, middleware: readonly T
     const shown = { list, byName: new Map(list.map((tool) => [tool.name, tool])), text: undefined };
     if (views.size >= maxViews) views.clear();
     views.set(key, shown);
+    return shown;
+  };
+  return (view: ToolView): Shown => {
+    const known = byObject.get(view);
+    if (known) return known;
+    const shown = shownBy(view);
+    byObject.set(view, shown);
     return shown;
   };
 }

@@ -76,7 +76,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     return undefined;
   });
 
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
+    if (!deps.logger.isLevelEnabled('info')) return done();
     const { threadId, runId, taskId } = request.params as Record<string, string | undefined>;
     const [path] = request.url.split('?');
     const told = {
@@ -86,6 +87,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
       ms: Math.round(reply.elapsedTime),
     };
     request.log.info({ ...told, threadId, runId, taskId }, 'request');
+    done();
   });
 
   const streams = createEventStreams();

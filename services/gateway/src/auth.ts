@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { AppError, type ThreadTokenClaims, verifyThreadToken } from '@harness/contracts';
 import type { Principal } from '@harness/plugin-kit';
@@ -20,7 +20,7 @@ const ApiKeys = z.array(
 );
 export type ApiKey = z.infer<typeof ApiKeys>[number];
 
-const sha256 = (text: string) => createHash('sha256').update(text).digest();
+const sha256 = (text: string) => hash('sha256', text, 'buffer');
 
 /** HARNESS_API_KEY as a key: tenant `default`, all scopes. */
 export const apiKeyOf = (key: string): ApiKey => ({
@@ -66,7 +66,10 @@ export function createAuthenticate(deps: {
   accessTokens?: AccessTokens | undefined;
 }): Authenticate {
   const { accessTokens } = deps;
-  const keys = deps.keys.map((key) => ({ ...key, digest: Buffer.from(key.keySha256, 'hex') }));
+  const keys = deps.keys.map(({ id, keySha256, tenant, scopes: granted, tools }) => ({
+    digest: Buffer.from(keySha256, 'hex'),
+    caller: { principal: { keyId: id, tenant, scopes: granted }, tools },
+  }));
   return async (authorization, { sessions }) => {
     const token = authorization?.match(/^Bearer +(\S+)$/i)?.[1];
     if (!token) {
@@ -75,8 +78,7 @@ export function createAuthenticate(deps: {
     }
     const digest = sha256(token);
     const key = keys.find((candidate) => timingSafeEqual(candidate.digest, digest));
-    if (key)
-      return { principal: { keyId: key.id, tenant: key.tenant, scopes: key.scopes }, tools: key.tools };
+    if (key) return key.caller;
     if (accessTokens && !mayBeThreadToken(token)) return { principal: await accessTokens.verify(token) };
     if (!sessions) throw new AppError('unauthorized', 'The API key is not known.');
     const session = await verifyThreadToken(token, deps.tokenSecret);

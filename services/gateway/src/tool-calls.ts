@@ -51,10 +51,23 @@ export function createToolCalls(deps: {
 }): ToolCalls {
   const { dispatch, plugins } = deps;
   const audit = createToolAudit(deps.logger);
-  const viewOf = ({ principal, tools }: Caller): ToolView => ({
-    tools,
-    scopes: principal.scopes,
-  });
+  /** One for each caller that lasts: what it sees is then found without comparing lists. */
+  const views = new WeakMap<Caller, ToolView>();
+  const viewOf = (caller: Caller): ToolView => {
+    const known = views.get(caller);
+    if (known) return known;
+    const view = { tools: caller.tools, scopes: caller.principal.scopes };
+    views.set(caller, view);
+    return view;
+  };
+  const defaultThreads = new WeakMap<Caller, string>();
+  const defaultThreadOf = (caller: Caller): string => {
+    const known = defaultThreads.get(caller);
+    if (known !== undefined) return known;
+    const threadId = defaultThreadIdOf(deps.tokenSecret, caller.principal);
+    defaultThreads.set(caller, threadId);
+    return threadId;
+  };
 
   const authorityOf = async ({ session }: Caller) => {
     if (!session) return undefined;
@@ -74,7 +87,7 @@ export function createToolCalls(deps: {
       const { runId, attempt } = authority;
       return { threadId: session.threadId, taskId: session.taskId, runId, attempt };
     }
-    if (named === undefined) return { threadId: defaultThreadIdOf(deps.tokenSecret, principal) };
+    if (named === undefined) return { threadId: defaultThreadOf(caller) };
     requireScope(caller, 'threads');
     await dispatch.threads.get(principal.tenant, named);
     return { threadId: named };

@@ -58,7 +58,11 @@ const delegate: PluginTool = {
     });
     const { taskId, threadId } = task;
     const message = `Task ${taskId} is delegated to a sub-agent in thread ${threadId} (events: ${streamUrl}). You will be told when it ends.`;
-    return told(message, { taskId, threadId, streamUrl, existing });
+    // A client that knows MCP's tasks gets one in place of the ids: the mark tells the gateway which.
+    return {
+      ...told(message, { taskId, threadId, streamUrl, existing }),
+      _meta: { 'harness/taskId': taskId },
+    };
   },
 };
 

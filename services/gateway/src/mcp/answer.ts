@@ -20,6 +20,7 @@ export interface AnswerOptions {
   headers?: Record<string, string> | undefined;
   /** Whether the client takes server-sent events. */
   streams: boolean;
+  patience: Patience;
   /** Keeps what is sent on a stream, so that a client may come back for it: gives each message its id. */
   log?: { open(): Promise<string>; append(message: object, last: boolean): Promise<string> } | undefined;
 }
@@ -36,10 +37,33 @@ const streamHeaders = {
   'x-accel-buffering': 'no',
 };
 
-export function createAnswer({ response, headers = {}, streams, log }: AnswerOptions): Answer {
+/** One clock for all answers that are not decided yet: most are given long before their time. */
+export interface Patience {
+  begin(onOver: () => void): void;
+  end(onOver: () => void): void;
+  close(): void;
+}
+
+export function createPatience(): Patience {
+  const waiting = new Map<() => void, number>();
+  const clock = setInterval(() => {
+    const now = performance.now();
+    for (const [onOver, at] of waiting) {
+      if (at > now) return; // in the order of their coming
+      onOver();
+    }
+  }, patienceMs / 5);
+  clock.unref();
+  return {
+    begin: (onOver) => void waiting.set(onOver, performance.now() + patienceMs),
+    end: (onOver) => void waiting.delete(onOver),
+    close: () => clearInterval(clock),
+  };
+}
+
+export function createAnswer({ response, headers = {}, streams, patience, log }: AnswerOptions): Answer {
   let state: 'undecided' | 'streaming' | 'ended' = 'undecided';
-  let timer = streams ? setTimeout(() => upgrade(), patienceMs) : undefined;
-  timer?.unref();
+  let keepAlive: NodeJS.Timeout | undefined;
   /** What is sent waits for its place in the log. */
   let writing: Promise<unknown> = Promise.resolve();
 
@@ -52,9 +76,8 @@ export function createAnswer({ response, headers = {}, streams, log }: AnswerOpt
   const upgrade = () => {
     if (state !== 'undecided') return;
     state = 'streaming';
-    clearTimeout(timer);
-    timer = setInterval(() => write(':\n\n'), keepAliveMs);
-    timer.unref();
+    patience.end(upgrade);
+    keepAlive = setInterval(() => write(':\n\n'), keepAliveMs).unref();
     response.writeHead(200, { ...headers, ...streamHeaders });
     response.flushHeaders();
     if (log) inTurn(async () => write(`id: ${await log.open()}\nretry: ${retryMs}\ndata:\n\n`));
@@ -67,7 +90,11 @@ export function createAnswer({ response, headers = {}, streams, log }: AnswerOpt
       );
       if (last && !response.writableEnded) response.end();
     });
-  response.once('close', () => clearTimeout(timer));
+  if (streams) patience.begin(upgrade);
+  response.once('close', () => {
+    patience.end(upgrade);
+    clearInterval(keepAlive);
+  });
 
   return {
     get left() {
@@ -80,7 +107,8 @@ export function createAnswer({ response, headers = {}, streams, log }: AnswerOpt
     },
     end(message, status = 200) {
       if (state === 'ended') return;
-      clearTimeout(timer);
+      patience.end(upgrade);
+      clearInterval(keepAlive);
       const streaming = state === 'streaming';
       state = 'ended';
       if (streaming) return push(message, true);

@@ -7,7 +7,7 @@ import type { Dispatch, McpSession } from '@harness/dispatch';
 import { type InputRequired, isInputRequired, type LogLevel } from '@harness/plugin-kit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../auth.ts';
-import { type Answer, createAnswer } from './answer.ts';
+import { type Answer, createAnswer, type Patience } from './answer.ts';
 import type { ClientRequests } from './client-requests.ts';
 import {
   errorMessage,
@@ -37,6 +37,7 @@ export interface LegacyDeps {
   methods: Methods;
   requests: ClientRequests;
   streams: LegacyStreams;
+  patience: Patience;
 }
 
 interface Exchange {
@@ -46,7 +47,7 @@ interface Exchange {
   session: McpSession | undefined;
 }
 
-export function createLegacyEra({ dispatch, methods, requests, streams }: LegacyDeps) {
+export function createLegacyEra({ dispatch, methods, requests, streams, patience }: LegacyDeps) {
   const { mcpSessions } = dispatch;
   /** Calls under way at this gateway, to be cancelled by `<sessionId>:<request id>`. */
   const running = new Map<string, AbortController>();
@@ -128,6 +129,7 @@ export function createLegacyEra({ dispatch, methods, requests, streams }: Legacy
       response: reply.raw,
       headers: headersOf(reply),
       streams: acceptsStreams(request),
+      patience,
       log: resumable ? streams.logOf(session.sessionId, id) : undefined,
     });
     // Without a session nobody can come back for the answer.
@@ -175,7 +177,6 @@ export function createLegacyEra({ dispatch, methods, requests, streams }: Legacy
       const session = await sessionOf(request, caller);
       if (!session) throw new AppError('invalid_request', 'Which session? Send Mcp-Session-Id.');
       await mcpSessions.end(session.sessionId);
-      await dispatch.replicas.broadcast({ kind: 'session_ended', sessionId: session.sessionId });
       return reply.code(204).send();
     },
     close: stop,

@@ -10,7 +10,7 @@ import { notificationMessage, type RequestId } from './json-rpc.ts';
 export interface LegacyStreams {
   /** A session's standing stream. A newer one takes its place, at whichever gateway. */
   open(sessionId: string, reply: FastifyReply): Promise<void>;
-  /** What followed the event, then what follows. Throws `not_found` for an event of another session or long ago. */
+  /** What followed the event, then what follows. Throws `invalid_request` for an event of another session or long ago. */
   resume(sessionId: string, lastEventId: string, reply: FastifyReply): Promise<void>;
   /** Where an answer of the session is kept for those who come back. */
   logOf(sessionId: string, requestId: RequestId): NonNullable<AnswerOptions['log']>;
@@ -23,7 +23,8 @@ const maxStreams = 5_000;
 export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes }): LegacyStreams {
   const { dispatch, changes } = deps;
   const { answerLog, mcpSessions, replicas } = dispatch;
-  const standing = new Map<string, { stream: string; reply: FastifyReply }>();
+  /** Redis brings every gateway the openings in one order: what is heard before one's own is older, and has lost. */
+  const standing = new Map<string, { stream: string; reply: FastifyReply; heard: boolean }>();
   const open = new Set<FastifyReply>();
 
   const begin = (reply: FastifyReply) => {
@@ -38,31 +39,35 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
       'x-accel-buffering': 'no',
     });
     raw.write(':\n\n');
-    const keepAlive = setInterval(() => raw.write(':\n\n'), keepAliveMs);
+    const keepAlive = setInterval(() => write(reply, ':\n\n'), keepAliveMs);
     raw.once('close', () => {
       clearInterval(keepAlive);
       open.delete(reply);
     });
     return raw;
   };
-  const drop = (sessionId: string, unless?: string) => {
-    const held = standing.get(sessionId);
-    if (!held || held.stream === unless) return;
+  const drop = (sessionId: string) => {
+    standing.get(sessionId)?.reply.raw.end();
     standing.delete(sessionId);
-    held.reply.raw.end();
+  };
+  const giveWay = (sessionId: string, stream: string) => {
+    const held = standing.get(sessionId);
+    if (held?.stream === stream) held.heard = true;
+    else if (held?.heard) drop(sessionId);
   };
   const tell = async (change: Change) => {
     const message = messageOf(change);
     for (const [sessionId, { reply }] of standing) {
       if ('uri' in change && !(await mcpSessions.isSubscribed(sessionId, change.uri))) continue;
-      reply.raw.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+      write(reply, `event: message\ndata: ${JSON.stringify(message)}\n\n`);
     }
   };
   const stops = [
     changes.onChange((change) => void tell(change).catch(() => undefined)),
     replicas.onSignal((signal) => {
       if (signal.kind === 'session_ended') drop(signal.sessionId);
-      if (signal.kind === 'stream_opened') drop(signal.sessionId, signal.stream);
+      if (signal.kind === 'stream_opened') giveWay(signal.sessionId, signal.stream);
+      if (signal.kind === 'missed') for (const held of standing.values()) held.heard = true;
     }),
   ];
 
@@ -71,7 +76,7 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
       const stream = randomUUID();
       drop(sessionId);
       const raw = begin(reply);
-      standing.set(sessionId, { stream, reply });
+      standing.set(sessionId, { stream, reply, heard: false });
       raw.once('close', () => {
         if (standing.get(sessionId)?.stream === stream) standing.delete(sessionId);
       });
@@ -82,11 +87,12 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
       const left = new AbortController();
       reply.raw.once('close', () => left.abort());
       const messages = await answerLog.follow(`${sessionId}:${stream}`, position, left.signal);
+      // Not 404: by that a client would take its session for lost.
       if (!messages)
-        throw new AppError('not_found', 'There is nothing to come back for under this event id.');
+        throw new AppError('invalid_request', 'There is nothing to come back for under this event id.');
       const raw = begin(reply);
       for await (const { id, message } of messages)
-        raw.write(`event: message\nid: ${stream}_${id}\ndata: ${JSON.stringify(message)}\n\n`);
+        write(reply, `event: message\nid: ${stream}_${id}\ndata: ${JSON.stringify(message)}\n\n`);
       raw.end();
     },
     logOf(sessionId, requestId) {
@@ -102,6 +108,11 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
       for (const { raw } of open) raw.end();
     },
   };
+}
+
+/** A stream may have been ended meanwhile, by the client, a newer one, or the end of this gateway. */
+function write({ raw }: FastifyReply, text: string): void {
+  if (!raw.writableEnded && !raw.destroyed) raw.write(text);
 }
 
 const messageOf = (change: Change) =>

@@ -7,6 +7,7 @@ import { requireScope } from '../auth.ts';
 import type { Changes } from '../changes.ts';
 import { appErrorOf } from '../errors.ts';
 import type { ToolCalls } from '../tool-calls.ts';
+import { createPatience } from './answer.ts';
 import { createClientRequests } from './client-requests.ts';
 import { errorMessage, faultOf, parseIncoming } from './json-rpc.ts';
 import { createLegacyEra } from './legacy-era.ts';
@@ -34,8 +35,9 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
   const tasks = createTaskDoor(deps);
   const requests = createClientRequests(dispatch.replicas);
   const streams = createLegacyStreams(deps);
-  const legacy = createLegacyEra({ dispatch, methods, requests, streams });
-  const modern = createModernEra({ ...deps, methods, tasks });
+  const patience = createPatience();
+  const legacy = createLegacyEra({ dispatch, methods, requests, streams, patience });
+  const modern = createModernEra({ ...deps, methods, tasks, patience });
   app.addHook('preClose', async () => {
     streams.close();
     await modern.close();
@@ -44,6 +46,7 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
     tasks.close();
     legacy.close();
     requests.close();
+    patience.close();
   });
 
   const callerOf = async ({ caller }: FastifyRequest) => {

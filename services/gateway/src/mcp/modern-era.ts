@@ -20,8 +20,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../auth.ts';
 import type { Change, Changes } from '../changes.ts';
 import type { ToolCalls } from '../tool-calls.ts';
-import { createAnswer } from './answer.ts';
-import { errorMessage, faultOf, type Incoming, type RpcError, resultMessage, rpcCodes } from './json-rpc.ts';
+import { createAnswer, type Patience } from './answer.ts';
+import {
+  errorMessage,
+  faultOf,
+  type Incoming,
+  type Params,
+  type RpcError,
+  resultMessage,
+  rpcCodes,
+} from './json-rpc.ts';
 import type { McpRequest, MethodResult, Methods } from './methods.ts';
 import { disagreeingParam, headerText, type ModernCall, readModernCall } from './modern-call.ts';
 import { capabilities, serverInfo, tasksExtension } from './server-identity.ts';
@@ -33,9 +41,17 @@ export interface ModernDeps {
   methods: Methods;
   tasks: TaskDoor;
   changes: Changes;
+  patience: Patience;
   logger: Logger;
   /** Signs the state that travels through clients; the same at every gateway. */
   secret: string;
+}
+
+/** Who asked for what. */
+interface Asked {
+  caller: Caller;
+  method: string;
+  params: Params;
 }
 
 /** How long clients may keep a list, ms; they are told when it changes. */
@@ -59,7 +75,7 @@ export function createModernEra(deps: ModernDeps) {
   const state = createStates(deps.secret);
 
   /** A result as this era says it: complete, a question, or a task. */
-  const said = async (result: MethodResult, caller: Caller, method: string): Promise<object> => {
+  const said = async (result: MethodResult, asked: Asked): Promise<object> => {
     if ('resultType' in result) return result;
     if (!isInputRequired(result)) return { resultType: 'complete', ...result };
     const { inputRequests } = result;
@@ -67,7 +83,7 @@ export function createModernEra(deps: ModernDeps) {
     return {
       resultType: 'input_required',
       inputRequests,
-      requestState: await state.seal(result.state, caller, method),
+      requestState: await state.seal(result.state, asked),
     };
   };
 
@@ -89,8 +105,9 @@ export function createModernEra(deps: ModernDeps) {
       for (const method of sdkMethods)
         register(method, async ({ params = {} }, ctx) => {
           try {
-            const request = await requestOf(ctx, { caller, method, params });
-            return await said(await (methods[method] as Methods[string])(request), caller, method);
+            const asked: Asked = { caller, method, params: params as Params };
+            const request = await requestOf(ctx, asked);
+            return await said(await (methods[method] as Methods[string])(request), asked);
           } catch (thrown) {
             const { code, message, data } = faultOf(thrown);
             throw new ProtocolError(code, message, data);
@@ -108,19 +125,16 @@ export function createModernEra(deps: ModernDeps) {
     onerror: (error) => logger.error({ err: error }, 'mcp: request failed'),
   });
 
-  const requestOf = async (
-    ctx: ServerContext,
-    { caller, method, params }: { caller: Caller; method: string; params: object },
-  ): Promise<McpRequest> => {
+  const requestOf = async (ctx: ServerContext, asked: Asked): Promise<McpRequest> => {
     const { inputResponses, requestState, signal } = ctx.mcpReq;
     const envelope: Record<string, unknown> = { ...ctx.mcpReq.envelope };
     return {
-      caller,
-      params: params as McpRequest['params'],
+      caller: asked.caller,
+      params: asked.params,
       signal,
       capabilities: (envelope['io.modelcontextprotocol/clientCapabilities'] ?? {}) as Record<string, unknown>,
       inputs: inputResponses as McpRequest['inputs'],
-      state: await state.open(requestState(), caller, method),
+      state: await state.open(requestState(), asked),
       logLevel: envelope['io.modelcontextprotocol/logLevel'] as McpRequest['logLevel'],
       notify: (name, notified) =>
         void ctx.mcpReq.notify({ method: name, params: notified } as never).catch(() => undefined),
@@ -156,6 +170,7 @@ export function createModernEra(deps: ModernDeps) {
       response: reply.raw,
       headers: reply.getHeaders() as Record<string, string>,
       streams: true,
+      patience: deps.patience,
     });
     // In this era, to leave is to cancel.
     reply.raw.once('close', () => abort.abort(new Error('The client left.')));
@@ -174,11 +189,11 @@ export function createModernEra(deps: ModernDeps) {
         signal: abort.signal,
         capabilities: call.capabilities,
         inputs: call.inputs,
-        state: await state.open(call.requestState, caller, method),
+        state: await state.open(call.requestState, { caller, method, params }),
         logLevel: call.logLevel,
         notify: (name, notified) => answer.send({ jsonrpc: '2.0', method: name, params: notified }),
       });
-      const told = (await said(result, caller, method)) as { _meta?: object };
+      const told = (await said(result, { caller, method, params })) as { _meta?: object };
       answer.end(resultMessage(id, { ...told, _meta: { [serverInfoKey]: serverInfo, ...told._meta } }));
     } catch (thrown) {
       const fault = faultOf(thrown);
@@ -221,22 +236,24 @@ function mismatchOf(
   return wrong === null ? undefined : said(`Mcp-Param-${wrong}`);
 }
 
-/** State that travels through clients: sealed, for one caller and one method, for a time. */
+/** State that travels through clients: sealed, for one caller and what it asked for, for a time. */
 function createStates(secret: string) {
   const codec = createRequestStateCodec<{ state: unknown }>({
     key: `harness/request-state/${secret}`.padEnd(32, '.'),
     ttlSeconds: stateTtlSeconds,
     bind: (ctx) => ctx as unknown as string,
   });
-  const bound = ({ principal }: Caller, method: string) =>
-    `${principal.tenant}\0${principal.keyId}\0${method}` as unknown as ServerContext;
+  const bound = ({ caller: { principal }, method, params }: Asked) => {
+    const target = String(params.name ?? params.uri ?? '');
+    return [principal.tenant, principal.keyId, method, target].join('\0') as unknown as ServerContext;
+  };
   return {
-    seal: (state: unknown, caller: Caller, method: string) => codec.mint({ state }, bound(caller, method)),
+    seal: (state: unknown, asked: Asked) => codec.mint({ state }, bound(asked)),
     /** Throws an error that `faultOf` knows for a state that we did not seal. */
-    async open(sealed: unknown, caller: Caller, method: string): Promise<unknown> {
+    async open(sealed: unknown, asked: Asked): Promise<unknown> {
       if (sealed === undefined) return undefined;
       try {
-        return (await codec.verify(String(sealed), bound(caller, method))).state;
+        return (await codec.verify(String(sealed), bound(asked))).state;
       } catch (cause) {
         throw new AppError('invalid_request', 'requestState was not issued here, or has expired.', { cause });
       }

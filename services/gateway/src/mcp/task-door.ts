@@ -47,6 +47,7 @@ export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; log
   const { dispatch, tools, logger } = deps;
   const { callTasks, tasks, replicas } = dispatch;
   const running = new Map<string, AbortController>();
+  let closed = false;
   const stop = replicas.onSignal((signal) => {
     if (signal.kind === 'task_cancelled') running.get(signal.taskId)?.abort(cancelled());
   });
@@ -66,6 +67,7 @@ export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; log
           notify: () => undefined,
         }),
       );
+      if (closed) return; // it was cut short here: whoever looks finds this gateway gone
       const { inputRequests, state: next } = outcome as Partial<InputRequired>;
       await callTasks.move(
         tenant,
@@ -135,7 +137,8 @@ export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; log
       else {
         const outcome = await callTasks.answer(tenant, taskId, inputs);
         if (outcome === 'unknown') throw new AppError('task_not_found', `There is no task "${taskId}".`);
-        if (outcome === 'resumed') start(tenant, await find(caller, taskId));
+        const task = outcome === 'resumed' ? await find(caller, taskId) : undefined;
+        if (task?.status === 'working') start(tenant, task); // nobody has cancelled it meanwhile
       }
       return { resultType: 'complete' };
     },
@@ -150,8 +153,10 @@ export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; log
       return { resultType: 'complete' };
     },
     close() {
+      closed = true;
       stop();
-      for (const abort of running.values()) abort.abort(cancelled());
+      for (const abort of running.values())
+        abort.abort(new AppError('turn_cancelled', 'The gateway is being stopped.'));
     },
   };
 }

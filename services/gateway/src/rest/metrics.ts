@@ -15,9 +15,16 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch }: RouteDeps): 
     buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60],
     registers,
   });
-  app.addHook('onResponse', async (request, reply) => {
-    const route = request.routeOptions.url ?? 'unknown';
-    requests.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
+  /** A label set is looked up by hashing; one for each kind of answer is kept instead. */
+  const kinds = new Map<string, { observe(seconds: number): void }>();
+  app.addHook('onResponse', (request, reply, done) => {
+    const { method, routeOptions } = request;
+    const route = routeOptions.url ?? 'unknown';
+    const kind = `${method} ${route} ${reply.statusCode}`;
+    const observer = kinds.get(kind) ?? requests.labels(method, route, String(reply.statusCode));
+    kinds.set(kind, observer);
+    observer.observe(reply.elapsedTime / 1000);
+    done();
   });
 
   const gauge = (name: string, help: string, labelNames: string[] = []) =>

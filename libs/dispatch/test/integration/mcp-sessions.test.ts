@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { openBench } from '../fixture.ts';
+
+const owner = { tenant: 'default', keyId: 'key' };
+const said = { ...owner, protocolVersion: '2025-11-25', capabilities: {} };
+
+test('a session that is used keeps its subscriptions as long as itself', async () => {
+  const { dispatch, redis } = await openBench();
+  const { mcpSessions, keys } = dispatch;
+  const { sessionId } = await mcpSessions.create(said);
+  await mcpSessions.subscribe(sessionId, 'a://b');
+  const both = [keys.of('mcp', sessionId), keys.of('mcp', `${sessionId}:sub`)];
+  for (const key of both) await redis.pexpire(key, 60_000);
+  expect(await mcpSessions.get(sessionId, owner)).toMatchObject({ sessionId });
+  for (const key of both) expect(await redis.pttl(key)).toBeGreaterThan(60_000);
+  expect(await mcpSessions.isSubscribed(sessionId, 'a://b')).toBe(true);
+});
+
+test('what is said in a session that has just ended neither revives it nor stays for ever', async () => {
+  const { dispatch, redis } = await openBench();
+  const { mcpSessions, keys } = dispatch;
+  const { sessionId } = await mcpSessions.create(said);
+  await mcpSessions.end(sessionId);
+  await mcpSessions.setLogLevel(sessionId, 'error');
+  expect(await mcpSessions.get(sessionId, owner)).toBeUndefined();
+  expect(await redis.pttl(keys.of('mcp', sessionId))).toBeGreaterThan(0);
+});
+
+test('the log of a call that is silent outlasts the longest call; an ended one is kept for minutes', async () => {
+  const { dispatch, redis } = await openBench();
+  const { answerLog, keys } = dispatch;
+  const key = keys.of('mcplog', 's:1');
+  await answerLog.open('s:1', 1);
+  expect(await redis.pttl(key)).toBeGreaterThan(600_000);
+  await answerLog.append('s:1', { result: {} }, true);
+  expect(await redis.pttl(key)).toBeLessThanOrEqual(300_000);
+});

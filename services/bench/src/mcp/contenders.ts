@@ -1,0 +1,147 @@
+/** Servers under load, each a process of its own, and how each era calls them. */
+import { fileURLToPath } from 'node:url';
+import { type Child, startChild } from '@harness/runtime';
+import { searchPath } from '../config.ts';
+import { echoNames } from './echo-tools.ts';
+
+export interface Contender {
+  name: string;
+  url: string;
+  pid: number;
+  headers: Record<string, string>;
+  /** A JSON-RPC message, as its era sends it. */
+  message(method: 'tools/call' | 'tools/list'): { body: string; headers: Record<string, string> };
+  end(): Promise<void>;
+}
+
+type Era = '2025' | '2026';
+const key = 'key-of-the-benchmark';
+const inThisFolder = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+const gatewayMain = fileURLToPath(new URL('../../../gateway/src/main.ts', import.meta.url));
+const accept = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+
+export const contenders = [
+  'fastify route',
+  'ours 2025',
+  'ours 2026',
+  'sdk 1 session',
+  'sdk 2 handler',
+] as const;
+export type ContenderName = (typeof contenders)[number];
+
+export async function startContender(
+  name: ContenderName,
+  tools: 10 | 500,
+  redisUrl: string,
+): Promise<Contender> {
+  switch (name) {
+    case 'fastify route':
+      return contend(name, await startPeer('peers/fastify-route.ts', tools), '2025', {});
+    case 'sdk 2 handler':
+      return contend(name, await startPeer('peers/sdk2-handler.ts', tools), '2026', {});
+    case 'sdk 1 session': {
+      const peer = await startPeer('peers/sdk1-session.ts', tools);
+      return contend(name, peer, '2025', await beginSession(peer.ready.url, {}));
+    }
+    case 'ours 2025': {
+      const gateway = await startGateway(tools, redisUrl);
+      const auth = { authorization: `Bearer ${key}` };
+      return contend(
+        name,
+        gateway,
+        '2025',
+        { ...auth, ...(await beginSession(gateway.ready.url, auth)) },
+        'bench__',
+      );
+    }
+    case 'ours 2026': {
+      const gateway = await startGateway(tools, redisUrl);
+      return contend(name, gateway, '2026', { authorization: `Bearer ${key}` }, 'bench__');
+    }
+  }
+}
+
+const startPeer = (main: string, tools: number) =>
+  startChild<{ url: string }>({
+    name: main,
+    main: inThisFolder(main),
+    args: [String(tools)],
+    env: { PATH: searchPath },
+  });
+
+const startGateway = (tools: number, redisUrl: string) =>
+  startChild<{ url: string }>({
+    name: 'gateway',
+    main: gatewayMain,
+    env: {
+      PATH: searchPath,
+      REDIS_URL: redisUrl,
+      PORT: '0',
+      LOG_LEVEL: 'warn',
+      HARNESS_API_KEY: key,
+      HARNESS_PLUGINS: inThisFolder(`echo-plugin-${tools}.ts`),
+    },
+  });
+
+async function beginSession(url: string, headers: Record<string, string>): Promise<Record<string, string>> {
+  const send = (body: object, more: Record<string, string> = {}) =>
+    fetch(`${url}/mcp`, {
+      method: 'POST',
+      headers: { ...accept, ...headers, ...more },
+      body: JSON.stringify(body),
+    });
+  const params = {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'bench', version: '1' },
+  };
+  const response = await send({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
+  await response.text();
+  const session = {
+    'mcp-session-id': String(response.headers.get('mcp-session-id')),
+    'mcp-protocol-version': '2025-11-25',
+  };
+  await (await send({ jsonrpc: '2.0', method: 'notifications/initialized' }, session)).text();
+  return session;
+}
+
+function contend(
+  name: string,
+  child: Child<{ url: string }>,
+  era: Era,
+  headers: Record<string, string>,
+  prefix = '',
+): Contender {
+  const tool = `${prefix}${echoNames(10)[5]}`;
+  return {
+    name,
+    url: `${child.ready.url}/mcp`,
+    pid: child.process.pid as number,
+    headers: { ...accept, ...headers },
+    message(method) {
+      const call = method === 'tools/call';
+      const params = {
+        ...(call ? { name: tool, arguments: { text: 'the quick brown fox', n: 7 } } : {}),
+        ...(era === '2026' ? { _meta: envelope } : {}),
+      };
+      return {
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+        headers:
+          era === '2026'
+            ? {
+                'mcp-protocol-version': '2026-07-28',
+                'mcp-method': method,
+                ...(call ? { 'mcp-name': tool } : {}),
+              }
+            : {},
+      };
+    },
+    end: () => child.end(10_000),
+  };
+}
+
+const envelope = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+  'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
+};

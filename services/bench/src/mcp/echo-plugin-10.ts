@@ -1,0 +1,3 @@
+import { echoPlugin } from './echo-tools.ts';
+
+export const plugin = echoPlugin(10);

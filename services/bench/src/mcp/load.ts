@@ -1,0 +1,68 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import autocannon from 'autocannon';
+import type { Contender } from './contenders.ts';
+
+export interface LoadFigures {
+  perSecond: number;
+  /** User and system time of the server for one request, ms. */
+  cpuMs: number;
+  p50Ms: number;
+  p99Ms: number;
+  rssMb: number;
+}
+
+/** The server on one core, the load on another; where that cannot be had, they share. */
+export function pinTo(core: number, pid: number): void {
+  try {
+    execFileSync('taskset', ['-a', '-cp', String(core), String(pid)], { stdio: 'ignore' });
+  } catch {
+    // No taskset, or one core: CPU per request still tells, requests per second less.
+  }
+}
+
+const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
+
+function cpuSecondsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
+
+const rssMbOf = (pid: number) =>
+  Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)?.[1]) / 1024;
+
+/** Fires one kind of request for some time. Throws when an answer is not what it should be. */
+export async function fire(
+  contender: Contender,
+  load: { method: 'tools/call' | 'tools/list'; connections: number; seconds: number },
+): Promise<LoadFigures> {
+  const { body, headers } = contender.message(load.method);
+  const sample = await fetch(contender.url, {
+    method: 'POST',
+    headers: { ...contender.headers, ...headers },
+    body,
+  });
+  const told = await sample.text();
+  const wanted = load.method === 'tools/call' ? '7: the quick brown fox' : 'echo_9';
+  if (!told.includes(wanted))
+    throw new Error(`${contender.name} answered ${sample.status} ${told.slice(0, 300)}`);
+  const before = cpuSecondsOf(contender.pid);
+  const result = await autocannon({
+    url: contender.url,
+    method: 'POST',
+    connections: load.connections,
+    duration: load.seconds,
+    headers: { ...contender.headers, ...headers },
+    body,
+  });
+  const requests = result['2xx'];
+  if (result.non2xx > 0 || result.errors > 0)
+    throw new Error(`${contender.name}: ${result.non2xx} refusals, ${result.errors} errors`);
+  return {
+    perSecond: requests / result.duration,
+    cpuMs: (1000 * (cpuSecondsOf(contender.pid) - before)) / requests,
+    p50Ms: result.latency.p50,
+    p99Ms: result.latency.p99,
+    rssMb: rssMbOf(contender.pid),
+  };
+}

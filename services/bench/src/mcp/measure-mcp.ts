@@ -1,0 +1,70 @@
+/**
+ * `npm run bench -- mcp`: tools/call and tools/list of the gateway, with key, checks, middleware and validation on, beside
+ * a bare Fastify route and the official SDKs. Shuffled rounds; what counts is CPU per request, as a ratio in the same
+ * round.
+ */
+import { type Figure, figureOf, ratioOf, textOf } from '../figures.ts';
+import { type ContenderName, contenders, startContender } from './contenders.ts';
+import { fire, type LoadFigures, pinTo } from './load.ts';
+
+export interface McpOptions {
+  redisUrl: string;
+  rounds: number;
+  seconds: number;
+}
+
+const concurrencies = [1, 16];
+const toolCounts = [10, 500] as const;
+
+export async function tellMcp(options: McpOptions): Promise<void> {
+  const { rounds, seconds } = options;
+  pinTo(1, process.pid);
+  console.log(
+    `MCP, ${rounds} shuffled rounds of ${seconds} s, the server and the load each on a core of its own`,
+  );
+  for (const method of ['tools/call', 'tools/list'] as const) {
+    for (const tools of toolCounts) {
+      for (const connections of concurrencies) {
+        const measured = await compare({ ...options, method, tools, connections });
+        console.log(
+          `\n${method}, ${tools} tools, concurrency ${connections}: CPU a request, rate, p99, memory`,
+        );
+        const raw = measured.get(contenders[0])?.map(({ cpuMs }) => cpuMs) ?? [];
+        for (const [name, figures] of measured) console.log(lineOf(name, figures, raw));
+      }
+    }
+  }
+}
+
+async function compare(
+  load: McpOptions & { method: 'tools/call' | 'tools/list'; tools: 10 | 500; connections: number },
+) {
+  const entrants = contenders.filter((name) => load.method === 'tools/call' || name !== 'fastify route');
+  const measured = new Map<ContenderName, LoadFigures[]>(entrants.map((name) => [name, []]));
+  for (let round = 0; round < load.rounds; round++) {
+    for (const name of shuffled(entrants)) {
+      const contender = await startContender(name, load.tools, load.redisUrl);
+      try {
+        pinTo(0, contender.pid);
+        await fire(contender, { ...load, seconds: 1 }); // warms up
+        measured.get(name)?.push(await fire(contender, load));
+      } finally {
+        await contender.end();
+      }
+    }
+  }
+  return measured;
+}
+
+function lineOf(name: string, figures: LoadFigures[], raw: number[]): string {
+  const of = (field: keyof LoadFigures) => figures.map((one) => one[field]);
+  const figure = (field: keyof LoadFigures): Figure => figureOf(of(field));
+  const ratio = raw.length > 0 ? `${textOf(ratioOf(of('cpuMs'), raw), '×')} the route; ` : '';
+  const cpu = figure('cpuMs');
+  return `  ${name.padEnd(14)} ${cpu.median.toFixed(3)} ms [${cpu.min.toFixed(3)}..${cpu.max.toFixed(3)}], ${ratio}${textOf(figure('perSecond'), '/s')}, p99 ${textOf(figure('p99Ms'), 'ms')}, ${textOf(figure('rssMb'), 'MB')}`;
+}
+
+function shuffled<T>(values: readonly T[]): T[] {
+  const left = [...values];
+  return values.map(() => left.splice(Math.floor(Math.random() * left.length), 1)[0] as T);
+}

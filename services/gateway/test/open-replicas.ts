@@ -1,0 +1,22 @@
+import { randomUUID } from 'node:crypto';
+import type { PluginDefinition } from '@harness/plugin-kit';
+import { type Gateway, type GatewayOptions, openGateway } from './fixture.ts';
+import { createPlay, type Play } from './play-plugin.ts';
+
+export interface Replica extends Gateway {
+  play: Play;
+}
+
+/** Gateways of one installation, each with tools that know where they run. */
+export async function openReplicas<const Places extends readonly string[]>(
+  places: Places,
+  options: GatewayOptions & { more?: readonly PluginDefinition[] } = {},
+): Promise<{ [Index in keyof Places]: Replica }> {
+  const { more = [], ...rest } = options;
+  const tag = randomUUID();
+  const opening = places.map(async (place) => {
+    const play = createPlay(place);
+    return { ...(await openGateway({ tag, plugins: [play.plugin, ...more], ...rest })), play };
+  });
+  return (await Promise.all(opening)) as { [Index in keyof Places]: Replica };
+}
