@@ -40,7 +40,8 @@ function inTime<T>(limit: TimeLimit, controller: AbortController, running: Promi
       limit.signal?.removeEventListener('abort', onAbort);
     };
     limit.signal?.addEventListener('abort', onAbort, { once: true });
-    if (limit.signal?.aborted) onAbort(); // while it began
+    // While the first steps ran, nobody listened yet.
+    if (limit.signal?.aborted) onAbort();
     running.then(
       (value) => {
         end();

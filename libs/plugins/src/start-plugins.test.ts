@@ -51,6 +51,8 @@ it('a tool that drifted from the lock is reported, withheld when enforced, and b
 
   const enforced = await start(drifted, { lock, enforce: true });
   expect(enforced.host.toolServer?.list()).toEqual([]);
+  enforced.host.disable(['another']); // makes a new snapshot
+  expect(enforced.host.toolServer?.list()).toEqual([]);
   await expect(call(enforced.host)).rejects.toMatchObject({ code: 'tool_not_found' });
   expect(enforced.host.diagnostics.map(({ level }) => level)).toEqual(['error', 'error']);
 

@@ -128,7 +128,9 @@ export function createToolCalls(deps: {
       }),
     async beforeTask(caller, { name, arguments: input, door: _, ...call }) {
       const toolServer = serverFor(caller, name);
-      return toolServer.beforeTask(name, input, await metaOf(caller, call), viewOf(caller));
+      const meta = await metaOf(caller, call);
+      const { tenant } = caller.principal;
+      return callerScope.run({ tenant }, () => toolServer.beforeTask(name, input, meta, viewOf(caller)));
     },
   };
 }
