@@ -93,9 +93,12 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
       if (!messages)
         throw new AppError('invalid_request', 'There is nothing to come back for under this event id.');
       const raw = begin(reply);
-      for await (const { id, message } of messages)
-        write(reply, `event: message\nid: ${stream}_${id}\ndata: ${JSON.stringify(message)}\n\n`);
-      raw.end();
+      try {
+        for await (const { id, message } of messages)
+          write(reply, `event: message\nid: ${stream}_${id}\ndata: ${JSON.stringify(message)}\n\n`);
+      } finally {
+        raw.end(); // also when Redis has gone: the client comes back once more
+      }
     },
     logOf(sessionId, requestId) {
       const stream = randomUUID();
