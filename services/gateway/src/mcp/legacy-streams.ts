@@ -6,6 +6,7 @@ import type { FastifyReply } from 'fastify';
 import type { Change, Changes } from '../changes.ts';
 import type { AnswerOptions } from './answer.ts';
 import { notificationMessage, type RequestId } from './json-rpc.ts';
+import { untilReached } from './until-reached.ts';
 
 export interface LegacyStreams {
   /** A session's standing stream. A newer one takes its place, at whichever gateway. */
@@ -26,6 +27,7 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
   /** Redis brings every gateway the openings in one order: what is heard before one's own is older, and has lost. */
   const standing = new Map<string, { stream: string; reply: FastifyReply; heard: boolean }>();
   const open = new Set<FastifyReply>();
+  let closed = false;
 
   const begin = (reply: FastifyReply) => {
     if (open.size >= maxStreams) throw new AppError('too_many_streams', 'Too many streams are open.');
@@ -91,19 +93,25 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
       if (!messages)
         throw new AppError('invalid_request', 'There is nothing to come back for under this event id.');
       const raw = begin(reply);
-      for await (const { id, message } of messages)
-        write(reply, `event: message\nid: ${stream}_${id}\ndata: ${JSON.stringify(message)}\n\n`);
-      raw.end();
+      try {
+        for await (const { id, message } of messages)
+          write(reply, `event: message\nid: ${stream}_${id}\ndata: ${JSON.stringify(message)}\n\n`);
+      } finally {
+        raw.end(); // also when Redis has gone: the client comes back once more
+      }
     },
     logOf(sessionId, requestId) {
       const stream = randomUUID();
       const name = `${sessionId}:${stream}`;
+      const idOf = async (write: () => Promise<string>) =>
+        `${stream}_${await untilReached(write, () => closed)}`;
       return {
-        open: async () => `${stream}_${await answerLog.open(name, requestId)}`,
-        append: async (message, last) => `${stream}_${await answerLog.append(name, message, last)}`,
+        open: () => idOf(() => answerLog.open(name, requestId)),
+        append: (message, last) => idOf(() => answerLog.append(name, message, last)),
       };
     },
     close() {
+      closed = true;
       for (const stop of stops) stop();
       for (const { raw } of open) raw.end();
     },

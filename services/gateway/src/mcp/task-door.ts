@@ -1,6 +1,5 @@
 /** MCP's tasks extension: our delegated tasks, and tool calls that outlive their request, in its words. */
-import { setTimeout } from 'node:timers/promises';
-import { AppError, toAppError } from '@harness/contracts';
+import { AppError } from '@harness/contracts';
 import type { CallTask, CallTaskChange, Dispatch } from '@harness/dispatch';
 import { type InputRequired, isInputRequired, type ToolResult } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
@@ -9,6 +8,7 @@ import type { ToolCalls } from '../tool-calls.ts';
 import { faultOf, type Params } from './json-rpc.ts';
 import { type McpRequest, toolCallOf } from './methods.ts';
 import { tasksExtension } from './server-identity.ts';
+import { untilReached } from './until-reached.ts';
 
 export interface TaskDoor {
   /** A tools/call of a client that may know the extension: a result, a question, or a task. */
@@ -30,8 +30,6 @@ interface StoredCall {
 }
 
 const pollIntervalMs = 1_000;
-/** How soon an outcome that did not reach Redis is told again, ms. */
-const retryMs = 500;
 /** A tool says with it that its call has started this task. */
 const startedTaskKey = 'harness/taskId';
 
@@ -79,15 +77,11 @@ export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; log
     running.set(taskId, abort);
     const outcome = await outcomeOf(task, abort.signal);
     running.delete(taskId);
-    // Once closed, it was cut short here: whoever looks finds this gateway gone. Until then Redis may be away for a time.
-    while (!closed) {
-      try {
-        return void (await callTasks.move(tenant, taskId, outcome));
-      } catch (thrown) {
-        if (!toAppError(thrown).retry) throw thrown;
-        await setTimeout(retryMs, undefined, { ref: false });
-      }
-    }
+    if (closed) return; // it was cut short here: whoever looks finds this gateway gone
+    await untilReached(
+      () => callTasks.move(tenant, taskId, outcome),
+      () => closed,
+    );
   };
   const start = (tenant: string, task: CallTask) => {
     run(tenant, task as CallTask<StoredCall>).catch((error) =>
