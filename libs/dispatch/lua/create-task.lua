@@ -1,5 +1,5 @@
 -- Makes a delegated task, its thread and its first mail, once per key, within the limits of depth, fan-out and chain.
--- A: tenant, taskId, threadId, runId, prompt, maxIterations, model?, parentThreadId?,
+-- A: tenant, taskId, threadId, runId, prompt, maxIterations, model?, allowedTools? [name], parentThreadId?,
 --    idemHash? + bodyHash? (REST), call? {runId, toolUseId?, argsHash, attempt} (a turn's tool call)
 -- outcome: created | existing {taskId, owner?}, conflict, parent_not_found, depth, children, chain
 -- Repair: a task whose mail a torn log lost is found by the sweep; keys without their task are taken as unknown.
@@ -66,10 +66,27 @@ redis.call('ZADD', P .. 'working', now, A.taskId)
 redis.call('INCR', counter)
 redis.call('PEXPIRE', counter, C.retentionMs)
 
--- A child's tools are a subset of its parent's.
+-- A child's tools are a subset of its parent's; `x*` in a list stands for all names that begin with x.
+local function toolsWithin(wanted, allowed)
+  if not wanted then return allowed end
+  local function isAllowed(name)
+    if not allowed then return true end
+    for _, one in ipairs(cjson.decode(allowed)) do
+      if one == name then return true end
+      local beginning = string.match(one, '^(.*)%*$')
+      if beginning and string.sub(name, 1, #beginning) == beginning then return true end
+    end
+    return false
+  end
+  local kept = {}
+  for _, name in ipairs(wanted) do
+    if isAllowed(name) then kept[#kept + 1] = name end
+  end
+  return #kept == 0 and '[]' or cjson.encode(kept)
+end
 local fields = { tenant = A.tenant, root = parent.root or A.threadId, depth = depth, taskId = A.taskId, chain = chain }
 fields.parentThreadId = A.parentThreadId
-fields.allowedTools = parent.allowedTools
+fields.allowedTools = toolsWithin(A.allowedTools, parent.allowedTools)
 fields.model = A.model or parent.model
 makeThread(A.threadId, fields)
 if A.parentThreadId then

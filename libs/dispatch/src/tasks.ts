@@ -14,6 +14,8 @@ export interface NewTask {
   prompt: string;
   parentThreadId?: string | undefined;
   model?: string | undefined;
+  /** Of these, those that its parent has. */
+  allowedTools?: readonly string[] | undefined;
   maxIterations?: number | undefined;
   /** REST: the caller's Idempotency-Key. */
   idempotencyKey?: string | undefined;

@@ -82,6 +82,8 @@ export interface PluginTasks {
    */
   create(request: TaskRequest): Promise<{ task: Task; existing: boolean; streamUrl: string }>;
   get(taskId: string): Promise<Task | null>;
+  /** The task when it has ended, or as it is when the time is up or `signal` aborts. Throws `task_not_found`. */
+  wait(taskId: string, limit: { timeoutMs: number; signal?: AbortSignal }): Promise<Task>;
   /** Tells the parent thread how the task goes. Throws `task_not_found`. */
   checkin(checkin: { taskId: string; message: string; toolUseId?: string | undefined }): Promise<void>;
 }
@@ -89,6 +91,8 @@ export interface PluginTasks {
 export interface TaskRequest {
   prompt: string;
   model?: string | undefined;
+  /** Qualified names; of these, the sub-agent has those that its parent has. */
+  allowedTools?: readonly string[] | undefined;
   maxIterations?: number | undefined;
   parentThreadId: string;
   toolUseId?: string | undefined;

@@ -19,7 +19,7 @@ export function createDetachedContext(parts: Partial<PluginContext> = {}): Plugi
     config: {},
     invoker: { invoke: refuse },
     threads: { get: refuse, history: refuse },
-    tasks: { create: refuse, get: refuse, checkin: refuse },
+    tasks: { create: refuse, get: refuse, wait: refuse, checkin: refuse },
     tools: { call: refuse },
     store: {
       get: async (key) => values.get(key),

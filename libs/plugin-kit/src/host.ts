@@ -26,6 +26,11 @@ export interface PluginHost {
   isEnabled(pluginName: string): boolean;
   /** From now on these rest: no tool, resource, prompt or hook of theirs; calls under way end. True = that is new. */
   disable(pluginNames: readonly string[]): boolean;
+  /**
+   * A running plugin offers other tools, resources and prompts from now on; its context and hooks stay. Throws where
+   * there is no such plugin, and for tools that no tool server takes: then all stays as it was.
+   */
+  replace(plugin: PluginDefinition): void;
   readonly diagnostics: readonly Diagnostic[];
   readonly hooks: HookRunner;
   /** Never rejects; a second call waits for the first. */
@@ -120,8 +125,9 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
   const admit = toolLock?.enforce
     ? (descriptor: ToolDescriptor) => isAccepted(descriptor, toolLock.lock)
     : undefined;
+  const offered = new Map(plugins.map((plugin) => [plugin.name, plugin]));
   const snapshotWithout = (disabled: ReadonlySet<string>) => {
-    const enabled = plugins.filter(({ name }) => !disabled.has(name));
+    const enabled = [...offered.values()].filter(({ name }) => !disabled.has(name));
     const tools = collectTools(enabled);
     const { middleware = [] } = deps;
     return {
@@ -164,6 +170,17 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
         disabled.size === snapshot.disabled.size && names.every((name) => snapshot.disabled.has(name));
       if (!same) snapshot = snapshotWithout(disabled);
       return !same;
+    },
+    replace(plugin) {
+      const before = offered.get(plugin.name);
+      if (!before) throw new Error(`There is no plugin "${plugin.name}".`);
+      offered.set(plugin.name, plugin);
+      try {
+        snapshot = snapshotWithout(snapshot.disabled);
+      } catch (error) {
+        offered.set(plugin.name, before);
+        throw error;
+      }
     },
     diagnostics,
     hooks: createHookRunner({

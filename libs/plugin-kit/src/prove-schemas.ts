@@ -1,8 +1,10 @@
 /**
  * Schemas are compiled first where it may take for ever: Ajv and RE2 run on the author's terms while they compile, and
- * nothing but the end of their thread stops them.
+ * nothing but the end of their process stops them. A thread would not do: one that runs out of memory can take its
+ * process with it.
  */
-import { Worker } from 'node:worker_threads';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { parseBounded } from './schema-bounds.ts';
 import { textOf } from './text-of.ts';
 
@@ -13,11 +15,14 @@ export interface ProofLimits {
   memoryMb?: number;
 }
 
-/** What the thread tells: that it listens, the index of the schema it begins, that all are done. */
+/** What the process tells: that it listens, the index of the schema it begins, that all are done. */
 export type ProofMessage = 'ready' | { compiling: number } | 'done';
 
-/** The thread reads some modules first; only a machine in trouble needs longer, milliseconds. */
+/** The process reads some modules first; only a machine in trouble needs longer, milliseconds. */
 const startLimitMs = 30_000;
+/** It ends by itself even if nobody is left to end it, seconds of CPU. */
+const cpuLimitSeconds = 90;
+const main = fileURLToPath(new URL('./prove-process.ts', import.meta.url));
 
 interface Waiting {
   /** `tool "name": schema` */
@@ -26,32 +31,37 @@ interface Waiting {
 }
 
 /**
- * Compiles the schemas of one plugin's tools in a thread of their own. No problems = they may be compiled here.
+ * Compiles the schemas of one plugin's tools in a process of their own. No problems = they may be compiled here.
  * Never rejects; what is no tool, no schema or breaks its bounds is left to `validatePluginExport`.
  */
 export async function proveSchemas(tools: unknown, limits: ProofLimits = {}): Promise<string[]> {
   const waiting = [...boundedSchemasOf(tools)];
   if (waiting.length === 0) return [];
   const { timeoutMs = 2000, memoryMb = 64 } = limits;
-  const worker = new Worker(new URL('./prove-worker.ts', import.meta.url), {
-    resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+  const script = `ulimit -t ${cpuLimitSeconds} && exec "$0" "$@"`;
+  const child = spawn('sh', ['-c', script, process.execPath, `--max-old-space-size=${memoryMb}`, main], {
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: {},
-    execArgv: [],
   });
-  const failure = await failureOf(worker, { schemas: waiting.map(({ schema }) => schema), timeoutMs });
-  await worker.terminate();
+  const gone = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const failure = await failureOf(child, { schemas: waiting.map(({ schema }) => schema), timeoutMs });
+  child.kill('SIGKILL');
+  await gone;
   if (!failure) return [];
   const { thrown, at } = failure;
-  const isMemory = thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_WORKER_OUT_OF_MEMORY';
-  const reason = isMemory
-    ? `needs more than ${memoryMb} MB to compile`
-    : `did not compile: ${textOf(thrown)}`;
+  const reason =
+    thrown === outOfMemory
+      ? `needs more than ${memoryMb} MB to compile`
+      : `did not compile: ${textOf(thrown)}`;
   return [`${waiting[at]?.place}: ${reason}`];
 }
 
+/** V8 aborts its process when the heap is full. */
+const outOfMemory = new Error('out of memory');
+
 /** Undefined when all were compiled; else why not, and at which. */
 function failureOf(
-  worker: Worker,
+  child: ChildProcess,
   { schemas, timeoutMs }: { schemas: string[]; timeoutMs: number },
 ): Promise<{ thrown: unknown; at: number } | undefined> {
   return new Promise((resolve) => {
@@ -59,18 +69,18 @@ function failureOf(
     const fail = (thrown: unknown) => resolve({ thrown, at });
     const failAfter = (ms: number) => setTimeout(() => fail(new Error(`took longer than ${ms} ms`)), ms);
     let timer = failAfter(startLimitMs);
-    worker.on('message', (message: ProofMessage) => {
+    child.on('message', (message: ProofMessage) => {
       if (message === 'done') resolve(undefined);
       else if (message === 'ready') {
         clearTimeout(timer);
         timer = failAfter(timeoutMs);
-        worker.postMessage(schemas);
+        child.send(schemas);
       } else at = message.compiling;
     });
-    worker.once('error', fail);
-    worker.once('exit', (code) => {
+    child.once('error', fail);
+    child.once('close', (code, signal) => {
       clearTimeout(timer);
-      fail(new Error(`the thread ended with code ${code}`));
+      fail(signal === 'SIGABRT' ? outOfMemory : new Error(`its process ended with ${signal ?? code}`));
     });
   });
 }

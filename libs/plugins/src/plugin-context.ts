@@ -1,4 +1,4 @@
-import { defaultThreadIdOf, derivedThreadId, type Task } from '@harness/contracts';
+import { AppError, defaultThreadIdOf, derivedThreadId, type Task } from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
 import type {
   Invoker,
@@ -102,10 +102,24 @@ function createPluginTasks({ dispatch, onTaskCreate, tokenSecret }: ContextDeps)
       return { ...made, streamUrl: streamUrlOf(made.task) };
     },
     get: (taskId) => dispatch.tasks.find(taskId),
+    async wait(taskId, { timeoutMs, signal }) {
+      const find = async () => {
+        const task = await dispatch.tasks.find(taskId);
+        if (!task) throw new AppError('task_not_found', `There is no task ${taskId}.`);
+        return task;
+      };
+      const { threadId } = await find();
+      const limit = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]);
+      for await (const { type, data } of dispatch.events.follow({ threadId }, {}, limit))
+        if (endings.has(type) && data.taskId === taskId) break;
+      return find();
+    },
     checkin: ({ taskId, message, toolUseId }) =>
       dispatch.tasks.checkin({ taskId, message, toolUseId: toolUseId ?? crypto.randomUUID() }),
   };
 }
+
+const endings = new Set<string>(['task.completed', 'task.failed', 'task.cancelled']);
 
 /** Where a task can be watched: the events of its thread. */
 export const streamUrlOf = (task: Task): string => `/v1/threads/${task.threadId}/events?follow=true`;

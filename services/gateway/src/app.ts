@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 import fastifySwagger from '@fastify/swagger';
+import { followSkills, noSkills, type SkillSet } from '@harness/plugins';
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
 import { type Caller, createAuthenticate } from './auth.ts';
-import { followChanges } from './changes.ts';
+import { type Changes, followChanges } from './changes.ts';
 import { answerPage } from './cors.ts';
 import type { AppDeps, RouteDeps } from './deps.ts';
 import { addDocsRoute } from './docs/docs-route.ts';
@@ -18,6 +19,7 @@ import { addMetricsRoute } from './rest/metrics.ts';
 import { addPluginRoutes } from './rest/plugins.ts';
 import { addRunRoutes } from './rest/runs.ts';
 import { addSessionRoutes } from './rest/sessions.ts';
+import { addSkillRoutes } from './rest/skills.ts';
 import { addTaskRoutes } from './rest/tasks.ts';
 import { addThreadRoutes } from './rest/threads.ts';
 import { addToolRoutes } from './rest/tools.ts';
@@ -109,7 +111,9 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const changes = await followChanges(deps);
   app.addHook('onClose', async () => changes.close());
   const tools = createToolCalls(deps);
-  const routes: RouteDeps = { ...deps, tools, streams };
+  const skills = await followSkillsOf(deps, changes);
+  app.addHook('onClose', skills.close);
+  const routes: RouteDeps = { ...deps, tools, skills, streams };
 
   await app.register(fastifySwagger, openApiInfo);
   await app.register(async (scope) => {
@@ -119,6 +123,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     addTaskRoutes(scope, routes);
     addToolRoutes(scope, routes);
     addPluginRoutes(scope, routes);
+    addSkillRoutes(scope, routes);
     addSessionRoutes(scope, routes);
     addWorkerRoutes(scope, routes);
     const observe = addMetricsRoute(scope, routes);
@@ -127,6 +132,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
       addMcpRoute(mcp, {
         ...deps,
         tools,
+        skills,
         changes,
         secret: deps.tokenSecret,
         authenticate,
@@ -145,4 +151,13 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     );
   });
   return app;
+}
+
+async function followSkillsOf(
+  { skillsDirectory, plugins, logger }: AppDeps,
+  changes: Changes,
+): Promise<SkillSet> {
+  if (skillsDirectory === undefined) return noSkills;
+  const onChanged = () => changes.tell(['tools', 'resources']);
+  return followSkills({ directory: skillsDirectory, plugins, logger, onChanged });
 }

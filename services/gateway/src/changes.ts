@@ -9,12 +9,14 @@ export type Change = { list: 'tools' | 'resources' | 'prompts' } | { uri: string
 export interface Changes {
   /** Returns how to stop. */
   onChange(listener: (change: Change) => void): () => void;
+  /** Something changed at this gateway alone, as it does at each. */
+  tell(lists: readonly (typeof allLists)[number][]): void;
   close(): void;
 }
 
 /** Long enough for a burst, short enough for "within a second". */
 const coalesceMs = 250;
-const lists = ['tools', 'resources', 'prompts'] as const;
+const allLists = ['tools', 'resources', 'prompts'] as const;
 
 /** Resolves when plugins are as the administrator wants them. */
 export async function followChanges(deps: {
@@ -24,12 +26,12 @@ export async function followChanges(deps: {
 }): Promise<Changes> {
   const { dispatch } = deps;
   const listeners = new Set<(change: Change) => void>();
-  const pending = new Set<(typeof lists)[number]>();
+  const pending = new Set<(typeof allLists)[number]>();
   let timer: NodeJS.Timeout | undefined;
   const tell = (change: Change) => {
     for (const listener of listeners) listener(change);
   };
-  const tellLater = (changed: readonly (typeof lists)[number][]) => {
+  const tellLater = (changed: readonly (typeof allLists)[number][]) => {
     for (const list of changed) pending.add(list);
     timer ??= setTimeout(() => {
       timer = undefined;
@@ -41,14 +43,15 @@ export async function followChanges(deps: {
   const hear = (signal: Signal | { kind: 'missed' }) => {
     if (signal.kind === 'resource_updated') tell({ uri: signal.uri });
     if (signal.kind === 'list_changed') tellLater([signal.list]);
-    if (signal.kind === 'missed') tellLater(lists);
+    if (signal.kind === 'missed') tellLater(allLists);
   };
-  const stops = [dispatch.replicas.onSignal(hear), await followPluginStates(deps, () => tellLater(lists))];
+  const stops = [dispatch.replicas.onSignal(hear), await followPluginStates(deps, () => tellLater(allLists))];
   return {
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+    tell: tellLater,
     close() {
       for (const stop of stops) stop();
       clearTimeout(timer);

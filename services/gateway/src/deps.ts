@@ -1,5 +1,6 @@
 import type { Dispatch } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
+import type { SkillSet } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 import type { RouteOptions } from 'fastify';
 import type { ApiKey, Caller } from './auth.ts';
@@ -18,6 +19,8 @@ export interface AppDeps {
   tokenSecret: string;
   allowedHosts: readonly string[];
   allowedOrigins: readonly string[];
+  /** Folder of skills; undefined = there are none. */
+  skillsDirectory?: string | undefined;
   /** Longest wait of `runs/wait`, ms. */
   waitLimitMs: number;
   /** Told of every route as it is registered, for an inventory of the doors. */
@@ -27,6 +30,7 @@ export interface AppDeps {
 /** What routes share besides. */
 export interface RouteDeps extends AppDeps {
   tools: ToolCalls;
+  skills: SkillSet;
   streams: EventStreams;
 }
 

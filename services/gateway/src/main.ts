@@ -46,6 +46,7 @@ runMain(async () => {
       ...(config.HARNESS_PUBLIC_URL ? [new URL(config.HARNESS_PUBLIC_URL).hostname] : []),
       ...config.HARNESS_ALLOWED_HOSTS,
     ],
+    skillsDirectory: config.HARNESS_SKILLS_DIR,
     allowedOrigins: config.HARNESS_ALLOWED_ORIGINS,
     waitLimitMs: config.HARNESS_TURN_TIMEOUT_MS + 60_000,
   });

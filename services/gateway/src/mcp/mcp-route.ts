@@ -3,6 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { AppError } from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
+import type { SkillSet } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { type Authenticate, requireScope } from '../auth.ts';
@@ -18,12 +19,14 @@ import { createLegacyStreams } from './legacy-streams.ts';
 import { createMethods } from './methods.ts';
 import { createModernEra } from './modern-era.ts';
 import { createShortPath, type ShortPath, type ShortPathDeps } from './short-path.ts';
+import { createSkillMethods } from './skills-extension.ts';
 import { createTaskDoor } from './task-door.ts';
 
 export interface McpDeps {
   dispatch: Dispatch;
   plugins: PluginHost;
   tools: ToolCalls;
+  skills: SkillSet;
   changes: Changes;
   logger: Logger;
   secret: string;
@@ -40,7 +43,7 @@ export interface McpDeps {
  */
 export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
   const { dispatch, tools } = deps;
-  const methods = createMethods(deps);
+  const methods = { ...createMethods(deps), ...createSkillMethods(deps.skills) };
   const tasks = createTaskDoor(deps);
   const requests = createClientRequests(dispatch.replicas);
   const streams = createLegacyStreams(deps);

@@ -18,6 +18,7 @@ import {
   type ServerEvent,
 } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Caller } from '../auth.ts';
 import type { Change, Changes } from '../changes.ts';
 import type { ToolCalls } from '../tool-calls.ts';
@@ -35,6 +36,7 @@ import {
 import type { McpRequest, MethodResult, Methods } from './methods.ts';
 import { disagreeingParam, headerText, type ModernCall, readModernCall } from './modern-call.ts';
 import { capabilities, serverInfo, tasksExtension } from './server-identity.ts';
+import { skillMethods, skillsExtension } from './skills-extension.ts';
 import { requireTasks, type TaskDoor } from './task-door.ts';
 
 export interface ModernDeps {
@@ -93,28 +95,38 @@ export function createModernEra(deps: ModernDeps) {
     ({ authInfo }) => {
       const caller = authInfo?.extra?.caller as Caller;
       const server = new Server(serverInfo, {
-        capabilities: { ...capabilities, extensions: { [tasksExtension]: {} } },
+        capabilities: {
+          ...capabilities,
+          extensions: { [tasksExtension]: {}, [skillsExtension]: { directoryRead: true } },
+        },
         cacheHints: Object.fromEntries(
           sdkMethods
             .filter((method) => method.endsWith('list') || method === 'resources/read')
             .map((method) => [method, cacheHint]),
         ),
       });
+      const handle = (method: string) => async (params: object, ctx: ServerContext) => {
+        try {
+          const asked: Asked = { caller, method, params: params as Params };
+          const request = await requestOf(ctx, asked);
+          return await said(await (methods[method] as Methods[string])(request), asked);
+        } catch (thrown) {
+          const { code, message, data } = faultOf(thrown);
+          throw new ProtocolError(code, message, data);
+        }
+      };
       const register = server.setRequestHandler.bind(server) as unknown as (
         method: string,
         handle: (request: { params?: object }, ctx: ServerContext) => Promise<object>,
       ) => void;
       for (const method of sdkMethods)
-        register(method, async ({ params = {} }, ctx) => {
-          try {
-            const asked: Asked = { caller, method, params: params as Params };
-            const request = await requestOf(ctx, asked);
-            return await said(await (methods[method] as Methods[string])(request), asked);
-          } catch (thrown) {
-            const { code, message, data } = faultOf(thrown);
-            throw new ProtocolError(code, message, data);
-          }
-        });
+        register(method, ({ params = {} }, ctx) => handle(method)(params, ctx));
+      for (const method of skillMethods)
+        server.setRequestHandler(
+          method,
+          { params: z.looseObject({}) },
+          handle(method) as (params: object, ctx: ServerContext) => Promise<Record<string, unknown>>,
+        );
       return server;
     },
     {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { openFleet } from '../open-fleet.ts';
@@ -32,6 +33,7 @@ async function openReplicas(): Promise<string> {
     env: {
       HARNESS_PLUGINS: fileURLToPath(new URL('conformance-plugin.ts', import.meta.url)),
       HARNESS_UNPREFIXED_PLUGINS: 'conformance',
+      HARNESS_SKILLS_DIR: fileURLToPath(new URL('skills', import.meta.url)),
     },
   });
   const gateways = [fleet.gateway, ...(await Promise.all([fleet.addGateway(), fleet.addGateway()]))];
@@ -79,4 +81,18 @@ test('0.2.0-alpha.12, what 2026-07-28 requires, and the tasks extension', async 
   const { checks, ...verdict } = await judge(next, await openReplicas(), '--requirements', '2026-07-28');
   expect(verdict).toMatchObject({ code: 0, failed: [], held: expect.arrayContaining(tasks) });
   expect(checks).toBeGreaterThanOrEqual(196);
+});
+
+test.each(['enumeration', 'manifest', 'directory'])('the skills extension: %s', async (part) => {
+  const child = spawn(
+    process.execPath,
+    [next, 'server', '--url', await openReplicas(), '--scenario', `sep-2640-skills-${part}`],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const told = await text(child.stdout);
+  const [, passed, of, failed, warnings] =
+    told.match(/Passed: (\d+)\/(\d+), (\d+) failed, (\d+) warnings/) ?? [];
+  expect({ failed, warnings, passed }).toEqual({ failed: '0', warnings: '0', passed: of });
+  expect(Number(of)).toBeGreaterThan(4);
+  expect(told).not.toContain('SKIPPED');
 });

@@ -1,0 +1,46 @@
+import { LineCounter, parseDocument } from 'yaml';
+
+export interface FrontMatter {
+  /** As written. */
+  data: Record<string, unknown>;
+  /** What follows it. */
+  body: string;
+}
+
+/** A problem and the line where it shows, from 1. */
+export interface Problem {
+  line: number;
+  message: string;
+}
+
+const fence = /^---[ \t]*\r?\n([\s\S]*?)^---[ \t]*(?:\r?\n|$)/m;
+
+/** The YAML between the first two lines of `---`, which must be the beginning of the text. */
+export function parseFrontMatter(text: string): FrontMatter | Problem {
+  const found = fence.exec(text);
+  if (found?.index !== 0)
+    return { line: 1, message: 'it must begin with YAML front matter between lines of ---' };
+  const lines = new LineCounter();
+  // Aliases can make a small text huge.
+  const document = parseDocument(found[1] ?? '', { lineCounter: lines, uniqueKeys: true });
+  const [error] = document.errors;
+  if (error) {
+    const [line = 1] = [lines.linePos(error.pos[0]).line];
+    return { line: line + 1, message: `bad YAML: ${error.message.split('\n')[0]}` };
+  }
+  let data: unknown;
+  try {
+    data = document.toJS({ maxAliasCount: 10 });
+  } catch (thrown) {
+    return { line: 2, message: `bad YAML: ${thrown instanceof Error ? thrown.message : String(thrown)}` };
+  }
+  if (typeof data !== 'object' || data === null || Array.isArray(data))
+    return { line: 2, message: 'the front matter must be a map of names to values' };
+  return { data: data as Record<string, unknown>, body: text.slice(found[0].length) };
+}
+
+/** The line of a field, for a problem with its value. */
+export function lineOf(text: string, field: string): number {
+  const at = text.split('\n').findIndex((line) => line.startsWith(`${field}:`));
+  return at < 0 ? 1 : at + 1;
+}

@@ -1,0 +1,171 @@
+/**
+ * Skills as a plugin: each a tool `skill__<name>`, one tool that reads their files, and their files as resources. Made
+ * anew with every change of the folder; a call under way ends on what it began with.
+ */
+import { AppError } from '@harness/contracts';
+import {
+  definePlugin,
+  type PluginContext,
+  type PluginDefinition,
+  type PluginResource,
+  type PluginTool,
+  type PluginToolMeta,
+  type ToolInput,
+  type ToolResult,
+} from '@harness/plugin-kit';
+import { readFileWithin } from './load-skills.ts';
+import type { Skill } from './skill.ts';
+
+/** No skill has this name, for theirs have no underscore. */
+const readTool = 'read_file';
+export const skillPluginName = 'skill';
+
+export function skillPluginOf(skills: readonly Skill[]): PluginDefinition {
+  return definePlugin({
+    name: skillPluginName,
+    version: '1.0.0',
+    tools: skills.length === 0 ? [] : [...skills.map(toolOf), readFileTool(skills)],
+    resources: skills.map(manifestOf),
+    resourceTemplates: [
+      {
+        uriTemplate: 'skill://{name}/{+path}',
+        name: 'Skill file',
+        description: 'A file of a skill',
+        read: (_ctx, uri) => readResource(skills, uri),
+      },
+    ],
+    register: () => undefined,
+  });
+}
+
+export const uriOf = ({ name }: Pick<Skill, 'name'>, path: string): string =>
+  `skill://${name}/${path.split('/').map(encodeURIComponent).join('/')}`;
+
+function toolOf(skill: Skill): PluginTool {
+  const { name, description, argumentHint, parameters } = skill;
+  const text = {
+    type: 'string',
+    maxLength: 100_000,
+    description: argumentHint ?? 'What to apply the skill to',
+  };
+  return {
+    name,
+    title: name,
+    description: `Skill: ${description}`,
+    schema: parameters ?? { type: 'object', properties: { arguments: text }, additionalProperties: false },
+    ...(skill.context === 'fork' ? { scope: 'tasks' } : { annotations: { readOnlyHint: true } }),
+    handler: (ctx, input, meta) => {
+      const instructions = renderedOf(skill, input);
+      return skill.context === 'fork' ? fork(skill, instructions, { ctx, meta }) : instructions;
+    },
+  };
+}
+
+/** How long a caller waits for a sub-agent; then it gets the task's ids. */
+const forkWaitMs = 60_000;
+
+/** A sub-agent follows the instructions, with the skill's model and tools; its result is the answer. */
+async function fork(
+  skill: Skill,
+  prompt: string,
+  { ctx, meta }: { ctx: PluginContext; meta: PluginToolMeta },
+): Promise<ToolResult> {
+  const { threadId: parentThreadId, principal, runId, toolUseId, attempt, signal } = meta;
+  const { task, streamUrl } = await ctx.tasks.create({
+    prompt,
+    model: skill.model,
+    allowedTools: skill.allowedTools,
+    parentThreadId,
+    principal,
+    runId,
+    toolUseId,
+    attempt,
+  });
+  const { taskId, threadId } = task;
+  const ended = await ctx.tasks.wait(taskId, { timeoutMs: forkWaitMs, signal });
+  const isOver = ended.status !== 'working' && ended.status !== 'input_required';
+  const message = isOver
+    ? (ended.result ?? ended.error?.message ?? `The task ended as ${ended.status}.`)
+    : `A sub-agent works on it as task ${taskId} in thread ${threadId} (events: ${streamUrl}). You will be told when it ends.`;
+  return {
+    content: [{ type: 'text', text: message }],
+    structuredContent: { message, taskId, threadId, status: ended.status },
+    isError: ended.status === 'failed' || ended.status === 'cancelled',
+    _meta: isOver ? {} : { 'harness/taskId': taskId },
+  };
+}
+
+/** Its instructions with the arguments in their place, and what else belongs to it. */
+export function renderedOf(skill: Skill, input: ToolInput): string {
+  const said = skill.parameters ? JSON.stringify(input) : String(input.arguments ?? '');
+  const hasPlace = skill.instructions.includes('$ARGUMENTS');
+  const instructions = skill.instructions.replaceAll('$ARGUMENTS', () => said);
+  const further = skill.files.filter(({ path }) => path !== 'SKILL.md');
+  return [
+    instructions,
+    ...(said !== '' && said !== '{}' && !hasPlace ? [`ARGUMENTS: ${said}`] : []),
+    ...(further.length > 0
+      ? [
+          `Files of this skill, to read with ${skillPluginName}__${readTool} (skill: "${skill.name}"):\n${further.map(({ path, size }) => `- ${path} (${size} bytes)`).join('\n')}`,
+        ]
+      : []),
+  ].join('\n\n');
+}
+
+function readFileTool(skills: readonly Skill[]): PluginTool {
+  const text = { type: 'string', minLength: 1, maxLength: 1_000 };
+  return {
+    name: readTool,
+    title: 'Read a file of a skill',
+    description: 'Reads a file that belongs to a skill, as its instructions list them.',
+    schema: {
+      type: 'object',
+      properties: {
+        skill: { ...text, description: 'Name of the skill' },
+        path: { ...text, description: 'The file, as listed' },
+      },
+      required: ['skill', 'path'],
+      additionalProperties: false,
+    },
+    annotations: { readOnlyHint: true },
+    async handler(_ctx, { skill: name, path }): Promise<ToolResult> {
+      const skill = skills.find((one) => one.name === name);
+      if (!skill) throw new AppError('resource_not_found', `There is no skill "${String(name)}".`);
+      const uri = uriOf(skill, String(path));
+      const content = await contentOf(skill, String(path));
+      return 'text' in content
+        ? { content: [{ type: 'text', text: content.text }] }
+        : { content: [{ type: 'resource', resource: { uri, ...content } }] };
+    },
+  };
+}
+
+function manifestOf(skill: Skill): PluginResource {
+  const uri = uriOf(skill, 'SKILL.md');
+  return {
+    uri,
+    name: skill.name,
+    description: skill.description,
+    mimeType: 'text/markdown',
+    read: async () => [{ uri, mimeType: 'text/markdown', ...(await contentOf(skill, 'SKILL.md')) }],
+  };
+}
+
+/** A resource of the skills, by its URI. Throws `resource_not_found`. */
+export async function readResource(skills: readonly Skill[], uri: string) {
+  for (const skill of skills) {
+    const file = skill.files.find(({ path }) => uriOf(skill, path) === uri);
+    if (!file) continue;
+    const mimeType = file.path.endsWith('.md') ? 'text/markdown' : undefined;
+    return [{ uri, ...(mimeType && { mimeType }), ...(await contentOf(skill, file.path)) }];
+  }
+  throw new AppError('resource_not_found', `There is no resource "${uri}".`, { details: { uri } });
+}
+
+async function contentOf(skill: Skill, path: string): Promise<{ text: string } | { blob: string }> {
+  const bytes = await readFileWithin(skill.folder, path).catch((error: Error) => {
+    throw new AppError('resource_not_found', `${skill.name}: ${error.message}.`);
+  });
+  const text = bytes.toString('utf8');
+  return Buffer.from(text, 'utf8').equals(bytes) ? { text } : { blob: bytes.toString('base64') };
+}

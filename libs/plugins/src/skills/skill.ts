@@ -1,0 +1,73 @@
+import type { JsonSchema } from '@harness/plugin-kit';
+import { createSchemaCompiler } from '@harness/plugin-kit';
+import { z } from 'zod';
+
+/** One file of a skill. */
+export interface SkillFile {
+  /** Below the skill's folder, with `/`. */
+  path: string;
+  size: number;
+  /** Of its bytes: `sha256:` and hex digits. */
+  digest: string;
+}
+
+export interface Skill {
+  name: string;
+  description: string;
+  /** People may call it by a slash command. */
+  userInvocable: boolean;
+  /** Qualified names; undefined = all of the session. */
+  allowedTools: readonly string[] | undefined;
+  argumentHint: string | undefined;
+  model: string | undefined;
+  /** Schema of its arguments; undefined = one text. */
+  parameters: JsonSchema | undefined;
+  /** `inline`: its instructions are the answer. `fork`: a sub-agent follows them. */
+  context: 'inline' | 'fork';
+  instructions: string;
+  /** The front matter as written. */
+  frontMatter: Record<string, unknown>;
+  /** Absolute, links resolved. */
+  folder: string;
+  files: readonly SkillFile[];
+}
+
+const names = z
+  .union([z.array(z.string()), z.string().transform((text) => text.split(/[\s,]+/).filter(Boolean))])
+  .optional();
+
+/** The Agent Skills format, and what we add to it; unknown fields are others' business. */
+export const SkillFields = z.object({
+  name: z
+    .string()
+    .regex(
+      /^(?!.*--)[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/,
+      'must be lower-case letters, digits and single hyphens',
+    ),
+  description: z.string().trim().min(1).max(1024),
+  'user-invocable': z.boolean().default(true),
+  'allowed-tools': names,
+  'argument-hint': z.string().max(200).optional(),
+  model: z.string().min(1).max(200).optional(),
+  parameters: z
+    .record(z.string(), z.unknown())
+    .superRefine((schema, context) => {
+      try {
+        createSchemaCompiler().compile(schema);
+      } catch (thrown) {
+        context.addIssue(`is no JSON Schema: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+      }
+    })
+    .optional(),
+  context: z.enum(['inline', 'fork']).default('inline'),
+});
+
+const aliases: Record<string, string> = {
+  user_invocable: 'user-invocable',
+  allowed_tools: 'allowed-tools',
+  argument_hint: 'argument-hint',
+};
+
+/** With the names of the format, whichever spelling was used. */
+export const withFormatNames = (data: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(data).map(([name, value]) => [aliases[name] ?? name, value]));

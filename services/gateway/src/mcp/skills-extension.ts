@@ -1,0 +1,77 @@
+/** MCP's skills extension (SEP-2640), from the same skills as the tools. */
+import { AppError } from '@harness/contracts';
+import { type Skill, type SkillSet, skillUriOf } from '@harness/plugins';
+import { requireScope } from '../auth.ts';
+import type { McpRequest, Methods } from './methods.ts';
+
+export const skillsExtension = 'io.modelcontextprotocol/skills';
+
+export const skillMethods = ['skills/list', 'skills/get', 'resources/directory/read'] as const;
+
+/** Each change is told to those who listen, so a list may be kept for a while. */
+const cacheHint = { ttlMs: 60_000, cacheScope: 'private' };
+const directoryType = 'inode/directory';
+
+export function createSkillMethods(skills: SkillSet): Methods {
+  const asked = ({ caller, params }: McpRequest) => {
+    requireScope(caller, 'tools');
+    return String(params.uri);
+  };
+  return {
+    'skills/list'(request) {
+      asked(request);
+      return { skills: skills.skills.map(entryOf), ...cacheHint };
+    },
+    'skills/get'(request) {
+      const uri = asked(request);
+      const skill = skills.skills.find((one) => skillUriOf(one, 'SKILL.md') === uri);
+      if (!skill)
+        throw new AppError('resource_not_found', `There is no skill at "${uri}".`, { details: { uri } });
+      return { skill: entryOf(skill), ...cacheHint };
+    },
+    'resources/directory/read'(request) {
+      const uri = asked(request);
+      for (const skill of skills.skills) {
+        const children = childrenOf(skill, uri.replace(/\/$/, ''));
+        if (children) return { resources: children, ...cacheHint };
+      }
+      throw new AppError('invalid_request', `"${uri}" is not a directory.`, { details: { uri } });
+    },
+  };
+}
+
+const entryOf = (skill: Skill) => ({
+  uri: skillUriOf(skill, 'SKILL.md'),
+  frontmatter: skill.frontMatter,
+  resources: skill.files.map(({ path, digest, size }) => ({ uri: skillUriOf(skill, path), digest, size })),
+});
+
+/** What is directly below a directory of the skill; undefined where the URI names none. */
+function childrenOf(skill: Skill, uri: string) {
+  const root = `skill://${skill.name}`;
+  const directories = new Set(
+    skill.files.flatMap(({ path }) => {
+      const parts = path.split('/').slice(0, -1);
+      return parts.map((_, i) => parts.slice(0, i + 1).join('/'));
+    }),
+  );
+  const uriOfDirectory = (path: string) => skillUriOf(skill, path);
+  const at = uri === root ? '' : [...directories].find((path) => uriOfDirectory(path) === uri);
+  if (at === undefined) return undefined;
+  const isChild = (path: string) =>
+    (at === '' || path.startsWith(`${at}/`)) && !path.slice(at === '' ? 0 : at.length + 1).includes('/');
+  const nameOf = (path: string) => path.split('/').at(-1) as string;
+  return [
+    ...[...directories]
+      .filter(isChild)
+      .map((path) => ({ uri: uriOfDirectory(path), name: nameOf(path), mimeType: directoryType })),
+    ...skill.files
+      .filter(({ path }) => isChild(path))
+      .map(({ path, size }) => ({
+        uri: skillUriOf(skill, path),
+        name: nameOf(path),
+        size,
+        ...(path.endsWith('.md') ? { mimeType: 'text/markdown' } : {}),
+      })),
+  ];
+}
