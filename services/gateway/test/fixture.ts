@@ -42,6 +42,7 @@ export interface GatewayOptions {
   /** 0, any free one, unless given. */
   port?: number;
   waitLimitMs?: number;
+  skillsDirectory?: string;
 }
 
 /** A gateway as main.ts makes it, on the real Redis of this run, listening on a free port. */
@@ -71,6 +72,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     keys: options.keys ?? [],
     oauth: options.oauth,
     tokenSecret,
+    skillsDirectory: options.skillsDirectory,
     allowedHosts: ['gateway.test'],
     allowedOrigins: ['https://app.test'],
     waitLimitMs: options.waitLimitMs ?? 20_000,

@@ -13,7 +13,7 @@ export interface SkillSet {
 }
 
 /** Long enough for a checkout of many skills, short enough for "within a second". */
-const settleMs = 200;
+const settleMs = 300;
 
 export const noSkills: SkillSet = { skills: [], diagnostics: [], close: async () => undefined };
 

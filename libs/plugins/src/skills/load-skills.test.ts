@@ -1,0 +1,130 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadSkills, readFileWithin } from './load-skills.ts';
+import { renderedOf } from './skill-plugin.ts';
+
+async function folderOf(files: Record<string, string>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'harness-skills-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+  return folder;
+}
+
+const skill = (front: string, body = 'Do it.') => `---\n${front}\n---\n${body}\n`;
+const plain = (name: string) => skill(`name: ${name}\ndescription: About ${name}`);
+
+test('every field, in both spellings, with the files beside it', async () => {
+  const folder = await folderOf({
+    'full/SKILL.md': skill(
+      'name: full\ndescription: All of it\nuser-invocable: false\nallowed-tools: time__current_time, context__x\nargument-hint: a city\nmodel: haiku\ncontext: fork\nparameters:\n  type: object\n  properties: {city: {type: string}}\nlicense: MIT',
+    ),
+    'full/notes/a.md': 'a',
+    'other/SKILL.md': skill(
+      'name: other\ndescription: x\nuser_invocable: true\nallowed_tools: [time__current_time]\nargument_hint: y',
+    ),
+  });
+  const { loaded, diagnostics } = await loadSkills(folder);
+  expect(diagnostics).toEqual([]);
+  expect(loaded).toMatchObject([
+    {
+      name: 'full',
+      userInvocable: false,
+      allowedTools: ['time__current_time', 'context__x'],
+      argumentHint: 'a city',
+      model: 'haiku',
+      context: 'fork',
+      parameters: { type: 'object', properties: { city: { type: 'string' } } },
+      instructions: 'Do it.',
+      frontMatter: { license: 'MIT' },
+      files: [
+        { path: 'SKILL.md' },
+        { path: 'notes/a.md', size: 1, digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) },
+      ],
+    },
+    {
+      name: 'other',
+      userInvocable: true,
+      allowedTools: ['time__current_time'],
+      argumentHint: 'y',
+      context: 'inline',
+    },
+  ]);
+});
+
+test.each([
+  ['no front matter', 'hello', /SKILL\.md:1: it must begin with YAML front matter/],
+  ['bad YAML', skill('name: bad\ndescription: [open'), /SKILL\.md:\d: bad YAML/],
+  ['a bad name', skill('description: x\nname: Bad_Name'), /SKILL\.md:3: name: must be lower-case/],
+  ['no description', skill('name: bad'), /SKILL\.md:1: description: /],
+  [
+    'a bad schema',
+    skill('name: bad\ndescription: x\nparameters: {type: nothing}'),
+    /SKILL\.md:4: parameters: is no JSON Schema/,
+  ],
+  [
+    'a bomb of aliases',
+    skill(`name: bad\ndescription: x\na: &a [1,1]\nb: &b [${'*a,'.repeat(50)}]`),
+    /SKILL\.md:2: bad YAML/,
+  ],
+  ['too large', skill('name: bad\ndescription: x', 'x'.repeat(300 * 1024)), /SKILL\.md:1: .* bytes; at most/],
+])('%s is a diagnostic with file and line; the rest load', async (_what, text, told) => {
+  const folder = await folderOf({
+    'bad/SKILL.md': text,
+    'good/SKILL.md': plain('good'),
+    'README.md': 'no skill',
+  });
+  const { loaded, diagnostics } = await loadSkills(folder);
+  expect(loaded.map(({ name }) => name)).toEqual(['good']);
+  expect(diagnostics).toMatchObject([{ level: 'error', message: expect.stringMatching(told) }]);
+  expect(diagnostics[0]?.source).toBe(join(folder, 'bad/SKILL.md'));
+});
+
+test('a name belongs to the first; a link that leads out is left out', async () => {
+  const outside = await folderOf({ 'secret.txt': 'secret', 'SKILL.md': plain('outside') });
+  const folder = await folderOf({
+    'a/SKILL.md': plain('same'),
+    'b/SKILL.md': plain('same'),
+    'c/SKILL.md': plain('linked'),
+    'c/own.txt': 'own',
+  });
+  await symlink(join(outside, 'secret.txt'), join(folder, 'c/secret.txt'));
+  await symlink(join(folder, 'c/own.txt'), join(folder, 'c/alias.txt'));
+  await symlink(outside, join(folder, 'd'));
+  const { loaded, diagnostics } = await loadSkills(folder);
+  expect(loaded.map(({ name }) => name)).toEqual(['same', 'linked']);
+  expect(loaded[1]?.files.map(({ path }) => path)).toEqual(['SKILL.md', 'alias.txt', 'own.txt']);
+  expect(diagnostics.map(({ message }) => message)).toEqual([
+    expect.stringContaining('the name "same" is taken by'),
+    expect.stringContaining("secret.txt:1: secret.txt leads out of the skill's folder"),
+    expect.stringContaining('the link leads out of the folder of skills'),
+  ]);
+});
+
+test('a file is read inside the folder alone', async () => {
+  const folder = await folderOf({ 'in/a.txt': 'a', 'out.txt': 'out' });
+  const inside = join(folder, 'in');
+  expect((await readFileWithin(inside, 'a.txt')).toString()).toBe('a');
+  for (const path of ['../out.txt', '.', 'nothing', 'a.txt/../../out.txt'])
+    await expect(readFileWithin(inside, path), path).rejects.toThrow();
+  await expect(readFileWithin(inside, 'a.txt', 0)).rejects.toThrow('at most 0');
+});
+
+test('arguments stand where the instructions want them, else below', async () => {
+  const folder = await folderOf({
+    'a/SKILL.md': skill('name: a\ndescription: x', 'Write about $ARGUMENTS, only $ARGUMENTS.'),
+    'b/SKILL.md': skill('name: b\ndescription: x', 'Write.'),
+    'b/more.txt': 'more',
+  });
+  const [a, b] = (await loadSkills(folder)).loaded;
+  if (!a || !b) throw new Error('not loaded');
+  expect(renderedOf(a, { arguments: 'tea' })).toBe('Write about tea, only tea.');
+  expect(renderedOf(b, { arguments: 'tea' })).toMatch(
+    /^Write\.\n\nARGUMENTS: tea\n\nFiles of this skill.*\n- more\.txt \(4 bytes\)$/s,
+  );
+  expect(renderedOf(b, {})).not.toContain('ARGUMENTS');
+});

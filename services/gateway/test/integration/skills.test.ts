@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { expect, onTestFinished, test } from 'vitest';
+import { type Gateway, openGateway } from '../fixture.ts';
+
+async function openSkills(names: string[] = []): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'harness-skills-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  for (const name of names) await write(folder, name);
+  return folder;
+}
+
+async function write(folder: string, name: string, body = 'Do it.', front = '') {
+  await mkdir(join(folder, name), { recursive: true });
+  await writeFile(
+    join(folder, name, 'SKILL.md'),
+    `---\nname: ${name}\ndescription: About ${name}\n${front}---\n${body}\n`,
+  );
+}
+
+const skillTools = async (gateway: Gateway) =>
+  ((await gateway.call('GET', '/v1/tools')).body.tools as { name: string }[])
+    .map(({ name }) => name)
+    .filter((name) => name.startsWith('skill__'));
+const within = { timeout: 1_500, interval: 25 };
+
+test('adding, editing, renaming and removing a skill shows at every gateway within a second', async () => {
+  const folder = await openSkills(['tea']);
+  const tag = randomUUID();
+  const gateways = [
+    await openGateway({ tag, skillsDirectory: folder }),
+    await openGateway({ tag, skillsDirectory: folder }),
+  ];
+  const all = async (names: string[]) => {
+    for (const gateway of gateways)
+      await expect
+        .poll(() => skillTools(gateway), within)
+        .toEqual(names.length ? [...names, 'skill__read_file'] : []);
+  };
+  await all(['skill__tea']);
+  await write(folder, 'coffee');
+  await all(['skill__coffee', 'skill__tea']);
+  await write(folder, 'tea', 'Steep $ARGUMENTS.');
+  const [gateway] = gateways as [Gateway, Gateway];
+  const steep = async () =>
+    (await gateway.call('POST', '/v1/tools/skill__tea', { arguments: { arguments: 'oolong' } })).body
+      .content[0].text;
+  await expect.poll(steep, within).toBe('Steep oolong.');
+  await rename(join(folder, 'coffee'), join(folder, 'espresso'));
+  await write(folder, 'espresso');
+  await all(['skill__espresso', 'skill__tea']);
+  for (const name of ['tea', 'espresso']) await rm(join(folder, name), { recursive: true });
+  await all([]);
+});
+
+test('a broken edit keeps the last good version and says so', async () => {
+  const folder = await openSkills(['tea']);
+  const gateway = await openGateway({ skillsDirectory: folder });
+  await writeFile(join(folder, 'tea', 'SKILL.md'), '---\nname: [tea\n---\n');
+  const diagnostics = async () =>
+    ((await gateway.call('GET', '/v1/skills')).body.diagnostics as { message: string }[]).map(
+      ({ message }) => message,
+    );
+  await expect
+    .poll(diagnostics, within)
+    .toEqual([expect.stringContaining('bad YAML'), expect.stringContaining('"tea" stays as it was')]);
+  expect((await gateway.call('POST', '/v1/tools/skill__tea', {})).body.content[0].text).toBe('Do it.');
+  await write(folder, 'tea', 'Mended.');
+  await expect.poll(diagnostics, within).toEqual([]);
+  expect((await gateway.call('POST', '/v1/tools/skill__tea', {})).body.content[0].text).toBe('Mended.');
+});
+
+test('two hundred skills at once are one notification', async () => {
+  const folder = await openSkills();
+  const gateway = await openGateway({ skillsDirectory: folder });
+  const client = new Client({ name: 'test', version: '1' });
+  const told: number[] = [];
+  client.setNotificationHandler(ToolListChangedNotificationSchema, async () => {
+    told.push((await client.listTools()).tools.filter(({ name }) => name.startsWith('skill__')).length);
+  });
+  const listening = new Promise<void>((resolve) => {
+    gateway.dispatch.replicas.onSignal(({ kind }) => kind === 'stream_opened' && resolve());
+  });
+  await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', gateway.url)) as Transport);
+  onTestFinished(() => client.close());
+  await listening;
+  const checkout = await openSkills(Array.from({ length: 200 }, (_, n) => `skill-${n}`));
+  await cp(checkout, folder, { recursive: true });
+  await expect.poll(() => told, { timeout: 5_000 }).toEqual([201]);
+});
+
+test('its files are read through one tool and as resources, and nothing else is', async () => {
+  const folder = await openSkills(['tea']);
+  await writeFile(join(folder, 'secret.txt'), 'secret');
+  await mkdir(join(folder, 'tea/ref'));
+  await writeFile(join(folder, 'tea/ref/steps.md'), '1. Boil.');
+  const gateway = await openGateway({ skillsDirectory: folder });
+  const read = async (skill: string, path: string) =>
+    (await gateway.call('POST', '/v1/tools/skill__read_file', { arguments: { skill, path } })).body;
+  expect(await read('tea', 'ref/steps.md')).toMatchObject({
+    isError: false,
+    content: [{ text: '1. Boil.' }],
+  });
+  expect(await read('tea', '../secret.txt')).toMatchObject({ isError: true });
+  expect(await read('coffee', 'SKILL.md')).toMatchObject({ isError: true });
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', gateway.url)) as Transport);
+  onTestFinished(() => client.close());
+  expect((await client.readResource({ uri: 'skill://tea/ref/steps.md' })).contents).toMatchObject([
+    { text: '1. Boil.' },
+  ]);
+  await expect(client.readResource({ uri: 'skill://tea/../secret.txt' })).rejects.toThrow(/no resource/);
+});
