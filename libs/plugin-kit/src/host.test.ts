@@ -136,3 +136,72 @@ describe('tools', () => {
     expect(host.tools).toEqual([]);
   });
 });
+
+describe('names', () => {
+  const withTools = (name: string, own: string[], parts: Partial<PluginDefinition> = {}) =>
+    pluginOf(name, { tools: own.map((tool) => ({ ...tools[0], name: tool })) as never, ...parts });
+  const start = (plugins: PluginDefinition[], unprefixed: string[]) =>
+    startPluginHost({
+      plugins,
+      unprefixed,
+      contextOf: () => createDetachedContext(),
+      logger: silentLogger,
+    });
+
+  it('are bare only where the configuration says so', async () => {
+    const bare = withTools('bare', ['hello'], { prefix: false });
+    const refused = await start([bare, withTools('other', ['hello'])], []);
+    expect(refused.toolServer?.list().map(({ name }) => name)).toEqual(['other__hello']);
+    expect(refused.diagnostics).toMatchObject([
+      { source: 'bare', level: 'error', message: expect.stringContaining('HARNESS_UNPREFIXED_PLUGINS') },
+    ]);
+    const allowed = await start([bare, withTools('other', ['hello'])], ['bare']);
+    expect(allowed.toolServer?.list().map(({ name }) => name)).toEqual(['hello', 'other__hello']);
+  });
+
+  it('that two plugins want belong to the first, and none looks like another plugin’s', async () => {
+    const bare = (name: string, tool: string) => withTools(name, [tool], { prefix: false });
+    const host = await start(
+      [bare('a', 'hello'), bare('b', 'hello'), bare('c', 'a__hello')],
+      ['a', 'b', 'c'],
+    );
+    expect(host.tools.map(({ pluginName }) => pluginName)).toEqual(['a']);
+    expect(host.diagnostics.map(({ message }) => message)).toEqual([
+      'b: its tool "hello" has the name of one of a',
+      expect.stringContaining('must not contain "__"'),
+    ]);
+  });
+});
+
+describe('a plugin at run time', () => {
+  it('rests with its tools and hooks while it is disabled, and comes back', async () => {
+    const heard: string[] = [];
+    const { host } = await hostOf(
+      pluginOf('a', { tools, register: () => ({ onBroadcast: (event) => void heard.push(event) }) }),
+      pluginOf('b', { tools }),
+    );
+    const names = () => host.toolServer?.list().map(({ name }) => name);
+    const before = host.toolServer;
+    expect(host.disable(['a'])).toBe(true);
+    expect(host.disable(['a'])).toBe(false);
+    await host.hooks.broadcast('resting', null);
+    expect([names(), host.isEnabled('a')]).toEqual([['b__tool'], false]);
+    // A call under way ends on the snapshot that it began with.
+    expect(await before?.call('a__tool', {}, { threadId: 't' })).toMatchObject({
+      content: [{ text: 'done' }],
+    });
+    host.disable([]);
+    await host.hooks.broadcast('back', null);
+    expect([names(), heard]).toEqual([['a__tool', 'b__tool'], ['back']]);
+  });
+
+  it('offers other tools once it is replaced; one that cannot be served changes nothing', async () => {
+    const { host } = await hostOf(pluginOf('a', { tools }));
+    const names = () => host.toolServer?.list().map(({ name }) => name);
+    host.replace(pluginOf('a', { tools: tools.map((tool) => ({ ...tool, name: 'next' })) }));
+    expect(names()).toEqual(['a__next']);
+    expect(() => host.replace(pluginOf('a', { tools: [...tools, ...tools] }))).toThrow('a__tool');
+    expect(() => host.replace(pluginOf('unknown'))).toThrow('unknown');
+    expect(names()).toEqual(['a__next']);
+  });
+});

@@ -171,3 +171,39 @@ test('REST can ask nobody: a tool that needs an answer says which capability is 
     body: { error: { code: 'capability_missing', details: { requiredCapabilities: { elicitation: {} } } } },
   });
 });
+
+test('unknown, forbidden and failed are three codes, told apart at every door', async () => {
+  const gateway = await openGateway({
+    plugins: [probe, other],
+    keys: [keyFor('limited', { tools: ['probe__*'] })],
+  });
+  const key = bearer('limited');
+  const envelope = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const overMcp = async (name: string, era: '2025' | '2026') => {
+    const params = { name, arguments: {}, ...(era === '2026' ? { _meta: envelope } : {}) };
+    const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name };
+    const { body } = await gateway.call(
+      'POST',
+      '/mcp',
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+      {
+        ...key,
+        accept: 'application/json, text/event-stream',
+        ...(era === '2026' ? modern : {}),
+      },
+    );
+    return body.error?.data.code ?? body.result._meta['harness/error'].code;
+  };
+  const overRest = async (name: string) => {
+    const { body } = await gateway.call('POST', `/v1/tools/${name}`, {}, key);
+    return body.error?.code ?? (body.isError ? 'tool_failed' : undefined);
+  };
+  const told = { probe__nothing: 'tool_not_found', other__hello: 'forbidden', probe__broken: 'tool_failed' };
+  for (const [name, code] of Object.entries(told)) {
+    const doors = [await overRest(name), await overMcp(name, '2025'), await overMcp(name, '2026')];
+    expect([name, ...doors]).toEqual([name, code, code, code]);
+  }
+});
