@@ -23,6 +23,7 @@ const accept = { 'content-type': 'application/json', accept: 'application/json, 
 export const contenders = [
   'fastify route',
   'ours 2025',
+  'ours 2025 SSE',
   'ours 2026',
   'sdk 1 session',
   'sdk 2 handler',
@@ -43,9 +44,12 @@ export async function startContender(
       const peer = await startPeer('peers/sdk1-session.ts', tools);
       return contend(name, peer, '2025', await beginSession(peer.ready.url, {}));
     }
+    case 'ours 2025 SSE':
     case 'ours 2025': {
       const gateway = await startGateway(tools, redisUrl);
-      const auth = { authorization: `Bearer ${key}` };
+      // A client that takes no JSON gets its result as one event.
+      const accepts = name === 'ours 2025 SSE' ? { accept: 'text/event-stream' } : {};
+      const auth = { authorization: `Bearer ${key}`, ...accepts };
       return contend(
         name,
         gateway,

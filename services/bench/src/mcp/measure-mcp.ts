@@ -14,6 +14,7 @@ export interface McpOptions {
 }
 
 const concurrencies = [1, 16];
+const callsForMemory = 200_000;
 const toolCounts = [10, 500] as const;
 
 export async function tellMcp(options: McpOptions): Promise<void> {
@@ -33,6 +34,24 @@ export async function tellMcp(options: McpOptions): Promise<void> {
         for (const [name, figures] of measured) console.log(lineOf(name, figures, raw));
       }
     }
+  }
+  await tellMemory(options.redisUrl);
+}
+
+/** Memory after so many calls, while nothing else happens. */
+async function tellMemory(redisUrl: string): Promise<void> {
+  const gateway = await startContender('ours 2026', 10, redisUrl);
+  try {
+    const told: string[] = [];
+    for (let calls = 0; calls < callsForMemory; ) {
+      const load = { method: 'tools/call' as const, connections: 16, seconds: 8 };
+      const { rssMb, perSecond } = await fire(gateway, load);
+      calls += perSecond * load.seconds;
+      told.push(`${rssMb.toFixed(0)} MB after ${Math.round(calls / 1000)}k`);
+    }
+    console.log(`\nMemory over ${callsForMemory} calls: ${told.join(', ')}`);
+  } finally {
+    await gateway.end();
   }
 }
 

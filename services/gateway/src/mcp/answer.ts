@@ -2,7 +2,7 @@
  * The answer to one request over HTTP: a single JSON body when the result comes first; a stream of server-sent events as
  * soon as anything else does, or when the result is long in coming and a proxy might think that nobody is there.
  */
-import type { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 
 export interface Answer {
   /** Something before the result. */
@@ -15,11 +15,20 @@ export interface Answer {
   readonly left: boolean;
 }
 
+/** JSON alone, both, or server-sent events alone: then the result is one event. */
+export type Accepted = 'json' | 'both' | 'events';
+
+export const acceptedBy = ({ accept = '' }: IncomingHttpHeaders): Accepted => {
+  if (accept.includes('*/*')) return 'both';
+  if (!accept.includes('text/event-stream')) return 'json';
+  return accept.includes('application/json') ? 'both' : 'events';
+};
+
 export interface AnswerOptions {
   response: ServerResponse;
   headers?: Record<string, string> | undefined;
-  /** Whether the client takes server-sent events. */
-  streams: boolean;
+  /** What the client takes. */
+  accepts: Accepted;
   patience: Patience;
   /** Keeps what is sent on a stream, so that a client may come back for it: gives each message its id. */
   log?: { open(): Promise<string>; append(message: object, last: boolean): Promise<string> } | undefined;
@@ -61,7 +70,7 @@ export function createPatience(): Patience {
   };
 }
 
-export function createAnswer({ response, headers = {}, streams, patience, log }: AnswerOptions): Answer {
+export function createAnswer({ response, headers = {}, accepts, patience, log }: AnswerOptions): Answer {
   let state: 'undecided' | 'streaming' | 'ended' = 'undecided';
   let keepAlive: NodeJS.Timeout | undefined;
   /** What is sent waits for its place in the log. */
@@ -90,7 +99,7 @@ export function createAnswer({ response, headers = {}, streams, patience, log }:
       );
       if (last && !response.writableEnded) response.end();
     });
-  if (streams) patience.begin(upgrade);
+  if (accepts !== 'json') patience.begin(upgrade);
   response.once('close', () => {
     patience.end(upgrade);
     clearInterval(keepAlive);
@@ -101,7 +110,7 @@ export function createAnswer({ response, headers = {}, streams, patience, log }:
       return response.destroyed;
     },
     send(message) {
-      if (!streams || state === 'ended') return;
+      if (accepts === 'json' || state === 'ended') return;
       upgrade();
       push(message, false);
     },
@@ -113,6 +122,10 @@ export function createAnswer({ response, headers = {}, streams, patience, log }:
       state = 'ended';
       if (streaming) return push(message, true);
       const text = typeof message === 'string' ? message : JSON.stringify(message);
+      if (accepts === 'events' && status === 200) {
+        response.writeHead(200, { ...headers, ...streamHeaders });
+        return void response.end(`event: message\ndata: ${text}\n\n`);
+      }
       response.writeHead(status, {
         ...headers,
         'content-type': 'application/json',

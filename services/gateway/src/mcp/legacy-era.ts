@@ -9,7 +9,7 @@ import { type InputRequired, isInputRequired, type LogLevel } from '@harness/plu
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../auth.ts';
 import type { ToolCalls } from '../tool-calls.ts';
-import { type Answer, createAnswer, type Patience } from './answer.ts';
+import { type Answer, acceptedBy, createAnswer, type Patience } from './answer.ts';
 import type { ClientRequests } from './client-requests.ts';
 import {
   errorMessage,
@@ -130,7 +130,7 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, p
     const resumable = session !== undefined && session.protocolVersion >= resumableSince;
     const answer = createAnswer({
       response,
-      streams: acceptsStreams(headers),
+      accepts: acceptedBy(headers),
       patience,
       log: resumable ? streams.logOf(session.sessionId, id) : undefined,
     });
@@ -201,8 +201,7 @@ export type LegacyEra = ReturnType<typeof createLegacyEra>;
 
 const ownerOf = ({ principal }: Caller) => ({ tenant: principal.tenant, keyId: principal.keyId });
 const cancelled = () => new AppError('turn_cancelled', 'The call was cancelled.');
-const acceptsStreams = ({ accept = '' }: IncomingHttpHeaders) =>
-  accept.includes('text/event-stream') || accept.includes('*/*');
+const acceptsStreams = (headers: IncomingHttpHeaders) => acceptedBy(headers) !== 'json';
 
 /** Whether the version that a request names is one of this era's; none is older than the header. */
 const speaks = ({ 'mcp-protocol-version': version }: IncomingHttpHeaders): boolean =>

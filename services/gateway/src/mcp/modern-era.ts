@@ -22,7 +22,7 @@ import { z } from 'zod';
 import type { Caller } from '../auth.ts';
 import type { Change, Changes } from '../changes.ts';
 import type { ToolCalls } from '../tool-calls.ts';
-import { createAnswer, type Patience } from './answer.ts';
+import { acceptedBy, createAnswer, type Patience } from './answer.ts';
 import {
   errorMessage,
   faultOf,
@@ -181,7 +181,7 @@ export function createModernEra(deps: ModernDeps) {
     const abort = new AbortController();
     const answer = createAnswer({
       response,
-      streams: true,
+      accepts: acceptedBy(headers),
       patience: deps.patience,
     });
     // In this era, to leave is to cancel.
