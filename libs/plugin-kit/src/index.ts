@@ -4,6 +4,14 @@
  */
 export { boundResult, defaultResultLimits, type ResultLimits } from './bound-result.ts';
 export { type CollectedTool, collectTools } from './collect.ts';
+export {
+  type Command,
+  type CommandContext,
+  type CommandOutput,
+  type CommandRegistry,
+  type CommandResult,
+  createCommandRegistry,
+} from './commands.ts';
 export type * from './contract.ts';
 export { definePlugin, defineTool, type ZodTool } from './define.ts';
 export { createDetachedContext, silentLogger } from './detached-context.ts';

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { type Child, startChild } from '@harness/runtime';
 import { searchPath } from '../config.ts';
 import { echoNames } from './echo-tools.ts';
+import { openThreadToken } from './thread-token.ts';
 
 export interface Contender {
   name: string;
@@ -16,6 +17,7 @@ export interface Contender {
 
 type Era = '2025' | '2026';
 const key = 'key-of-the-benchmark';
+const secret = 'secret-of-the-benchmark';
 const inThisFolder = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const gatewayMain = fileURLToPath(new URL('../../../gateway/src/main.ts', import.meta.url));
 const accept = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
@@ -25,6 +27,7 @@ export const contenders = [
   'ours 2025',
   'ours 2025 SSE',
   'ours 2026',
+  'ours 2026, thread token',
   'sdk 1 session',
   'sdk 2 handler',
 ] as const;
@@ -58,6 +61,16 @@ export async function startContender(
         'bench__',
       );
     }
+    case 'ours 2026, thread token': {
+      const gateway = await startGateway(tools, redisUrl);
+      const { token, close } = await openThreadToken(redisUrl, secret);
+      const contender = contend(name, gateway, '2026', { authorization: `Bearer ${token}` }, 'bench__');
+      const end = async () => {
+        await contender.end();
+        await close();
+      };
+      return { ...contender, end };
+    }
     case 'ours 2026': {
       const gateway = await startGateway(tools, redisUrl);
       return contend(name, gateway, '2026', { authorization: `Bearer ${key}` }, 'bench__');
@@ -83,6 +96,7 @@ const startGateway = (tools: number, redisUrl: string) =>
       PORT: '0',
       LOG_LEVEL: 'warn',
       HARNESS_API_KEY: key,
+      HARNESS_TOKEN_SECRET: secret,
       HARNESS_PLUGINS: inThisFolder(`echo-plugin-${tools}.ts`),
     },
   });

@@ -80,7 +80,7 @@ function lineOf(name: string, figures: LoadFigures[], raw: number[]): string {
   const figure = (field: keyof LoadFigures): Figure => figureOf(of(field));
   const ratio = raw.length > 0 ? `${textOf(ratioOf(of('cpuMs'), raw), '×')} the route; ` : '';
   const cpu = figure('cpuMs');
-  return `  ${name.padEnd(14)} ${cpu.median.toFixed(3)} ms [${cpu.min.toFixed(3)}..${cpu.max.toFixed(3)}], ${ratio}${textOf(figure('perSecond'), '/s')}, p99 ${textOf(figure('p99Ms'), 'ms')}, ${textOf(figure('rssMb'), 'MB')}`;
+  return `  ${name.padEnd(24)} ${cpu.median.toFixed(3)} ms [${cpu.min.toFixed(3)}..${cpu.max.toFixed(3)}], ${ratio}${textOf(figure('perSecond'), '/s')}, p99 ${textOf(figure('p99Ms'), 'ms')}, ${textOf(figure('rssMb'), 'MB')}`;
 }
 
 function shuffled<T>(values: readonly T[]): T[] {
