@@ -138,7 +138,16 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
         authenticate,
         checkSite,
         bodyLimit,
-        onAnswered: observe,
+        onAnswered: (request, response, seconds) => {
+          observe(request, response, seconds);
+          const told = {
+            method: 'POST',
+            path: '/mcp',
+            status: response.statusCode,
+            ms: Math.round(seconds * 1000),
+          };
+          deps.logger.info(told, 'request');
+        },
       });
     });
     addProtectedResourceRoutes(scope, deps.oauth);

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { buffer } from 'node:stream/consumers';
 import { AppError } from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
@@ -103,11 +102,23 @@ function readBodies(app: FastifyInstance, shortPath: ShortPath, bodyLimit: numbe
     done: (error: Error | null, body?: unknown) => void,
   ) => void;
   app.removeContentTypeParser('application/json');
-  app.addContentTypeParser('application/json', { bodyLimit }, (request, payload, done) => {
+  app.addContentTypeParser('application/json', (request, payload, done) => {
     const read = shortPath.bodyOf(request.raw);
-    const body = read ? Promise.resolve(read) : buffer(payload);
+    const body = read ? Promise.resolve(read) : bodyOf(payload, bodyLimit);
     body.then((bytes) => parse(request, bytes.toString('utf8'), done), done);
   });
+}
+
+/** Throws `body_too_large`; the rest is not read. */
+async function bodyOf(payload: AsyncIterable<Buffer>, bodyLimit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of payload) {
+    bytes += chunk.length;
+    if (bytes > bodyLimit) throw new AppError('body_too_large', `A body has at most ${bodyLimit} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 const envelopeKey = 'io.modelcontextprotocol/protocolVersion';

@@ -251,3 +251,25 @@ test('a tool that must not run twice runs once per tool-use id, and a repeat get
   });
   expect(ran).toHaveLength(2);
 });
+
+test('a body of unknown or too large a size is bounded', async () => {
+  const gateway = await openGateway({ plugins: [probe] });
+  const whole = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'x'.repeat(300_000) },
+  });
+  expect((await gateway.call('POST', '/mcp', whole)).status).toBe(413);
+  const inPieces = async (text: string) => {
+    const response = await fetch(`${gateway.url}/mcp`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: new Blob([text]).stream(),
+      duplex: 'half',
+    } as RequestInit);
+    return response.status;
+  };
+  expect(await inPieces(whole)).toBe(413);
+  expect(await inPieces('{"jsonrpc":"2.0","id":1,"method":"ping"}')).toBe(200);
+});
