@@ -241,7 +241,7 @@ test('a key without the scope is 403 everywhere', async () => {
 });
 
 /** Where a key is answered with what is its own tenant's, or everybody's. */
-const ownThings = ['/v1/threads', '/v1/tasks', '/v1/tools', '/v1/tools/:name', '/v1/plugins'];
+const ownThings = ['/v1/threads', '/v1/tasks', '/v1/tools', '/v1/tools/:name', '/v1/plugins', '/v1/skills'];
 
 test.each(['a key', 'an access token'])('%s of another tenant finds nothing of ours', async (kind) => {
   const { guarded, send, state, ids, issue } = await openHouse();
