@@ -63,17 +63,20 @@ test('F16 agents die, flood, talk nonsense and ignore signals: their turns end, 
 
 test('F16 an agent goes deaf in a turn, another answers nothing from its start: both turns end in time', async () => {
   const env = { HARNESS_TURN_TIMEOUT_MS: '2000' };
-  const wrong = await violationsOf({ workers: 1, env }, async ({ load, settled, client, curseNextAgent }) => {
-    const script = (harm: string) => (n: number) => (n === 1 ? harm : `say: ${n}`);
-    const mayFail = (n: number) => n === 1;
-    const deaf = await load({ threads: 1, messages: 2, scriptOf: script('deaf:'), mayFail });
-    await settled(deaf);
-    await curseNextAgent('deaf-from-start');
-    const mute = await load({ threads: 1, messages: 2, scriptOf: script('say: 1'), mayFail });
-    await settled(mute);
-    const [first] = await client.runs(deaf.threadIds[0] ?? '');
-    expect(first).toMatchObject({ status: 'timeout', error: { code: 'turn_timeout' } });
-  });
+  const wrong = await violationsOf(
+    { workers: 1, env },
+    async ({ load, settled, client, curseNextAgent, cursed }) => {
+      const script = (harm: string) => (n: number) => (n === 1 ? harm : `say: ${n}`);
+      const mayFail = (n: number) => n === 1;
+      await curseNextAgent('deaf-from-start');
+      const mute = await load({ threads: 1, messages: 2, scriptOf: script('say: 1'), mayFail });
+      await cursed();
+      const deaf = await load({ threads: 1, messages: 2, scriptOf: script('deaf:'), mayFail });
+      await Promise.all([settled(deaf), settled(mute)]);
+      const [first] = await client.runs(deaf.threadIds[0] ?? '');
+      expect(first).toMatchObject({ status: 'timeout', error: { code: 'turn_timeout' } });
+    },
+  );
   expect(wrong).toEqual([]);
 });
 

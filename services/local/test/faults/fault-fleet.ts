@@ -2,7 +2,7 @@
  * A fleet of real processes whose every way to Redis goes through a proxy of its own: one for the gateways, one for each
  * worker. Sessions are fake agents, so that volume is cheap. All that it makes is below one temporary folder.
  */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,6 +21,7 @@ import { type Effects, openEffects } from './effects.ts';
 import { descendantsOf, type ProcessSeen } from './processes.ts';
 import { createRandom, type Random } from './random.ts';
 import { openProxy, type RedisProxy } from './tcp-proxy.ts';
+import { until } from './until.ts';
 
 export interface FaultFleetOptions {
   seed: number;
@@ -60,6 +61,8 @@ export interface FaultFleet {
   startRedis(): Promise<void>;
   /** Makes the agents that are started from now on misbehave: see fake-agent.mjs. */
   curseNextAgent(curse: 'deaf-from-start'): Promise<void>;
+  /** Resolves when an agent has taken the curse. */
+  cursed(): Promise<void>;
   /** Every process that was ever seen below this fleet. */
   readonly family: readonly ProcessSeen[];
   noteFamily(): void;
@@ -172,6 +175,8 @@ export async function openFaultFleet(options: FaultFleetOptions): Promise<FaultF
         embedded = await startEmbeddedRedis(redisDir);
       },
       curseNextAgent: (curse) => writeFile(join(state, curse), ''),
+      cursed: () =>
+        until('an agent has taken the curse', () => readdirSync(state).length === 0).then(() => undefined),
       get family() {
         return [...family.values()];
       },
