@@ -2,6 +2,7 @@ import { AppError, type EventType, type ThreadEvent } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Feed } from './feed.ts';
 import type { Keys } from './keys.ts';
+import { createLogReader, isBefore, type Log, type LogReader, type Subscriber } from './log-reader.ts';
 import { reached } from './scripts.ts';
 
 /** Which events: one thread's, or (`children`) those of a root thread and all below it. */
@@ -17,27 +18,32 @@ export interface EventLog {
    */
   read(scope: EventScope, after: string | undefined, limit: number): Promise<ThreadEvent[]>;
   /**
-   * D7: everything after the cursor, then `stream.replayed` once, then what happens, without gap or repeat.
-   * Ends when `signal` aborts. `from` names the first event itself instead of the one before it.
+   * D7: everything after the cursor, then `stream.replayed` once, then what happens, without gap or repeat. What happens
+   * is read once for all subscribers of this process. Resolves before the first event; the function ends it.
    */
-  follow(
-    scope: EventScope,
-    start: { after?: string | undefined; from?: string },
-    signal: AbortSignal,
-  ): AsyncGenerator<ThreadEvent>;
+  subscribe(scope: EventScope, start: Start, subscriber: Subscriber): Promise<() => void>;
+  /** The same as a generator. Ends when `signal` aborts. */
+  follow(scope: EventScope, start: Start, signal: AbortSignal): AsyncGenerator<ThreadEvent>;
+}
+
+/** `from` names the first event itself instead of the one before it. */
+export interface Start {
+  after?: string | undefined;
+  from?: string;
 }
 
 const pageSize = 200;
+/** Events go out together up to this many characters of data, so that a reader's bound is not passed by far. */
+const batchChars = 32 * 1024;
 const cursorPattern = /^\d{1,15}(-\d{1,10})?$/;
 
 export function createEventLog(deps: { redis: Redis; keys: Keys; feed: Feed }): EventLog {
   const { redis, keys, feed } = deps;
+  const readers = new Map<string, LogReader>();
   const streamOf = (scope: EventScope) => keys.of(scope.children ? 'tree' : 'ev', scope.threadId);
 
-  const page = async (scope: EventScope, start: string, limit: number): Promise<ThreadEvent[]> => {
-    const entries = await reached(redis.xrange(streamOf(scope), start, '+', 'COUNT', limit));
-    return entries.map(([id, fields]) => eventOf(id, fields));
-  };
+  const entriesOf = (scope: EventScope, start: string, limit: number) =>
+    reached(redis.xrange(streamOf(scope), start, '+', 'COUNT', limit));
   const check = async (scope: EventScope, after: string | undefined) => {
     if (after === undefined || /^0(-0)?$/.test(after)) return;
     if (!cursorPattern.test(after)) throw new AppError('invalid_request', `"${after}" is not an event id.`);
@@ -51,43 +57,115 @@ export function createEventLog(deps: { redis: Redis; keys: Keys; feed: Feed }): 
   };
   const startOf = (after: string | undefined) => (after === undefined ? '-' : `(${after}`);
 
-  return {
+  const logOf = (scope: EventScope): Log => ({
+    async page(start) {
+      const entries = await entriesOf(scope, start, pageSize);
+      return { batches: batchesOf(entries), full: entries.length === pageSize };
+    },
+    async newestId() {
+      const [newest] = await reached(redis.xrevrange(streamOf(scope), '+', '-', 'COUNT', 1));
+      return newest?.[0];
+    },
+    listen: (signal) => feed.listen(keys.of(scope.children ? 'chtree' : 'ch', scope.threadId), signal),
+    liveEventOf,
+    replayed: () => ({
+      id: null,
+      type: 'stream.replayed',
+      data: { threadId: scope.threadId, at: new Date().toISOString() },
+    }),
+  });
+  const readerOf = (scope: EventScope): LogReader => {
+    const name = streamOf(scope);
+    const found = readers.get(name) ?? createLogReader(logOf(scope), () => readers.delete(name));
+    readers.set(name, found);
+    return found;
+  };
+
+  const log: EventLog = {
     async read(scope, after, limit) {
       await check(scope, after);
-      return page(scope, startOf(after), limit);
+      return (await entriesOf(scope, startOf(after), limit)).map(([id, fields]) => eventOf(id, fields));
     },
-    async *follow(scope, { after, from }, signal) {
+    async subscribe(scope, { after, from }, subscriber) {
       await check(scope, after);
-      // Listening starts before reading, so that nothing falls between the two.
-      const listener = await feed.listen(keys.of(scope.children ? 'chtree' : 'ch', scope.threadId), signal);
-      let start = from ?? startOf(after);
-      const drain = async function* () {
-        while (!signal.aborted) {
-          const events = await page(scope, start, pageSize);
-          for (const event of events) {
-            yield event;
-            start = `(${event.id}`;
-          }
-          if (events.length < pageSize) return;
-        }
-      };
+      return readerOf(scope).join(subscriber, from ?? startOf(after));
+    },
+    async *follow(scope, start, signal) {
+      const inbox = createInbox();
+      const leave = await log.subscribe(scope, start, inbox);
+      signal.addEventListener('abort', inbox.close, { once: true });
+      if (signal.aborted) inbox.close();
       try {
-        yield* drain();
-        const at = new Date().toISOString();
-        yield { id: null, type: 'stream.replayed', data: { threadId: scope.threadId, at } };
-        for await (const message of listener) {
-          if (message === '') yield* drain();
-          else yield liveEventOf(message);
-        }
+        yield* inbox.read();
       } finally {
-        listener.close();
+        leave();
+        signal.removeEventListener('abort', inbox.close);
+      }
+    },
+  };
+  return log;
+}
+
+/** Where a generator keeps what it was given until it is asked; it takes no more while anything is unread. */
+function createInbox() {
+  const unread: ThreadEvent[] = [];
+  let failure: { error: unknown } | undefined;
+  let closed = false;
+  let wake: (() => void) | undefined;
+  let room: (() => void) | undefined;
+  const close = () => {
+    closed = true;
+    wake?.();
+  };
+  return {
+    take(events: readonly ThreadEvent[]) {
+      unread.push(...events);
+      wake?.();
+      if (unread.length < pageSize) return undefined;
+      return new Promise<void>((resolve) => {
+        room = resolve;
+      });
+    },
+    end(error?: unknown) {
+      failure = { error };
+      close();
+    },
+    close,
+    async *read(): AsyncGenerator<ThreadEvent> {
+      for (;;) {
+        for (let event = unread.shift(); event && (!closed || failure); event = unread.shift()) yield event;
+        room?.();
+        if (failure) throw failure.error;
+        if (closed) return;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
       }
     },
   };
 }
 
+type Entry = [id: string, fields: string[]];
+
+function batchesOf(entries: Entry[]): ThreadEvent[][] {
+  const batches: ThreadEvent[][] = [];
+  let chars = 0;
+  for (const [id, fields] of entries) {
+    const size = fieldOf(fields, 'data').length;
+    if (batches.length === 0 || chars + size > batchChars) {
+      batches.push([]);
+      chars = 0;
+    }
+    batches.at(-1)?.push(eventOf(id, fields));
+    chars += size;
+  }
+  return batches;
+}
+
+const fieldOf = (fields: string[], name: string) => fields[fields.indexOf(name) + 1] ?? '';
+
 function eventOf(id: string, fields: string[]): ThreadEvent {
-  const value = (name: string) => fields[fields.indexOf(name) + 1] ?? '';
+  const value = (name: string) => fieldOf(fields, name);
   const at = new Date(Number(value('at'))).toISOString();
   const data = JSON.parse(value('data')) as object;
   return { id, type: value('type') as EventType, data: { threadId: value('threadId'), at, ...data } };
@@ -101,14 +179,6 @@ function liveEventOf(message: string): ThreadEvent {
     ...JSON.parse(data ?? '{}'),
   };
   return { id: null, type: type as EventType, data: stamped };
-}
-
-const partsOf = (id: string) => id.split('-').map(Number) as [number, number?];
-
-function isBefore(a: string, b: string): boolean {
-  const [aMs, aN = 0] = partsOf(a);
-  const [bMs, bN = 0] = partsOf(b);
-  return aMs < bMs || (aMs === bMs && aN < bN);
 }
 
 function numberIn(info: unknown, name: string): number {

@@ -11,6 +11,7 @@ export { type Authority, createDispatch, type Dispatch, type Ledger } from './di
 export type { EventLog, EventScope } from './event-log.ts';
 export type { Begin, Claim, Ending, HeldThread, Hold, Lease, LeaseEvent, TaskChange, Turn } from './lease.ts';
 export { type Liveness, startLiveness } from './liveness.ts';
+export type { Subscriber } from './log-reader.ts';
 export { feedbackOf, type Mail, notificationOf, reviewOf } from './mail.ts';
 export type { McpSession, McpSessions } from './mcp-sessions.ts';
 export type { PluginStates } from './plugin-states.ts';

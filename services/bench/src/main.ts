@@ -1,60 +1,59 @@
-/** `npm run bench`: each figure in several rounds, beside its peer or the raw limit in the same round. */
+/**
+ * `npm run bench`: each figure in several rounds, beside its peer or the raw limit in the same round. With the name of a
+ * section (`npm run bench -- sse`), that one alone.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runMain, startEmbeddedRedis } from '@harness/runtime';
+import { ConfigError, runMain, startEmbeddedRedis } from '@harness/runtime';
 import { measureAccept } from './accept-rate.ts';
 import { measureBus } from './bus-overhead.ts';
 import { searchPath } from './config.ts';
 import { failOverTtlMs, measureFailOver } from './fail-over.ts';
 import { figureOf, quantile, ratioOf, textOf } from './figures.ts';
+import { tellMcp } from './mcp/measure-mcp.ts';
 import { measurePaths } from './paths.ts';
+import { tellSse } from './sse-fan-out.ts';
 import { measureThroughput } from './throughput.ts';
 
 const rounds = 5;
 const pathRounds = 7;
 const kills = 20;
+const mcpSeconds = 8;
 const faultyRuns = 10_000;
 const gatewayMain = fileURLToPath(new URL('../../gateway/src/main.ts', import.meta.url));
 const soakMain = fileURLToPath(new URL('../../local/test/faults/soak.ts', import.meta.url));
 
+/** What can be asked for by name. `mcp` is the last: it keeps this process, and what it starts, to one core. */
+const sections: Record<string, (redisUrl: string) => Promise<void>> = {
+  bus: tellBus,
+  accept: tellAccept,
+  sse: (redisUrl) => tellSse(redisUrl, rounds),
+  paths: tellPaths,
+  throughput: tellThroughput,
+  'fail-over': tellFailOver,
+  faults: tellFaults,
+  mcp: (redisUrl) => tellMcp({ redisUrl, rounds, seconds: mcpSeconds }),
+};
+
 runMain(async () => {
+  const wanted = process.argv[2];
+  const chosen = wanted === undefined ? Object.values(sections) : [sections[wanted]];
+  if (chosen.includes(undefined)) throw new ConfigError(`Sections are ${Object.keys(sections).join(', ')}.`);
   const dir = await mkdtemp(join(tmpdir(), 'harness-bench-'));
   const redis = await startEmbeddedRedis(dir);
   console.log(
     `${rounds} rounds on ${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}, appendfsync always`,
   );
-  console.log('median [best..worst round]\n');
+  console.log('median [best..worst round]');
   try {
-    const bus = await inRounds(() => measureBus(redis.url));
-    const of = (name: keyof (typeof bus)[number]) => bus.map((round) => round[name]);
-    console.log('Bus overhead: append -> committed, a turn that takes no time, 3 workers');
-    console.log(`  p50                     ${textOf(figureOf(of('busP50Ms')), 'ms')}`);
-    console.log(`  p99                     ${textOf(figureOf(of('busP99Ms')), 'ms')}`);
-    console.log(`  peer BullMQ, p50        ${textOf(figureOf(of('bullP50Ms')), 'ms')}    add -> processed`);
-    console.log(`  peer BullMQ, p99        ${textOf(figureOf(of('bullP99Ms')), 'ms')}`);
-    console.log(`  ratio to BullMQ, p50    ${textOf(ratioOf(of('busP50Ms'), of('bullP50Ms')), '×')}`);
-    console.log(`  ratio to one PING, p50  ${textOf(ratioOf(of('busP50Ms'), of('pingP50Ms')), '×')}\n`);
-
-    const accept = await inRounds(() => measureAccept(redis.url, gatewayMain, searchPath));
-    const at = (name: keyof (typeof accept)[number]) => accept.map((round) => round[name]);
-    console.log('Messages accepted by one gateway, 16 connections, durable');
-    console.log(`  rate                    ${textOf(figureOf(at('acceptedPerSecond')), '/s')}`);
-    console.log(
-      `  p50, p99                ${textOf(figureOf(at('p50Ms')), 'ms')}, ${textOf(figureOf(at('p99Ms')), 'ms')}`,
-    );
-    console.log(`  raw Fastify route       ${textOf(figureOf(at('rawPerSecond')), '/s')}`);
-    console.log(
-      `  share of the raw limit  ${textOf(ratioOf(at('acceptedPerSecond'), at('rawPerSecond')), '×')}`,
-    );
-
-    await tellPaths();
-    await tellThroughput();
-    await tellFailOver();
-    await tellFaults();
+    for (const tell of chosen) {
+      console.log('');
+      await tell?.(redis.url);
+    }
   } finally {
     await redis.close();
     await rm(dir, { recursive: true, force: true });
@@ -62,10 +61,36 @@ runMain(async () => {
   process.exit(0);
 });
 
+async function tellBus(redisUrl: string): Promise<void> {
+  const bus = await inRounds(() => measureBus(redisUrl));
+  const of = (name: keyof (typeof bus)[number]) => bus.map((round) => round[name]);
+  console.log('Bus overhead: append -> committed, a turn that takes no time, 3 workers');
+  console.log(`  p50                     ${textOf(figureOf(of('busP50Ms')), 'ms')}`);
+  console.log(`  p99                     ${textOf(figureOf(of('busP99Ms')), 'ms')}`);
+  console.log(`  peer BullMQ, p50        ${textOf(figureOf(of('bullP50Ms')), 'ms')}    add -> processed`);
+  console.log(`  peer BullMQ, p99        ${textOf(figureOf(of('bullP99Ms')), 'ms')}`);
+  console.log(`  ratio to BullMQ, p50    ${textOf(ratioOf(of('busP50Ms'), of('bullP50Ms')), '×')}`);
+  console.log(`  ratio to one PING, p50  ${textOf(ratioOf(of('busP50Ms'), of('pingP50Ms')), '×')}`);
+}
+
+async function tellAccept(redisUrl: string): Promise<void> {
+  const accept = await inRounds(() => measureAccept(redisUrl, gatewayMain, searchPath));
+  const at = (name: keyof (typeof accept)[number]) => accept.map((round) => round[name]);
+  console.log('Messages accepted by one gateway, 16 connections, durable');
+  console.log(`  rate                    ${textOf(figureOf(at('acceptedPerSecond')), '/s')}`);
+  console.log(
+    `  p50, p99                ${textOf(figureOf(at('p50Ms')), 'ms')}, ${textOf(figureOf(at('p99Ms')), 'ms')}`,
+  );
+  console.log(`  raw Fastify route       ${textOf(figureOf(at('rawPerSecond')), '/s')}`);
+  console.log(
+    `  share of the raw limit  ${textOf(ratioOf(at('acceptedPerSecond'), at('rawPerSecond')), '×')}`,
+  );
+}
+
 async function tellPaths(): Promise<void> {
   const measured = await measurePaths(pathRounds);
   console.log(
-    '\nFrom a message to its first sign of life, and to its result, by path (scripted-model answers at once)',
+    'From a message to its first sign of life, and to its result, by path (scripted-model answers at once)',
   );
   for (const path of ['warm', 'spare', 'resume', 'cold'] as const) {
     const peer = path === 'warm' ? 'warm' : 'cold';
@@ -80,7 +105,7 @@ async function tellPaths(): Promise<void> {
 }
 
 async function tellThroughput(): Promise<void> {
-  console.log('\nTurns per second, the model taking 2 s a turn, 3 sessions a worker; share of the ideal');
+  console.log('Turns per second, the model taking 2 s a turn, 3 sessions a worker; share of the ideal');
   let one: number | undefined;
   for (const workers of [1, 2, 4]) {
     const { turnsPerSecond, shareOfIdeal, cpuShare, memoryPerSessionBytes } =
@@ -97,7 +122,7 @@ async function tellThroughput(): Promise<void> {
 async function tellFailOver(): Promise<void> {
   const tookMs = (await measureFailOver(kills)).toSorted((a, b) => a - b);
   console.log(
-    `\nFail-over: kill -9 in mid-turn -> the run begins on another worker, ${kills} kills, TTL ${failOverTtlMs} ms`,
+    `Fail-over: kill -9 in mid-turn -> the run begins on another worker, ${kills} kills, TTL ${failOverTtlMs} ms`,
   );
   console.log(
     `  p50 ${quantile(tookMs, 0.5).toFixed(0)} ms, p95 ${quantile(tookMs, 0.95).toFixed(0)} ms, worst ${tookMs.at(-1)?.toFixed(0)} ms`,
@@ -106,7 +131,7 @@ async function tellFailOver(): Promise<void> {
 
 /** Its own command, and its own judge: see services/local/test/faults. */
 async function tellFaults(): Promise<void> {
-  console.log(`\nLost, doubled and reordered results under a random mix of faults, ${faultyRuns} runs`);
+  console.log(`Lost, doubled and reordered results under a random mix of faults, ${faultyRuns} runs`);
   const soak = spawn(process.execPath, [soakMain, '--runs', String(faultyRuns)], { stdio: 'inherit' });
   const [code] = await once(soak, 'exit');
   if (code !== 0) throw new Error('a promise was broken: the round above tells which');

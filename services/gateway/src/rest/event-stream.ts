@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { AppError, type ThreadEvent } from '@harness/contracts';
+import type { Subscriber } from '@harness/dispatch';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** A comment this often keeps proxies from closing a quiet stream, ms. */
@@ -15,7 +16,7 @@ export interface EventStreams {
   send(
     request: FastifyRequest,
     reply: FastifyReply,
-    open: (signal: AbortSignal) => AsyncGenerator<ThreadEvent>,
+    subscribe: (subscriber: Subscriber) => Promise<() => void>,
   ): Promise<void>;
   /** Aborted by `close()`: whatever else waits for events ends, too. */
   closing: AbortSignal;
@@ -24,82 +25,131 @@ export interface EventStreams {
 }
 
 export function createEventStreams(): EventStreams {
-  const open = new Map<AbortController, string>();
+  const open = new Set<ServerResponse>();
+  const openByKey = new Map<string, number>();
   const closing = new AbortController();
+  const frameOf = createFrames();
+  // One timer for all: a timer each is what most of an idle stream would be.
+  const heartbeat = setInterval(() => {
+    for (const raw of open) if (raw.headersSent && !raw.writableEnded) raw.write(':\n\n');
+  }, heartbeatMs);
+  heartbeat.unref();
+
+  const enter = (raw: ServerResponse, key: string) => {
+    const own = openByKey.get(key) ?? 0;
+    if (open.size >= maxStreams || own >= maxStreamsPerKey) {
+      throw new AppError('too_many_streams', 'Too many event streams are open.');
+    }
+    open.add(raw);
+    openByKey.set(key, own + 1);
+  };
+  const exit = (raw: ServerResponse, key: string) => {
+    if (!open.delete(raw)) return;
+    const others = (openByKey.get(key) ?? 1) - 1;
+    if (others > 0) openByKey.set(key, others);
+    else openByKey.delete(key);
+  };
+
   return {
     closing: closing.signal,
-    async send(request, reply, openEvents) {
-      const key = `${request.caller.principal.tenant}/${request.caller.principal.keyId}`;
-      const own = [...open.values()].filter((other) => other === key).length;
-      if (open.size >= maxStreams || own >= maxStreamsPerKey) {
-        throw new AppError('too_many_streams', 'Too many event streams are open.');
-      }
-      const leave = new AbortController();
-      open.set(leave, key);
-      reply.raw.once('close', () => leave.abort());
-      // It may have left already, or the gateway be closing: neither would be told again.
-      if (reply.raw.destroyed || closing.signal.aborted) leave.abort();
-      const events = openEvents(leave.signal);
+    async send(request, reply, subscribe) {
+      const { raw } = reply;
+      const { tenant, keyId } = request.caller.principal;
+      const key = `${tenant}/${keyId}`;
+      enter(raw, key);
       try {
-        const first = await events.next();
-        reply.hijack();
-        await pipe(reply, first, events, leave);
-      } finally {
-        open.delete(leave);
-        leave.abort();
-        await events.return(undefined);
+        await begin(reply, subscribe, frameOf, () => exit(raw, key));
+        // It may have left already, or the gateway be closing: neither would be told again.
+        if (closing.signal.aborted) raw.end();
+      } catch (error) {
+        exit(raw, key);
+        throw error;
       }
     },
     close() {
+      clearInterval(heartbeat);
       closing.abort();
-      for (const leave of open.keys()) leave.abort();
+      for (const raw of open) {
+        if (raw.writableLength > maxUnsentBytes) raw.destroy();
+        else if (raw.headersSent) raw.end();
+      }
     },
   };
 }
 
-async function pipe(
-  { raw }: FastifyReply,
-  first: IteratorResult<ThreadEvent>,
-  events: AsyncGenerator<ThreadEvent>,
-  leave: AbortController,
+/** Resolves with the first event, or when the client has left. From then on, the stream runs by what is pushed to it. */
+async function begin(
+  reply: FastifyReply,
+  subscribe: (subscriber: Subscriber) => Promise<() => void>,
+  frameOf: (events: readonly ThreadEvent[]) => Buffer,
+  onEnd: () => void,
 ): Promise<void> {
-  raw.writeHead(200, {
+  const { raw } = reply;
+  const begun = Promise.withResolvers<void>();
+  let leave: (() => void) | undefined;
+  raw.once('close', () => {
+    leave?.();
+    onEnd();
+    begun.resolve();
+  });
+  raw.on('error', ignore);
+  const subscriber: Subscriber = {
+    take(events) {
+      if (raw.writableEnded || raw.destroyed) return undefined;
+      if (!raw.headersSent) sendHead(reply);
+      begun.resolve();
+      raw.write(frameOf(events));
+      return raw.writableLength > maxUnsentBytes ? drained(raw) : undefined;
+    },
+    // Redis went away in mid-stream: the client comes back with its last event id.
+    end: (error) => (raw.headersSent ? void raw.end() : begun.reject(error)),
+  };
+  try {
+    leave = await subscribe(subscriber);
+    if (raw.destroyed) leave();
+    else await begun.promise;
+  } catch (error) {
+    leave?.();
+    throw error;
+  }
+}
+
+/** Its `close` follows, and does what is to do. */
+const ignore = () => undefined;
+
+function sendHead(reply: FastifyReply): void {
+  reply.hijack();
+  reply.raw.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
     'x-accel-buffering': 'no',
   });
-  raw.flushHeaders();
-  raw.on('error', () => leave.abort());
-  const heartbeat = setInterval(() => raw.write(':\n\n'), heartbeatMs);
-  leave.signal.addEventListener('abort', () => raw.end(), { once: true });
-  try {
-    for (let next = first; !next.done && !leave.signal.aborted; next = await events.next()) {
-      raw.write(frameOf(next.value));
-      if (raw.writableLength > maxUnsentBytes && !(await drained(raw, leave.signal)))
-        return void raw.destroy();
-    }
-  } catch {
-    // Redis went away in mid-stream: the client comes back with its last event id.
-  } finally {
-    clearInterval(heartbeat);
-    raw.end();
-  }
+  reply.raw.flushHeaders();
 }
 
-/** Whether a reader with much unsent takes it within the limit; false when it does not, or leaves. */
-function drained(raw: ServerResponse, left: AbortSignal): Promise<boolean> {
+/** Resolves when a reader with much unsent has taken it, or left; one that does not take it within the limit is cut. */
+function drained(raw: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
-    const late = setTimeout(() => resolve(false), slowReaderMs);
-    const end = (taken: boolean) => {
+    const late = setTimeout(() => raw.destroy(), slowReaderMs);
+    const end = () => {
       clearTimeout(late);
-      resolve(taken);
+      raw.off('drain', end).off('close', end);
+      resolve();
     };
-    raw.once('drain', () => end(true));
-    left.addEventListener('abort', () => end(false), { once: true });
-    if (left.aborted) end(false);
+    raw.once('drain', end).once('close', end);
   });
 }
 
-export function frameOf({ id, type, data }: ThreadEvent): string {
+/** A batch that goes to many subscribers is made into bytes once. */
+function createFrames(): (events: readonly ThreadEvent[]) => Buffer {
+  const made = new WeakMap<readonly ThreadEvent[], Buffer>();
+  return (events) => {
+    const found = made.get(events) ?? Buffer.from(events.map(textOf).join(''));
+    made.set(events, found);
+    return found;
+  };
+}
+
+function textOf({ id, type, data }: ThreadEvent): string {
   return `${id === null ? '' : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -1,5 +1,5 @@
-import { AppError, type ThreadEvent } from '@harness/contracts';
-import type { EventScope } from '@harness/dispatch';
+import { AppError } from '@harness/contracts';
+import type { Subscriber } from '@harness/dispatch';
 import type { FastifyInstance } from 'fastify';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
@@ -70,22 +70,21 @@ export function addEventRoutes(app: FastifyInstance, { dispatch, streams }: Rout
         const found = await events.read(scope, after, pageLimit);
         return { events: found, next: found.at(-1)?.id ?? after ?? null };
       }
-      const open = (signal: AbortSignal) => replay(scope, after, request.query.follow, signal);
-      return streams.send(request, reply, open);
+      const { follow } = request.query;
+      return streams.send(request, reply, (subscriber) =>
+        events.subscribe(scope, { after }, follow ? subscriber : onlyReplay(subscriber)),
+      );
     },
   );
-
-  const replay = async function* (
-    scope: EventScope,
-    after: string | undefined,
-    stay: boolean,
-    signal: AbortSignal,
-  ): AsyncGenerator<ThreadEvent> {
-    for await (const event of events.follow(scope, { after }, signal)) {
-      yield event;
-      if (event.type === 'stream.replayed' && !stay) return;
-    }
-  };
 }
+
+const onlyReplay = (subscriber: Subscriber): Subscriber => ({
+  take(events) {
+    const busy = subscriber.take(events);
+    if (events[0]?.type === 'stream.replayed') subscriber.end();
+    return busy;
+  },
+  end: subscriber.end,
+});
 
 const wantsJson = (accept: string | undefined) => accept !== undefined && /^application\/json\b/.test(accept);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CreateRun, isFinalRunEvent, type Run, type ThreadEvent } from '@harness/contracts';
+import type { Subscriber } from '@harness/dispatch';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireScope } from '../auth.ts';
 import { callerScope } from '../caller-scope.ts';
@@ -62,20 +63,34 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     return run;
   };
   /** The run's events from its acceptance to its end, and the mark where the replay is over. */
-  const follow = async function* (
-    run: Run,
-    after: string | undefined,
-    signal: AbortSignal,
-  ): AsyncGenerator<ThreadEvent> {
+  const watch = async (run: Run, after: string | undefined, subscriber: Subscriber) => {
     const { threadId, runId } = run;
     // Of a run that has ended, the replay holds all there is; of another, its last event is still to come.
     const ended = isEnded(await currentOf(run));
     const start = after === undefined ? { from: await runs.firstEventOf(runId) } : { after };
-    for await (const event of events.follow({ threadId }, start, signal)) {
-      const own = event.data.runId === runId;
-      if (own || event.type === 'stream.replayed') yield event;
-      if (own ? isFinalRunEvent(event.type) : ended && event.type === 'stream.replayed') return;
-    }
+    const isOwn = (event: ThreadEvent) => event.data.runId === runId;
+    const isLast = (event: ThreadEvent) =>
+      isOwn(event) ? isFinalRunEvent(event.type) : ended && event.type === 'stream.replayed';
+    return events.subscribe({ threadId }, start, {
+      take(all) {
+        const last = all.findIndex(isLast);
+        const known = last === -1 ? all : all.slice(0, last + 1);
+        const told = known.filter((event) => isOwn(event) || event.type === 'stream.replayed');
+        const busy = told.length > 0 ? subscriber.take(told) : undefined;
+        if (last !== -1) subscriber.end();
+        return busy;
+      },
+      end: subscriber.end,
+    });
+  };
+  /** Resolves when the run has ended, or at the signal. */
+  const untilEnd = async (run: Run, signal: AbortSignal) => {
+    const ended = Promise.withResolvers<void>();
+    const end = (error?: unknown) => (error === undefined ? ended.resolve() : ended.reject(error));
+    const leave = await watch(run, undefined, { take: () => undefined, end });
+    signal.addEventListener('abort', () => end(), { once: true });
+    if (signal.aborted) end();
+    await ended.promise.finally(leave);
   };
   const currentOf = async (run: Run) => {
     const found = await threads.find(run.threadId);
@@ -84,7 +99,7 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
   const sendStream = (request: FastifyRequest, reply: FastifyReply, run: Run) => {
     const after = request.headers['last-event-id']?.toString();
     reply.raw.setHeader('Content-Location', `/v1/threads/${run.threadId}/runs/${run.runId}`);
-    return streams.send(request, reply, (signal) => follow(run, after, signal));
+    return streams.send(request, reply, (subscriber) => watch(run, after, subscriber));
   };
 
   app.post<ThreadRoute>(
@@ -133,7 +148,7 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
         streams.closing,
         AbortSignal.timeout(deps.waitLimitMs),
       ]);
-      for await (const _ of follow(run, undefined, signal));
+      await untilEnd(run, signal);
       const ended = await currentOf(run);
       if (isEnded(ended)) return ended;
       return reply.code(202).send({ ...ended, streamUrl: streamUrlOf(run) });
