@@ -32,8 +32,6 @@ export interface ToolServer {
   taskModeOf(name: string): PluginTool['task'];
   /** Frozen and made once for each view, in plugin order. */
   list(view?: ToolView): readonly ToolDescriptor[];
-  /** The same list as JSON text. */
-  listText(view?: ToolView): string;
   find(name: string, view?: ToolView): ToolDescriptor | undefined;
   /**
    * Never runs the handler on input that its schema refuses (`invalid_tool_input` in `_meta['harness/error']`).
@@ -71,7 +69,6 @@ export interface Entry {
 interface Shown {
   list: readonly ToolDescriptor[];
   byName: ReadonlyMap<string, ToolDescriptor>;
-  text: string | undefined;
 }
 
 /** Views differ by key and by thread's allow-list; beyond this many they are made anew. */
@@ -121,11 +118,6 @@ export function createToolServer(
     runsOnce: (name) => entries.get(name)?.tool.idempotent === false,
     taskModeOf: (name) => entries.get(name)?.tool.task,
     list: (view = {}) => shownIn(view).list,
-    listText(view = {}) {
-      const shown = shownIn(view);
-      shown.text ??= JSON.stringify(shown.list);
-      return shown.text;
-    },
     find: (name, view = {}) => shownIn(view).byName.get(name),
     async call(name, input, meta, view = {}) {
       let outcome = await run(find(name, view), input, meta);
@@ -162,7 +154,7 @@ function createViews(entries: ReadonlyMap<string, Entry>, middleware: readonly T
         all,
       ),
     );
-    const shown = { list, byName: new Map(list.map((tool) => [tool.name, tool])), text: undefined };
+    const shown = { list, byName: new Map(list.map((tool) => [tool.name, tool])) };
     if (views.size >= maxViews) views.clear();
     views.set(key, shown);
     return shown;

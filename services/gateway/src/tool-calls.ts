@@ -28,8 +28,8 @@ export interface ToolCall extends Given<PluginToolMeta> {
 /** What REST and both eras of MCP do with tools. Where a call comes from is decided here, by the caller's credentials. */
 export interface ToolCalls {
   list(caller: Caller): readonly ToolDescriptor[];
-  /** The same as JSON text, made once. */
-  listText(caller: Caller): string;
+  /** The same as JSON, made once. */
+  listBytes(caller: Caller): Buffer;
   find(caller: Caller, name: string): ToolDescriptor | undefined;
   taskModeOf(name: string): PluginTool['task'];
   /**
@@ -60,6 +60,7 @@ export function createToolCalls(deps: {
     views.set(caller, view);
     return view;
   };
+  const listsAsBytes = new WeakMap<readonly ToolDescriptor[], Buffer>();
   const defaultThreads = new WeakMap<Caller, string>();
   const defaultThreadOf = (caller: Caller): string => {
     const known = defaultThreads.get(caller);
@@ -106,7 +107,14 @@ export function createToolCalls(deps: {
 
   return {
     list: (caller) => plugins.toolServer?.list(viewOf(caller)) ?? [],
-    listText: (caller) => plugins.toolServer?.listText(viewOf(caller)) ?? '[]',
+    listBytes(caller) {
+      const list = plugins.toolServer?.list(viewOf(caller)) ?? [];
+      const known = listsAsBytes.get(list);
+      if (known) return known;
+      const bytes = Buffer.from(JSON.stringify(list));
+      listsAsBytes.set(list, bytes);
+      return bytes;
+    },
     find: (caller, name) => plugins.toolServer?.find(name, viewOf(caller)),
     taskModeOf: (name) => plugins.toolServer?.taskModeOf(name),
     async checkSession(caller) {

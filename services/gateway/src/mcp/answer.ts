@@ -8,7 +8,7 @@ export interface Answer {
   /** Something before the result. */
   send(message: object): void;
   /** The result; nothing is sent after it. */
-  end(message: object | string, status?: number): void;
+  end(message: object | Buffer, status?: number): void;
   /** Ends the stream without the result: the client comes back for it. Only with a log. */
   release(): void;
   /** The client has gone; what is sent goes to the log, if there is one. */
@@ -91,12 +91,10 @@ export function createAnswer({ response, headers = {}, accepts, patience, log }:
     response.flushHeaders();
     if (log) inTurn(async () => write(`id: ${await log.open()}\nretry: ${retryMs}\ndata:\n\n`));
   };
-  const push = (message: object | string, last: boolean) =>
+  const push = (message: object | Buffer, last: boolean) =>
     inTurn(async () => {
       const id = log ? `id: ${await log.append(objectOf(message), last)}\n` : '';
-      write(
-        `event: message\n${id}data: ${typeof message === 'string' ? message : JSON.stringify(message)}\n\n`,
-      );
+      write(`event: message\n${id}data: ${textOf(message)}\n\n`);
       if (last && !response.writableEnded) response.end();
     });
   if (accepts !== 'json') patience.begin(upgrade);
@@ -121,7 +119,7 @@ export function createAnswer({ response, headers = {}, accepts, patience, log }:
       const streaming = state === 'streaming';
       state = 'ended';
       if (streaming) return push(message, true);
-      const text = typeof message === 'string' ? message : JSON.stringify(message);
+      const text = Buffer.isBuffer(message) ? message : JSON.stringify(message);
       if (accepts === 'events' && status === 200) {
         response.writeHead(200, { ...headers, ...streamHeaders });
         return void response.end(`event: message\ndata: ${text}\n\n`);
@@ -141,5 +139,7 @@ export function createAnswer({ response, headers = {}, accepts, patience, log }:
   };
 }
 
-const objectOf = (message: object | string): object =>
-  typeof message === 'string' ? (JSON.parse(message) as object) : message;
+const textOf = (message: object | Buffer) =>
+  Buffer.isBuffer(message) ? message.toString('utf8') : JSON.stringify(message);
+const objectOf = (message: object | Buffer): object =>
+  Buffer.isBuffer(message) ? (JSON.parse(message.toString('utf8')) as object) : message;

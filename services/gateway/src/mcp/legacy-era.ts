@@ -140,7 +140,7 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, p
         if (!response.writableEnded) abort.abort(cancelled());
       });
     try {
-      if (incoming.method === 'tools/list') return answer.end(toolListMessage(id, tools.listText(caller)));
+      if (incoming.method === 'tools/list') return answer.end(toolListMessage(id, tools.listBytes(caller)));
       answer.end(resultMessage(id, await perform(exchange, incoming, answer, abort.signal)));
     } catch (thrown) {
       answer.end(errorMessage(id, legacyFaultOf(thrown)));

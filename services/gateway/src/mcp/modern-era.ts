@@ -192,7 +192,7 @@ export function createModernEra(deps: ModernDeps) {
       const wrong = mismatchOf(headers, call, tools, caller);
       if (wrong) return answer.end(errorMessage(id, wrong), 400);
       if (method === 'tools/list') {
-        return answer.end(toolListMessage(id, tools.listText(caller), listTail));
+        return answer.end(toolListMessage(id, tools.listBytes(caller), listTail));
       }
       const run = shortCuts[method] as (typeof shortCuts)[string];
       const result = await run({
