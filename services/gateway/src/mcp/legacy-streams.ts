@@ -26,6 +26,11 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
   /** Redis brings every gateway the openings in one order: what is heard before one's own is older, and has lost. */
   const standing = new Map<string, { stream: string; reply: FastifyReply; heard: boolean }>();
   const open = new Set<FastifyReply>();
+  // One timer for all: thousands of idle streams are to cost little.
+  const keepAlive = setInterval(() => {
+    for (const reply of open) write(reply, ':\n\n');
+  }, keepAliveMs);
+  keepAlive.unref();
 
   const begin = (reply: FastifyReply) => {
     if (open.size >= maxStreams) throw new AppError('too_many_streams', 'Too many streams are open.');
@@ -39,11 +44,7 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
       'x-accel-buffering': 'no',
     });
     raw.write(':\n\n');
-    const keepAlive = setInterval(() => write(reply, ':\n\n'), keepAliveMs);
-    raw.once('close', () => {
-      clearInterval(keepAlive);
-      open.delete(reply);
-    });
+    raw.once('close', () => open.delete(reply));
     return raw;
   };
   const drop = (sessionId: string) => {
@@ -104,6 +105,7 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
       };
     },
     close() {
+      clearInterval(keepAlive);
       for (const stop of stops) stop();
       for (const { raw } of open) raw.end();
     },
