@@ -28,6 +28,11 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
   const standing = new Map<string, { stream: string; reply: FastifyReply; heard: boolean }>();
   const open = new Set<FastifyReply>();
   let closed = false;
+  // One timer for all: thousands of idle streams are to cost little.
+  const keepAlive = setInterval(() => {
+    for (const reply of open) write(reply, ':\n\n');
+  }, keepAliveMs);
+  keepAlive.unref();
 
   const begin = (reply: FastifyReply) => {
     if (open.size >= maxStreams) throw new AppError('too_many_streams', 'Too many streams are open.');
@@ -41,11 +46,7 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
       'x-accel-buffering': 'no',
     });
     raw.write(':\n\n');
-    const keepAlive = setInterval(() => write(reply, ':\n\n'), keepAliveMs);
-    raw.once('close', () => {
-      clearInterval(keepAlive);
-      open.delete(reply);
-    });
+    raw.once('close', () => open.delete(reply));
     return raw;
   };
   const drop = (sessionId: string) => {
@@ -112,6 +113,7 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
     },
     close() {
       closed = true;
+      clearInterval(keepAlive);
       for (const stop of stops) stop();
       for (const { raw } of open) raw.end();
     },

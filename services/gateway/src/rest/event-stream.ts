@@ -29,7 +29,7 @@ export function createEventStreams(): EventStreams {
   const openByKey = new Map<string, number>();
   const closing = new AbortController();
   const frameOf = createFrames();
-  // One timer for all: a timer each is what most of an idle stream would be.
+  // One timer for all: a thousand idle streams are to cost little.
   const heartbeat = setInterval(() => {
     for (const raw of open) if (raw.headersSent && !raw.writableEnded) raw.write(':\n\n');
   }, heartbeatMs);
@@ -101,8 +101,8 @@ async function begin(
       raw.write(frameOf(events));
       return raw.writableLength > maxUnsentBytes ? drained(raw) : undefined;
     },
-    // Redis went away in mid-stream: the client comes back with its last event id.
-    end: (error) => (raw.headersSent ? void raw.end() : begun.reject(error)),
+    // In mid-stream, Redis went away: the client comes back with its last event id.
+    end: (error) => (error && !raw.headersSent ? begun.reject(error) : void raw.end()),
   };
   try {
     leave = await subscribe(subscriber);
