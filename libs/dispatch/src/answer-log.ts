@@ -18,7 +18,7 @@ export interface LoggedMessage {
 export interface AnswerLog {
   /** Begins the log of one request and gives the position before its first message. */
   open(stream: string, requestId: string | number): Promise<string>;
-  /** Null where the log is gone. `last`: nothing follows. */
+  /** Gives the message's position. `last`: nothing follows. */
   append(stream: string, message: object, last: boolean): Promise<string>;
   /** What was and will be logged after a position; null for an unknown stream. Ends with the log. */
   follow(stream: string, after: string, signal: AbortSignal): Promise<AsyncIterable<LoggedMessage> | null>;

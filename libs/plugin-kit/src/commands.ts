@@ -1,5 +1,5 @@
 /**
- * Slash commands: what a person types, and what comes of it. One registry behind REST and the terminal. A command is
+ * Slash commands: what a person types, and what comes of it. For whoever offers them: nothing does yet. A command is
  * never looked for in text that goes to the model.
  */
 import type { MaybePromise, PluginLogger } from './contract.ts';

@@ -35,7 +35,7 @@ it('names the tool whose schema needs too much memory', async () => {
   ]);
 });
 
-it('names the tool whose schema needs too long, and ends its thread', async () => {
+it('names the tool whose schema needs too long, and ends its process', async () => {
   const start = performance.now();
   const tools = [toolOf('slow', undefined, { outputSchema: bomb }), harmless];
   expect(await proveSchemas(tools, { timeoutMs: 50, memoryMb: 4000 })).toEqual([

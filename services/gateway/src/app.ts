@@ -138,14 +138,9 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
         authenticate,
         checkSite,
         bodyLimit,
-        onAnswered: (request, response, seconds) => {
-          observe(request, response, seconds);
-          const told = {
-            method: 'POST',
-            path: '/mcp',
-            status: response.statusCode,
-            ms: Math.round(seconds * 1000),
-          };
+        onAnswered: (status, seconds) => {
+          observe(status, seconds);
+          const told = { method: 'POST', path: '/mcp', status, ms: Math.round(seconds * 1000) };
           deps.logger.info(told, 'request');
         },
       });

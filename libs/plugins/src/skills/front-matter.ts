@@ -21,15 +21,17 @@ export function parseFrontMatter(text: string): FrontMatter | Problem {
   if (found?.index !== 0)
     return { line: 1, message: 'it must begin with YAML front matter between lines of ---' };
   const lines = new LineCounter();
-  // Aliases can make a small text huge.
   const document = parseDocument(found[1] ?? '', { lineCounter: lines, uniqueKeys: true });
   const [error] = document.errors;
   if (error) {
-    const [line = 1] = [lines.linePos(error.pos[0]).line];
-    return { line: line + 1, message: `bad YAML: ${error.message.split('\n')[0]}` };
+    return {
+      line: lines.linePos(error.pos[0]).line + 1,
+      message: `bad YAML: ${error.message.split('\n')[0]}`,
+    };
   }
   let data: unknown;
   try {
+    // Aliases can make a small text huge.
     data = document.toJS({ maxAliasCount: 10 });
   } catch (thrown) {
     return { line: 2, message: `bad YAML: ${thrown instanceof Error ? thrown.message : String(thrown)}` };

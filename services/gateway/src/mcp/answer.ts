@@ -11,8 +11,6 @@ export interface Answer {
   end(message: object | Buffer, status?: number): void;
   /** Ends the stream without the result: the client comes back for it. Only with a log. */
   release(): void;
-  /** The client has gone; what is sent goes to the log, if there is one. */
-  readonly left: boolean;
 }
 
 /** JSON alone, both, or server-sent events alone: then the result is one event. */
@@ -104,9 +102,6 @@ export function createAnswer({ response, headers = {}, accepts, patience, log }:
   });
 
   return {
-    get left() {
-      return response.destroyed;
-    },
     send(message) {
       if (accepts === 'json' || state === 'ended') return;
       upgrade();

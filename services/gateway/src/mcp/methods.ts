@@ -9,7 +9,6 @@ import type {
   PluginHost,
   PluginRequestMeta,
   ServedCatalog,
-  ToolResult,
 } from '@harness/plugin-kit';
 import { isInputRequired } from '@harness/plugin-kit';
 import { type Caller, requireScope } from '../auth.ts';
@@ -150,5 +149,3 @@ function textsOf(value: unknown, name: string): Record<string, string> {
   if (!isTexts) throw new AppError('invalid_request', `"${name}" must be an object of strings.`);
   return value as Record<string, string>;
 }
-
-export type { ToolResult };

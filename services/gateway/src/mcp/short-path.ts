@@ -22,7 +22,7 @@ export interface ShortPathDeps {
   /** Largest body, bytes. */
   bodyLimit: number;
   /** Told of every answer, when it has been given. */
-  onAnswered(request: IncomingMessage, response: ServerResponse, seconds: number): void;
+  onAnswered(status: number, seconds: number): void;
 }
 
 export interface ShortPath {
@@ -90,7 +90,7 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
       serve(request, response, body).then((served) => {
         if (!served) return handOn();
         response.once('close', () =>
-          deps.onAnswered(request, response, (performance.now() - begunAt) / 1000),
+          deps.onAnswered(response.statusCode, (performance.now() - begunAt) / 1000),
         );
       }, handOn);
     });

@@ -38,11 +38,13 @@ export const knowsTasks = (capabilities: Record<string, unknown>): boolean =>
 
 /** Throws `capability_missing`. */
 export function requireTasks(capabilities: Record<string, unknown>): void {
-  if (knowsTasks(capabilities)) return;
-  throw new AppError('capability_missing', `The client must declare the extension ${tasksExtension}.`, {
+  if (!knowsTasks(capabilities)) throw tasksMissing();
+}
+
+const tasksMissing = () =>
+  new AppError('capability_missing', `The client must declare the extension ${tasksExtension}.`, {
     details: { requiredCapabilities: { extensions: { [tasksExtension]: {} } } },
   });
-}
 
 export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; logger: Logger }): TaskDoor {
   const { dispatch, tools, logger } = deps;
@@ -101,7 +103,7 @@ export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; log
       const mode = tools.taskModeOf(String(params.name));
       // A session goes on by itself: it is told when a task ends.
       const asTask = knowsTasks(capabilities) && !caller.session;
-      if (mode === 'required' && !asTask) requireTasks(asTask ? capabilities : {});
+      if (mode === 'required' && !asTask) throw tasksMissing();
       if (mode === undefined || !asTask) {
         const outcome = await tools.call(caller, toolCallOf(request));
         const started = isInputRequired(outcome) ? undefined : outcome._meta?.[startedTaskKey];

@@ -5,7 +5,7 @@ import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
 
 /** For answers that pass Fastify by. */
-export type ObserveMcp = (request: unknown, response: { statusCode: number }, seconds: number) => void;
+export type ObserveMcp = (status: number, seconds: number) => void;
 
 /** `/metrics` for Prometheus: this gateway's requests, and the fleet as its workers last told of themselves. */
 export function addMetricsRoute(app: FastifyInstance, { dispatch }: RouteDeps): ObserveMcp {
@@ -105,5 +105,5 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch }: RouteDeps): 
       return reply.type(registry.contentType).send(await registry.metrics());
     },
   );
-  return (_request, { statusCode }, seconds) => observe('POST', '/mcp', statusCode, seconds);
+  return (status, seconds) => observe('POST', '/mcp', status, seconds);
 }
