@@ -3,6 +3,8 @@
  * soon as anything else does, or when the result is long in coming and a proxy might think that nobody is there.
  */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { createOutbox, type Outbox } from './outbox.ts';
+import { createPatience, type Patience } from './patience.ts';
 
 export interface Answer {
   /** Something before the result. */
@@ -27,7 +29,6 @@ export interface AnswerOptions {
   headers?: Record<string, string> | undefined;
   /** What the client takes. */
   accepts: Accepted;
-  patience: Patience;
   /** Keeps what is sent on a stream, so that a client may come back for it: gives each message its id. */
   log?: { open(): Promise<string>; append(message: object, last: boolean): Promise<string> } | undefined;
 }
@@ -44,31 +45,25 @@ const streamHeaders = {
   'x-accel-buffering': 'no',
 };
 
-/** One clock for all answers that are not decided yet: most are given long before their time. */
-export interface Patience {
-  begin(onOver: () => void): void;
-  end(onOver: () => void): void;
+/** What the answers of one gateway have in common. */
+export interface Answers {
+  begin(options: AnswerOptions): Answer;
   close(): void;
 }
 
-export function createPatience(): Patience {
-  const waiting = new Map<() => void, number>();
-  const clock = setInterval(() => {
-    const now = performance.now();
-    for (const [onOver, at] of waiting) {
-      if (at > now) return; // in the order of their coming
-      onOver();
-    }
-  }, patienceMs / 5);
-  clock.unref();
+export function createAnswers(): Answers {
+  const patience = createPatience(patienceMs);
+  const outbox = createOutbox();
   return {
-    begin: (onOver) => void waiting.set(onOver, performance.now() + patienceMs),
-    end: (onOver) => void waiting.delete(onOver),
-    close: () => clearInterval(clock),
+    begin: (options) => createAnswer(options, { patience, outbox }),
+    close: () => patience.close(),
   };
 }
 
-export function createAnswer({ response, headers = {}, accepts, patience, log }: AnswerOptions): Answer {
+function createAnswer(
+  { response, headers = {}, accepts, log }: AnswerOptions,
+  { patience, outbox }: { patience: Patience; outbox: Outbox },
+): Answer {
   let state: 'undecided' | 'streaming' | 'ended' = 'undecided';
   let keepAlive: NodeJS.Timeout | undefined;
   /** What is sent waits for its place in the log. */
@@ -117,14 +112,14 @@ export function createAnswer({ response, headers = {}, accepts, patience, log }:
       const text = Buffer.isBuffer(message) ? message : JSON.stringify(message);
       if (accepts === 'events' && status === 200) {
         response.writeHead(200, { ...headers, ...streamHeaders });
-        return void response.end(`event: message\ndata: ${text}\n\n`);
+        return outbox.post(response, `event: message\ndata: ${text}\n\n`);
       }
       response.writeHead(status, {
         ...headers,
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(text),
       });
-      response.end(text);
+      outbox.post(response, text);
     },
     release() {
       if (!log || state === 'ended') return;

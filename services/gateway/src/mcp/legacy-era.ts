@@ -9,7 +9,7 @@ import { type InputRequired, isInputRequired, type LogLevel } from '@harness/plu
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../auth.ts';
 import type { ToolCalls } from '../tool-calls.ts';
-import { type Answer, acceptedBy, createAnswer, type Patience } from './answer.ts';
+import { type Answer, type Answers, acceptedBy } from './answer.ts';
 import type { ClientRequests } from './client-requests.ts';
 import {
   errorMessage,
@@ -41,7 +41,7 @@ export interface LegacyDeps {
   methods: Methods;
   requests: ClientRequests;
   streams: LegacyStreams;
-  patience: Patience;
+  answers: Answers;
 }
 
 interface Exchange {
@@ -51,7 +51,7 @@ interface Exchange {
   session: McpSession | undefined;
 }
 
-export function createLegacyEra({ dispatch, tools, methods, requests, streams, patience }: LegacyDeps) {
+export function createLegacyEra({ dispatch, tools, methods, requests, streams, answers }: LegacyDeps) {
   const { mcpSessions } = dispatch;
   /** Calls under way at this gateway, to be cancelled by `<sessionId>:<request id>`. */
   const running = new Map<string, AbortController>();
@@ -128,10 +128,9 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, p
     const abort = new AbortController();
     if (call) running.set(call, abort);
     const resumable = session !== undefined && session.protocolVersion >= resumableSince;
-    const answer = createAnswer({
+    const answer = answers.begin({
       response,
       accepts: acceptedBy(headers),
-      patience,
       log: resumable ? streams.logOf(session.sessionId, id) : undefined,
     });
     // Without a session nobody can come back for the answer.

@@ -10,7 +10,7 @@ import { callerScope } from '../caller-scope.ts';
 import type { Changes } from '../changes.ts';
 import { appErrorOf } from '../errors.ts';
 import type { ToolCalls } from '../tool-calls.ts';
-import { createPatience } from './answer.ts';
+import { createAnswers } from './answer.ts';
 import { createClientRequests } from './client-requests.ts';
 import { errorMessage, faultOf, parseIncoming } from './json-rpc.ts';
 import { createLegacyEra } from './legacy-era.ts';
@@ -46,9 +46,9 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
   const tasks = createTaskDoor(deps);
   const requests = createClientRequests(dispatch.replicas);
   const streams = createLegacyStreams(deps);
-  const patience = createPatience();
-  const legacy = createLegacyEra({ dispatch, tools, methods, requests, streams, patience });
-  const modern = createModernEra({ ...deps, methods, tasks, patience });
+  const answers = createAnswers();
+  const legacy = createLegacyEra({ dispatch, tools, methods, requests, streams, answers });
+  const modern = createModernEra({ ...deps, methods, tasks, answers });
   const shortPath = createShortPath({ ...deps, legacy, modern });
   shortPath.takeOver(app.server);
   readBodies(app, shortPath, deps.bodyLimit);
@@ -61,7 +61,7 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
     tasks.close();
     legacy.close();
     requests.close();
-    patience.close();
+    answers.close();
   });
 
   const callerOf = async ({ caller }: FastifyRequest) => {

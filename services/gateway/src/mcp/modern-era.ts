@@ -22,7 +22,7 @@ import { z } from 'zod';
 import type { Caller } from '../auth.ts';
 import type { Change, Changes } from '../changes.ts';
 import type { ToolCalls } from '../tool-calls.ts';
-import { acceptedBy, createAnswer, type Patience } from './answer.ts';
+import { type Answers, acceptedBy } from './answer.ts';
 import {
   errorMessage,
   faultOf,
@@ -45,7 +45,7 @@ export interface ModernDeps {
   methods: Methods;
   tasks: TaskDoor;
   changes: Changes;
-  patience: Patience;
+  answers: Answers;
   logger: Logger;
   /** Signs the state that travels through clients; the same at every gateway. */
   secret: string;
@@ -75,7 +75,7 @@ const sdkMethods = [
 ] as const;
 
 export function createModernEra(deps: ModernDeps) {
-  const { tools, methods, tasks, logger } = deps;
+  const { tools, methods, tasks, answers, logger } = deps;
   const state = createStates(deps.secret);
 
   /** A result as this era says it: complete, a question, or a task. */
@@ -179,10 +179,9 @@ export function createModernEra(deps: ModernDeps) {
   ) => {
     const { id, method, params } = call;
     const abort = new AbortController();
-    const answer = createAnswer({
+    const answer = answers.begin({
       response,
       accepts: acceptedBy(headers),
-      patience: deps.patience,
     });
     // In this era, to leave is to cancel.
     response.once('close', () => {

@@ -1,0 +1,24 @@
+import type { ServerResponse } from 'node:http';
+
+/**
+ * Answers that are ready in one turn of the event loop leave together, when it has read all that has come. To write is
+ * to wake the reader, which costs more than the write; woken by the first answer it is awake for the others.
+ */
+export interface Outbox {
+  /** Ends a response whose head is written. One whose client has left is dropped. */
+  post(response: ServerResponse, body: string | Buffer): void;
+}
+
+export function createOutbox(): Outbox {
+  let posted: [response: ServerResponse, body: string | Buffer][] = [];
+  const send = () => {
+    const leaving = posted;
+    posted = [];
+    for (const [response, body] of leaving) response.end(body);
+  };
+  return {
+    post(response, body) {
+      if (posted.push([response, body]) === 1) setImmediate(send);
+    },
+  };
+}
