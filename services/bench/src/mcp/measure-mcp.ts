@@ -13,9 +13,20 @@ export interface McpOptions {
   seconds: number;
 }
 
-const concurrencies = [1, 16];
 const callsForMemory = 200_000;
-const toolCounts = [10, 500] as const;
+
+interface Load {
+  method: 'tools/call' | 'tools/list';
+  tools: 10 | 500;
+  connections: number;
+}
+const loads: readonly Load[] = [
+  { method: 'tools/call', tools: 10, connections: 1 },
+  { method: 'tools/call', tools: 10, connections: 16 },
+  { method: 'tools/call', tools: 500, connections: 1 },
+  { method: 'tools/call', tools: 500, connections: 16 },
+  { method: 'tools/list', tools: 500, connections: 16 },
+];
 
 export async function tellMcp(options: McpOptions): Promise<void> {
   const { rounds, seconds } = options;
@@ -23,17 +34,12 @@ export async function tellMcp(options: McpOptions): Promise<void> {
   console.log(
     `MCP, ${rounds} shuffled rounds of ${seconds} s, the server and the load each on a core of its own`,
   );
-  for (const method of ['tools/call', 'tools/list'] as const) {
-    for (const tools of toolCounts) {
-      for (const connections of concurrencies) {
-        const measured = await compare({ ...options, method, tools, connections });
-        console.log(
-          `\n${method}, ${tools} tools, concurrency ${connections}: CPU a request, rate, p99, memory`,
-        );
-        const raw = measured.get(contenders[0])?.map(({ cpuMs }) => cpuMs) ?? [];
-        for (const [name, figures] of measured) console.log(lineOf(name, figures, raw));
-      }
-    }
+  for (const load of loads) {
+    const { method, tools, connections } = load;
+    const measured = await compare({ ...options, ...load });
+    console.log(`\n${method}, ${tools} tools, concurrency ${connections}: CPU a request, rate, p99, memory`);
+    const raw = measured.get(contenders[0])?.map(({ cpuMs }) => cpuMs) ?? [];
+    for (const [name, figures] of measured) console.log(lineOf(name, figures, raw));
   }
   await tellMemory(options.redisUrl);
 }
@@ -55,9 +61,7 @@ async function tellMemory(redisUrl: string): Promise<void> {
   }
 }
 
-async function compare(
-  load: McpOptions & { method: 'tools/call' | 'tools/list'; tools: 10 | 500; connections: number },
-) {
+async function compare(load: McpOptions & Load) {
   const entrants = contenders.filter((name) => load.method === 'tools/call' || name !== 'fastify route');
   const measured = new Map<ContenderName, LoadFigures[]>(entrants.map((name) => [name, []]));
   for (let round = 0; round < load.rounds; round++) {

@@ -6,11 +6,14 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { createPatience, type Patience } from './patience.ts';
 
+/** An object, or JSON that is spelt already, in pieces: a long one is not copied for each client. */
+export type Message = object | readonly Buffer[];
+
 export interface Answer {
   /** Something before the result. */
   send(message: object): void;
   /** The result; nothing is sent after it. */
-  end(message: object | Buffer, status?: number): void;
+  end(message: Message, status?: number): void;
   /** Ends the stream without the result: the client comes back for it. Only with a log. */
   release(): void;
 }
@@ -84,10 +87,10 @@ function createAnswer(
     response.flushHeaders();
     if (log) inTurn(async () => write(`id: ${await log.open()}\nretry: ${retryMs}\ndata:\n\n`));
   };
-  const push = (message: object | Buffer, last: boolean) =>
+  const push = (message: Message, last: boolean) =>
     inTurn(async () => {
       const id = log ? `id: ${await log.append(objectOf(message), last)}\n` : '';
-      write(`event: message\n${id}data: ${textOf(message)}\n\n`);
+      write(`event: message\n${id}data: ${partsOf(message).join('')}\n\n`);
       if (last && !response.writableEnded) response.end();
     });
   if (accepts !== 'json') patience.begin(upgrade);
@@ -109,17 +112,17 @@ function createAnswer(
       const streaming = state === 'streaming';
       state = 'ended';
       if (streaming) return push(message, true);
-      const text = Buffer.isBuffer(message) ? message : JSON.stringify(message);
+      const parts = partsOf(message);
       if (accepts === 'events' && status === 200) {
         response.writeHead(200, { ...headers, ...streamHeaders });
-        return outbox.post(response, `event: message\ndata: ${text}\n\n`);
+        return outbox.post(response, ['event: message\ndata: ', ...parts, '\n\n']);
       }
       response.writeHead(status, {
         ...headers,
         'content-type': 'application/json',
-        'content-length': Buffer.byteLength(text),
+        'content-length': parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0),
       });
-      outbox.post(response, text);
+      outbox.post(response, parts);
     },
     release() {
       if (!log || state === 'ended') return;
@@ -129,7 +132,8 @@ function createAnswer(
   };
 }
 
-const textOf = (message: object | Buffer) =>
-  Buffer.isBuffer(message) ? message.toString('utf8') : JSON.stringify(message);
-const objectOf = (message: object | Buffer): object =>
-  Buffer.isBuffer(message) ? (JSON.parse(message.toString('utf8')) as object) : message;
+const isSpelt = (message: Message): message is readonly Buffer[] => Array.isArray(message);
+const partsOf = (message: Message): readonly (string | Buffer)[] =>
+  isSpelt(message) ? message : [JSON.stringify(message)];
+const objectOf = (message: Message): object =>
+  isSpelt(message) ? (JSON.parse(message.join('')) as object) : message;

@@ -51,12 +51,11 @@ export function parseIncoming(body: unknown): Incoming {
 
 export const resultMessage = (id: RequestId, result: object) => ({ jsonrpc: '2.0', id, result });
 /** A list of tools that is JSON already, as bytes; `tail` is what follows it in the result. */
-export const toolListMessage = (id: RequestId, tools: Buffer, tail = '') =>
-  Buffer.concat([
-    Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":`),
-    tools,
-    Buffer.from(`${tail}}}`),
-  ]);
+export const toolListMessage = (id: RequestId, tools: Buffer, tail = ''): readonly Buffer[] => [
+  Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":`),
+  tools,
+  Buffer.from(`${tail}}}`),
+];
 export const errorMessage = (id: RequestId | null, error: RpcError) => ({ jsonrpc: '2.0', id, error });
 export const notificationMessage = (method: string, params?: object) => ({
   jsonrpc: '2.0',
