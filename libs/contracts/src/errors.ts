@@ -15,6 +15,8 @@ const table = {
   resource_not_found: { status: 404, retry: false },
   prompt_not_found: { status: 404, retry: false },
   plugin_not_found: { status: 404, retry: false },
+  agent_not_found: { status: 404, retry: false },
+  skill_not_found: { status: 404, retry: false },
   method_not_allowed: { status: 405, retry: false },
   thread_exists: { status: 409, retry: false },
   run_in_progress: { status: 409, retry: true },

@@ -1,6 +1,6 @@
 /** What callers send. Strict: an unknown field is an error, so a misspelt option is never silently ignored. */
 import { z } from 'zod';
-import { Metadata, Model, ThreadId } from './resources.ts';
+import { AgentName, Metadata, Model, SkillName, ThreadId } from './resources.ts';
 
 /** Largest text of one message, in characters; the body limit of the gateway (256 KiB) comes on top. */
 export const maxInputChars = 200_000;
@@ -18,6 +18,7 @@ export const CreateThread = z.strictObject({
   threadId: ThreadId.optional(),
   ifExists: z.enum(['raise', 'doNothing']).optional().describe('Default raise: 409 when the thread exists'),
   model: Model.optional(),
+  agent: AgentName.optional(),
   metadata: Metadata.optional(),
   systemPrompt: SystemPrompt.optional(),
   allowedTools: AllowedTools.optional().describe('Tools of this thread; default all'),
@@ -26,6 +27,8 @@ export type CreateThread = z.infer<typeof CreateThread>;
 
 export const UpdateThread = z.strictObject({
   model: Model.nullable().optional().describe('Of its next turns; null: the default'),
+  agent: AgentName.nullable().optional().describe('null: none'),
+  skill: SkillName.nullable().optional().describe('Active on its next turns; null ends it'),
   metadata: Metadata.nullable().optional().describe('In place of what was there; null: none'),
   systemPrompt: SystemPrompt.nullable().optional().describe('null: the default'),
   allowedTools: AllowedTools.nullable()

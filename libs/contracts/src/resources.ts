@@ -18,6 +18,8 @@ export const Metadata = z
   .record(z.string().max(64), z.unknown())
   .describe('The caller’s own data, returned as it was given');
 export const Model = z.string().min(1).max(200).describe('Model name; the default is HARNESS_DEFAULT_MODEL');
+export const AgentName = z.string().min(1).max(64).describe('Name of an agent profile');
+export const SkillName = z.string().min(1).max(64).describe('Name of a skill');
 
 /** What a failure looks like wherever it is reported: a run, a task, an event, an HTTP answer. */
 export const Failure = z.object({
@@ -32,6 +34,8 @@ export const Thread = z.object({
   parentThreadId: ThreadId.nullable().describe('The thread that delegated to this one'),
   state: ThreadState,
   model: z.string().nullable(),
+  agent: z.string().nullable().describe('The agent profile it works by'),
+  skill: z.string().nullable().describe('The skill that is active on it'),
   metadata: Metadata,
   createdAt: Instant,
   updatedAt: Instant,

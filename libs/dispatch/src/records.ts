@@ -21,6 +21,8 @@ export function threadOf(threadId: string, hash: Hash): Thread {
     parentThreadId: hash.parentThreadId ?? null,
     state: busy ? 'busy' : (stateOf[hash.outcome ?? ''] ?? 'idle'),
     model: hash.model ?? null,
+    agent: hash.agent ?? null,
+    skill: hash.skill ?? null,
     metadata: jsonOf(hash.metadata) ?? {},
     createdAt: isoOf(hash.createdAt ?? '0'),
     updatedAt: isoOf(hash.updatedAt ?? '0'),

@@ -6,5 +6,5 @@ export type { OuterCall } from './plugin-context.ts';
 export { streamUrlOf } from './plugin-context.ts';
 export { followSkills, noSkills, type SkillSet } from './skills/follow-skills.ts';
 export type { Skill } from './skills/skill.ts';
-export { uriOf as skillUriOf } from './skills/skill-plugin.ts';
+export { skillPluginName, uriOf as skillUriOf } from './skills/skill-plugin.ts';
 export { type PluginStart, startPlugins } from './start-plugins.ts';

@@ -113,7 +113,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const tools = createToolCalls(deps);
   const skills = await followSkillsOf(deps, changes);
   app.addHook('onClose', skills.close);
-  const routes: RouteDeps = { ...deps, tools, skills, streams };
+  const routes: RouteDeps = { ...deps, tools, skills, agentNames: () => [], streams };
 
   await app.register(fastifySwagger, openApiInfo);
   await app.register(async (scope) => {

@@ -31,6 +31,8 @@ export interface AppDeps {
 export interface RouteDeps extends AppDeps {
   tools: ToolCalls;
   skills: SkillSet;
+  /** The agent profiles that a thread may name. */
+  agentNames(): readonly string[];
   streams: EventStreams;
 }
 

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
 import { answers, jsonSchemaOf, listOf, page, refTo } from '../schemas.ts';
+import { checkProfile } from '../thread-profile.ts';
 
 export const threadParams = {
   type: 'object',
@@ -10,8 +11,8 @@ export const threadParams = {
   required: ['threadId'],
 };
 
-export function addThreadRoutes(app: FastifyInstance, { dispatch }: RouteDeps): void {
-  const { threads } = dispatch;
+export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
+  const { threads } = deps.dispatch;
   const tags = ['threads'];
 
   app.post<{ Body: CreateThread }>(
@@ -27,12 +28,14 @@ export function addThreadRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
             201: refTo('Thread'),
           },
           400,
+          404,
           409,
         ),
       },
     },
     async (request, reply) => {
       requireScope(request.caller, 'threads');
+      checkProfile(deps, request.body);
       const { thread, created } = await threads.create(request.caller.principal.tenant, request.body);
       return reply.code(created ? 201 : 200).send(thread);
     },
@@ -83,6 +86,7 @@ export function addThreadRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
     },
     async (request) => {
       requireScope(request.caller, 'threads');
+      checkProfile(deps, request.body);
       return threads.update(request.caller.principal.tenant, request.params.threadId, request.body);
     },
   );

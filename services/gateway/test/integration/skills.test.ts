@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -8,21 +7,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Gateway, openGateway } from '../fixture.ts';
-
-async function openSkills(names: string[] = []): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'harness-skills-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  for (const name of names) await write(folder, name);
-  return folder;
-}
-
-async function write(folder: string, name: string, body = 'Do it.', front = '') {
-  await mkdir(join(folder, name), { recursive: true });
-  await writeFile(
-    join(folder, name, 'SKILL.md'),
-    `---\nname: ${name}\ndescription: About ${name}\n${front}---\n${body}\n`,
-  );
-}
+import { openSkills, writeSkill } from '../skill-folder.ts';
 
 const skillTools = async (gateway: Gateway) =>
   ((await gateway.call('GET', '/v1/tools')).body.tools as { name: string }[])
@@ -44,16 +29,16 @@ test('adding, editing, renaming and removing a skill shows at every gateway with
         .toEqual(names.length ? [...names, 'skill__read_file'] : []);
   };
   await all(['skill__tea']);
-  await write(folder, 'coffee');
+  await writeSkill(folder, 'coffee');
   await all(['skill__coffee', 'skill__tea']);
-  await write(folder, 'tea', 'Steep $ARGUMENTS.');
+  await writeSkill(folder, 'tea', 'Steep $ARGUMENTS.');
   const [gateway] = gateways as [Gateway, Gateway];
   const steep = async () =>
     (await gateway.call('POST', '/v1/tools/skill__tea', { arguments: { arguments: 'oolong' } })).body
       .content[0].text;
   await expect.poll(steep, within).toBe('Steep oolong.');
   await rename(join(folder, 'coffee'), join(folder, 'espresso'));
-  await write(folder, 'espresso');
+  await writeSkill(folder, 'espresso');
   await all(['skill__espresso', 'skill__tea']);
   for (const name of ['tea', 'espresso']) await rm(join(folder, name), { recursive: true });
   await all([]);
@@ -71,7 +56,7 @@ test('a broken edit keeps the last good version and says so', async () => {
     .poll(diagnostics, within)
     .toEqual([expect.stringContaining('bad YAML'), expect.stringContaining('"tea" stays as it was')]);
   expect((await gateway.call('POST', '/v1/tools/skill__tea', {})).body.content[0].text).toBe('Do it.');
-  await write(folder, 'tea', 'Mended.');
+  await writeSkill(folder, 'tea', 'Mended.');
   await expect.poll(diagnostics, within).toEqual([]);
   expect((await gateway.call('POST', '/v1/tools/skill__tea', {})).body.content[0].text).toBe('Mended.');
 });

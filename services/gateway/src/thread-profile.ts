@@ -1,0 +1,18 @@
+import { AppError } from '@harness/contracts';
+import { skillPluginName } from '@harness/plugins';
+import type { RouteDeps } from './deps.ts';
+
+/** Throws `agent_not_found` and `skill_not_found` for names that a thread cannot have; null and undefined are none. */
+export function checkProfile(
+  { agentNames, skills, plugins }: Pick<RouteDeps, 'agentNames' | 'skills' | 'plugins'>,
+  { agent, skill }: { agent?: string | null | undefined; skill?: string | null | undefined },
+): void {
+  if (agent && !agentNames().includes(agent))
+    throw new AppError('agent_not_found', `There is no agent "${agent}".`);
+  if (skill && !skillNamesOf({ skills, plugins }).includes(skill))
+    throw new AppError('skill_not_found', `There is no skill "${skill}".`);
+}
+
+/** The skills that may be used: none while their plugin rests. */
+export const skillNamesOf = ({ skills, plugins }: Pick<RouteDeps, 'skills' | 'plugins'>): string[] =>
+  plugins.isEnabled(skillPluginName) ? skills.skills.map(({ name }) => name) : [];

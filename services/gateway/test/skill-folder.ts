@@ -1,0 +1,21 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** A folder of skills of these names, gone after the test. */
+export async function openSkills(names: readonly string[] = []): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'harness-skills-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  for (const name of names) await writeSkill(folder, name);
+  return folder;
+}
+
+/** `front`: further lines of front matter, each with its line end. */
+export async function writeSkill(folder: string, name: string, body = 'Do it.', front = ''): Promise<void> {
+  await mkdir(join(folder, name), { recursive: true });
+  await writeFile(
+    join(folder, name, 'SKILL.md'),
+    `---\nname: ${name}\ndescription: About ${name}\n${front}---\n${body}\n`,
+  );
+}
