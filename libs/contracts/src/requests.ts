@@ -73,3 +73,8 @@ export const CallTool = z.strictObject({
   threadId: ThreadId.optional(),
 });
 export type CallTool = z.infer<typeof CallTool>;
+
+export const RunCommand = z.strictObject({
+  command: NonBlank.describe('As a person types it, e.g. "/use release-notes"'),
+});
+export type RunCommand = z.infer<typeof RunCommand>;

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { type Command, type CommandContext, createCommandRegistry } from './commands.ts';
+import { type Command, createCommandRegistry } from './commands.ts';
+import type { CommandContext } from './contract.ts';
 import { silentLogger } from './detached-context.ts';
 
 const context: CommandContext = {
@@ -88,10 +89,10 @@ describe('names', () => {
       registered: false,
       error: 'there is a command /tea already',
     });
-    for (const bad of ['', 'Tea', '/tea', 'a b', '-x'])
+    for (const bad of ['', 'Tea', 'x'.repeat(65), '/tea', 'a b', '-x'])
       expect(registry.registerChecked(commandOf(bad))).toMatchObject({ registered: false });
     expect(registry.get('tea')).toBe(first);
-    expect(warn).toHaveBeenCalledTimes(6);
+    expect(warn).toHaveBeenCalledTimes(7);
     const checked = registry.registerChecked(commandOf('coffee'));
     if (checked.registered) checked.unregister();
     expect(registry.names()).toEqual(['tea']);

@@ -1,13 +1,13 @@
 /**
- * Slash commands: what a person types, and what comes of it. For whoever offers them: nothing does yet. A command is
- * never looked for in text that goes to the model.
+ * Slash commands: what a person types, and what comes of it. A command is never looked for in text that goes to the
+ * model.
  */
-import type { MaybePromise, PluginLogger } from './contract.ts';
+import type { CommandAnswer, CommandContext, CommandOutput, MaybePromise, PluginLogger } from './contract.ts';
 import { silentLogger } from './detached-context.ts';
 import { textOf } from './text-of.ts';
 
 export interface Command {
-  /** Without the slash: `^[a-z][a-z0-9-]{0,63}$`. */
+  /** Without the slash: `^[a-z0-9][a-z0-9-]{0,63}$`. */
   name: string;
   /** One line. */
   description: string;
@@ -19,24 +19,8 @@ export interface Command {
   execute(args: string, context: CommandContext): MaybePromise<CommandOutput>;
 }
 
-/** What a command may know of where it was typed. */
-export interface CommandContext {
-  threadId: string | undefined;
-  activeAgent: string | undefined;
-  activeSkill: string | undefined;
-  model: string | undefined;
-  toolNames: readonly string[];
-  skillNames: readonly string[];
-  agentNames: readonly string[];
-}
-
-/** A string is short for its output. `action` is for whoever shows it. */
-export type CommandOutput = string | { output: string; action?: 'quit' | 'clear' };
-
-export interface CommandResult {
-  output: string;
+export interface CommandResult extends CommandAnswer {
   isError: boolean;
-  action?: 'quit' | 'clear';
 }
 
 export interface CommandRegistry {
@@ -54,15 +38,16 @@ export interface CommandRegistry {
   has(name: string): boolean;
 }
 
-const namePattern = /^[a-z][a-z0-9-]{0,63}$/;
+/** As names of skills may be. */
+export const commandNamePattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
 export function createCommandRegistry(deps: { logger?: PluginLogger } = {}): CommandRegistry {
   const { logger = silentLogger } = deps;
   const commands = new Map<string, Command>();
 
   const problemOf = ({ name }: Command): string | undefined => {
-    if (typeof name !== 'string' || !namePattern.test(name))
-      return `"${name}" is no name for a command: it must match ${namePattern.source}`;
+    if (typeof name !== 'string' || !commandNamePattern.test(name))
+      return `"${name}" is no name for a command: it must match ${commandNamePattern.source}`;
     return commands.has(name) ? `there is a command /${name} already` : undefined;
   };
   const add = (command: Command) => {

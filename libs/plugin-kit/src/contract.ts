@@ -3,10 +3,12 @@
  * one another. Every function of a plugin may be sync or async; whatever it throws stays its own failure.
  */
 import type { ErrorBody, RunKind, SessionPath } from '@harness/contracts';
+import type { PluginCommand } from './contract-command.ts';
 import type { PluginContext } from './contract-context.ts';
 import type { InputRequired, PluginRequestMeta, ToolResult } from './contract-request.ts';
 import type { PluginPrompt, PluginResource, PluginResourceTemplate } from './contract-served.ts';
 
+export type * from './contract-command.ts';
 export type * from './contract-context.ts';
 export type * from './contract-request.ts';
 export type * from './contract-served.ts';
@@ -32,6 +34,8 @@ export interface PluginDefinition {
   resources?: readonly PluginResource[];
   resourceTemplates?: readonly PluginResourceTemplate[];
   prompts?: readonly PluginPrompt[];
+  /** What people may type after a slash. */
+  commands?: readonly PluginCommand[];
   /**
    * `false`: tools and prompts go by their bare names. Only where the gateway's configuration names the plugin, since
    * a bare name may hide another's.

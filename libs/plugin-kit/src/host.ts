@@ -3,6 +3,8 @@
  * A plugin whose register or start fails or takes too long is left out, with its hooks and tools.
  */
 import { type CollectedTool, collectTools, qualifiedNameOf } from './collect.ts';
+import { collectCommands } from './collect-commands.ts';
+import type { Command } from './commands.ts';
 import type { MaybePromise, PluginContext, PluginDefinition, PluginHooks, PluginLogger } from './contract.ts';
 import { createHookRunner, type HookRunner } from './hooks.ts';
 import type { Diagnostic } from './loader.ts';
@@ -23,11 +25,13 @@ export interface PluginHost {
   readonly toolServer: ToolServer | null;
   /** The other things that enabled plugins offer; a snapshot too. */
   readonly served: ServedCatalog;
+  /** Of enabled plugins; another list whenever something of theirs has changed. */
+  readonly commands: readonly Command[];
   isEnabled(pluginName: string): boolean;
-  /** From now on these rest: no tool, resource, prompt or hook of theirs; calls under way end. True = that is new. */
+  /** From now on these rest: no tool, resource, prompt, command or hook of theirs; calls under way end. True = that is new. */
   disable(pluginNames: readonly string[]): boolean;
   /**
-   * A running plugin offers other tools, resources and prompts from now on; its context and hooks stay. Throws where
+   * A running plugin offers other tools, resources, prompts and commands from now on; its context and hooks stay. Throws where
    * there is no such plugin, and for tools that no tool server takes: then all stays as it was.
    */
   replace(plugin: PluginDefinition): void;
@@ -143,6 +147,7 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
         admit,
       }),
       served: createServedCatalog(enabled, contextOf),
+      commands: collectCommands(enabled, contextOf),
     };
   };
   let snapshot = snapshotWithout(new Set());
@@ -164,6 +169,9 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
     },
     get served() {
       return snapshot.served;
+    },
+    get commands() {
+      return snapshot.commands;
     },
     isEnabled: (name) => !snapshot.disabled.has(name),
     disable(names) {

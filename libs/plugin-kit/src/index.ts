@@ -6,8 +6,6 @@ export { boundResult, defaultResultLimits, type ResultLimits } from './bound-res
 export { type CollectedTool, collectTools } from './collect.ts';
 export {
   type Command,
-  type CommandContext,
-  type CommandOutput,
   type CommandRegistry,
   type CommandResult,
   createCommandRegistry,

@@ -19,7 +19,7 @@ describe('what is valid', () => {
     ['an empty list of tools', { ...plugin, tools: [] }],
     [
       'tools, start, stop and fields of other times',
-      { ...plugin, tools: [tool], start() {}, async stop() {}, commands: [] },
+      { ...plugin, tools: [tool], start() {}, async stop() {}, commands: [], other: 1 },
     ],
     ['the longest names', { ...plugin, name: 'a'.repeat(32), tools: [{ ...tool, name: 'B'.repeat(64) }] }],
     [
@@ -100,6 +100,8 @@ describe('what is not', () => {
     ['stop', { stop: null }],
     ['tools', { tools: {} }],
     ['tools', { tools: null }],
+    ['commands', { commands: {} }],
+    ['commands[0]', { commands: ['tea'] }],
   ])('the field %s in %j', (field, change) => {
     const errors = errorsOf({ plugin: { ...plugin, ...change } });
     expect(errors).toHaveLength(1);
@@ -134,6 +136,26 @@ describe('what is not', () => {
     const errors = errorsOfTool(change);
     expect(errors).toHaveLength(1);
     expect(errors[0]).toContain(`${path}: tools[1].${field}: `);
+  });
+
+  it.each([
+    ['name', { name: 'Tea' }],
+    ['name', { name: '/tea' }],
+    ['name', { name: 'x'.repeat(65) }],
+    ['name', { name: 'milk' }],
+    ['description', { description: undefined }],
+    ['description', { description: 'two\nlines' }],
+    ['argumentHint', { argumentHint: 5 }],
+    ['execute', { execute: undefined }],
+  ])('the field %s of a command in %j', (field, change) => {
+    const tea = { name: 'tea', description: 'Makes tea', execute: () => 'tea' };
+    const commands = [
+      { ...tea, name: 'milk' },
+      { ...tea, ...change },
+    ];
+    expect(errorsOf({ plugin: { ...plugin, commands: [tea] } })).toEqual([]);
+    const errors = errorsOf({ plugin: { ...plugin, commands } });
+    expect(errors).toEqual([expect.stringContaining(`${path}: commands[1].${field}: `)]);
   });
 
   it('a schema that refers to itself in a circle of objects', () => {

@@ -1,4 +1,5 @@
 /** The door for what plugin authors export: reports every problem at once and never throws. */
+import { commandNamePattern } from './commands.ts';
 import type { PluginDefinition } from './contract.ts';
 import { invisibleIn } from './invisible-text.ts';
 import { createSchemaCompiler, type SchemaCompiler } from './schema.ts';
@@ -45,6 +46,7 @@ export function exportOf(moduleExports: unknown): unknown {
   return moduleExports.plugin ?? moduleExports.default;
 }
 
+type Rules = Record<string, Problem>;
 type Report = (field: string, problem: string | undefined) => void;
 
 function reportPlugin(plugin: Record<string, unknown>, report: Report): void {
@@ -54,15 +56,18 @@ function reportPlugin(plugin: Record<string, unknown>, report: Report): void {
     register: isFunction,
     start: optional(isFunction),
     stop: optional(isFunction),
-    tools: optional((value) => (Array.isArray(value) ? undefined : 'must be an array')),
+    tools: optional(isList),
+    commands: optional(isList),
   };
   for (const [field, problem] of Object.entries(rules)) report(field, problem(plugin[field]));
-  if (Array.isArray(plugin.tools)) reportTools(plugin.tools, report);
+  if (Array.isArray(plugin.tools)) reportParts('tool', plugin.tools, { rules: toolRules(), report });
+  if (Array.isArray(plugin.commands))
+    reportParts('command', plugin.commands, { rules: commandRules, report });
 }
 
-function reportTools(tools: unknown[], report: Report): void {
+function toolRules(): Rules {
   const compiler = createSchemaCompiler();
-  const rules: Record<string, Problem> = {
+  return {
     name: first(isVisible, matches(toolNamePattern)),
     description: first(isNonBlank, isVisible),
     schema: first(describesObject(compiler), isVisible),
@@ -76,19 +81,30 @@ function reportTools(tools: unknown[], report: Report): void {
     scope: optional(isNonBlank),
     idempotent: optional((value) => (typeof value === 'boolean' ? undefined : 'must be a boolean')),
   };
+}
+
+const needed = { tool: 'name, description, schema and handler', command: 'name, description and execute' };
+
+/** A list of the plugin's: each an object by the rules, no name twice. */
+function reportParts(
+  kind: keyof typeof needed,
+  parts: unknown[],
+  { rules, report }: { rules: Rules; report: Report },
+): void {
   const firstUse = new Map<unknown, number>();
-  for (const [index, tool] of tools.entries()) {
-    const at = `tools[${index}]`;
-    if (!isObject(tool)) {
-      report(at, 'must be an object with name, description, schema and handler');
+  for (const [index, part] of parts.entries()) {
+    const at = `${kind}s[${index}]`;
+    if (!isObject(part)) {
+      report(at, `must be an object with ${needed[kind]}`);
       continue;
     }
-    const { name } = tool;
+    const { name } = part;
     for (const [field, problemOf] of Object.entries(rules)) {
-      const problem = problemOf(tool[field]);
-      report(`${at}.${field}`, problem && `${problem} (tool ${JSON.stringify(name)})`);
+      const problem = problemOf(part[field]);
+      report(`${at}.${field}`, problem && `${problem} (${kind} ${JSON.stringify(name)})`);
     }
-    if (firstUse.has(name)) report(`${at}.name`, `"${name}" is already used by tools[${firstUse.get(name)}]`);
+    if (firstUse.has(name))
+      report(`${at}.name`, `"${name}" is already used by ${kind}s[${firstUse.get(name)}]`);
     else if (typeof name === 'string') firstUse.set(name, index);
   }
 }
@@ -139,6 +155,11 @@ const isNonBlank: Problem = (value) =>
 
 const isFunction: Problem = (value) => (typeof value === 'function' ? undefined : 'must be a function');
 
+const isList: Problem = (value) => (Array.isArray(value) ? undefined : 'must be an array');
+
+/** One line of it stands in a list. */
+const isOneLine: Problem = (value) => (/[\r\n]/.test(String(value)) ? 'must be one line' : undefined);
+
 const isTimeout: Problem = (value) =>
   typeof value === 'number' && value > 0 && value <= maxTimeoutMs
     ? undefined
@@ -153,3 +174,10 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   const prototype = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
+
+const commandRules: Rules = {
+  name: matches(commandNamePattern),
+  description: first(isNonBlank, isVisible, isOneLine),
+  argumentHint: optional(first(isNonBlank, isVisible, isOneLine)),
+  execute: isFunction,
+};

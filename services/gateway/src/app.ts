@@ -4,6 +4,7 @@ import { followSkills, noSkills, type SkillSet } from '@harness/plugins';
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
 import { type Caller, createAuthenticate } from './auth.ts';
 import { type Changes, followChanges } from './changes.ts';
+import { createCommands } from './commands/create-commands.ts';
 import { answerPage } from './cors.ts';
 import type { AppDeps, RouteDeps } from './deps.ts';
 import { addDocsRoute } from './docs/docs-route.ts';
@@ -12,6 +13,7 @@ import { addMcpRoute } from './mcp/mcp-route.ts';
 import { createAccessTokens } from './oauth/access-tokens.ts';
 import { addProtectedResourceRoutes } from './oauth/protected-resource.ts';
 import { openApiInfo } from './openapi.ts';
+import { addCommandRoutes } from './rest/commands.ts';
 import { createEventStreams } from './rest/event-stream.ts';
 import { addEventRoutes } from './rest/events.ts';
 import { addHealthRoutes } from './rest/health.ts';
@@ -113,7 +115,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const tools = createToolCalls(deps);
   const skills = await followSkillsOf(deps, changes);
   app.addHook('onClose', skills.close);
-  const routes: RouteDeps = { ...deps, tools, skills, agentNames: () => [], streams };
+  const offered = { ...deps, tools, skills, agentNames: () => [] };
+  const routes: RouteDeps = { ...offered, commands: createCommands({ ...offered, changes }), streams };
 
   await app.register(fastifySwagger, openApiInfo);
   await app.register(async (scope) => {
@@ -124,6 +127,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     addToolRoutes(scope, routes);
     addPluginRoutes(scope, routes);
     addSkillRoutes(scope, routes);
+    addCommandRoutes(scope, routes);
     addSessionRoutes(scope, routes);
     addWorkerRoutes(scope, routes);
     const observe = addMetricsRoute(scope, routes);

@@ -4,6 +4,7 @@ import type { SkillSet } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 import type { RouteOptions } from 'fastify';
 import type { ApiKey, Caller } from './auth.ts';
+import type { Commands } from './commands/create-commands.ts';
 import type { OAuthSettings } from './oauth/settings.ts';
 import type { EventStreams } from './rest/event-stream.ts';
 import type { ToolCalls } from './tool-calls.ts';
@@ -31,6 +32,7 @@ export interface AppDeps {
 export interface RouteDeps extends AppDeps {
   tools: ToolCalls;
   skills: SkillSet;
+  commands: Commands;
   /** The agent profiles that a thread may name. */
   agentNames(): readonly string[];
   streams: EventStreams;

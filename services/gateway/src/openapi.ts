@@ -20,6 +20,7 @@ export const openApiInfo: FastifyDynamicSwaggerOptions = {
       { name: 'tasks', description: 'Work delegated to sub-agents' },
       { name: 'tools', description: 'What plugins offer' },
       { name: 'sessions', description: 'Warm sessions of threads' },
+      { name: 'commands', description: 'What a person types after a slash' },
       { name: 'workers', description: 'The fleet' },
       { name: 'health', description: 'For probes' },
     ],

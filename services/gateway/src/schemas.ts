@@ -30,6 +30,20 @@ const ToolDescription = z.object({
   annotations: z.record(z.string(), z.unknown()).optional(),
 });
 
+const Command = z.object({
+  name: z.string().describe('Without the slash'),
+  description: z.string(),
+  group: z.enum(['built-in', 'skill', 'plugin']),
+  argumentHint: z.string().optional(),
+});
+
+const CommandResult = z.object({
+  output: z.string(),
+  isError: z.boolean(),
+  action: z.enum(['quit', 'clear']).optional().describe('For whoever shows it: leave; go on in a new thread'),
+  runId: contracts.RunId.optional().describe('The run that the command began on the thread'),
+});
+
 const shared = {
   Thread: contracts.Thread,
   Run: contracts.Run,
@@ -40,6 +54,8 @@ const shared = {
   Tool: ToolDescription,
   ToolAnswer,
   Plugin: contracts.Plugin,
+  Command,
+  CommandResult,
   Error: ErrorAnswer,
 };
 

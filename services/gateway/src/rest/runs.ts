@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { CreateRun, isFinalRunEvent, type Run, type ThreadEvent } from '@harness/contracts';
 import type { Subscriber } from '@harness/dispatch';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { acceptMessage } from '../accept-message.ts';
 import { requireScope } from '../auth.ts';
-import { callerScope } from '../caller-scope.ts';
 import type { RouteDeps } from '../deps.ts';
 import { answers, jsonSchemaOf, listOf, page, refTo } from '../schemas.ts';
 import { threadParams } from './threads.ts';
@@ -46,7 +46,7 @@ const eventStream = {
 };
 
 export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
-  const { dispatch, plugins, streams } = deps;
+  const { dispatch, streams } = deps;
   const { runs, threads, events } = dispatch;
   const tags = ['runs'];
   const post = { params: threadParams, headers: idempotencyHeader, body: jsonSchemaOf(CreateRun) };
@@ -56,11 +56,10 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     const { threadId } = request.params;
     const { tenant } = request.caller.principal;
     const idempotencyKey = request.headers['idempotency-key']?.toString() ?? randomUUID();
-    const { run, created } = await runs.append({ tenant, threadId, request: request.body, idempotencyKey });
-    request.log.info({ threadId, runId: run.runId, created }, 'run accepted');
-    const { input } = request.body;
-    if (created) await callerScope.run({ tenant }, () => plugins.hooks.message(threadId, 'user', input));
-    return run;
+    return acceptMessage(
+      { ...deps, logger: request.log },
+      { tenant, threadId, request: request.body, idempotencyKey },
+    );
   };
   /** The run's events from its acceptance to its end, and the mark where the replay is over. */
   const watch = async (run: Run, after: string | undefined, subscriber: Subscriber) => {

@@ -106,6 +106,7 @@ async function openHouse(): Promise<House> {
     'POST /v1/threads/:threadId/runs': { input: 'x' },
     'POST /v1/threads/:threadId/runs/wait': { input: 'x' },
     'POST /v1/threads/:threadId/runs/stream': { input: 'x' },
+    'POST /v1/threads/:threadId/commands': { command: '/model small' },
     'POST /v1/tasks': { prompt: 'x', parentThreadId: threadId },
     'POST /v1/tools/:name': { threadId },
     'PATCH /v1/plugins/:plugin': { enabled: true },
@@ -241,7 +242,15 @@ test('a key without the scope is 403 everywhere', async () => {
 });
 
 /** Where a key is answered with what is its own tenant's, or everybody's. */
-const ownThings = ['/v1/threads', '/v1/tasks', '/v1/tools', '/v1/tools/:name', '/v1/plugins', '/v1/skills'];
+const ownThings = [
+  '/v1/threads',
+  '/v1/tasks',
+  '/v1/tools',
+  '/v1/tools/:name',
+  '/v1/plugins',
+  '/v1/skills',
+  '/v1/commands',
+];
 
 test.each(['a key', 'an access token'])('%s of another tenant finds nothing of ours', async (kind) => {
   const { guarded, send, state, ids, issue } = await openHouse();

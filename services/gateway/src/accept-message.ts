@@ -1,0 +1,28 @@
+import type { CreateRun, Run } from '@harness/contracts';
+import type { PluginLogger } from '@harness/plugin-kit';
+import { callerScope } from './caller-scope.ts';
+import type { RouteDeps } from './deps.ts';
+
+export interface IncomingMessage {
+  tenant: string;
+  threadId: string;
+  request: CreateRun;
+  idempotencyKey: string;
+}
+
+/** Step 1 of a turn: a person's message goes into the thread's mailbox, and plugins hear of it once. Throws like `runs.append`. */
+export async function acceptMessage(
+  {
+    dispatch,
+    plugins,
+    logger,
+  }: Pick<RouteDeps, 'dispatch' | 'plugins'> & { logger: Pick<PluginLogger, 'info'> },
+  message: IncomingMessage,
+): Promise<Run> {
+  const { tenant, threadId, request } = message;
+  const { run, created } = await dispatch.runs.append(message);
+  logger.info({ threadId, runId: run.runId, created }, 'run accepted');
+  if (created)
+    await callerScope.run({ tenant }, () => plugins.hooks.message(threadId, 'user', request.input));
+  return run;
+}

@@ -1,0 +1,26 @@
+import type { Command } from '@harness/plugin-kit';
+import { builtIn, callOf, refused } from './command-call.ts';
+import type { CommandDeps } from './create-commands.ts';
+
+/** /agent: by which profile the thread works. */
+export const agentCommand = ({ dispatch }: CommandDeps): Command =>
+  builtIn({
+    name: 'agent',
+    description: 'Shows the agent of this thread and those there are, or sets it',
+    argumentHint: '[name | none]',
+    async execute(args, context) {
+      const { activeAgent, agentNames } = context;
+      const { tenant, threadId } = callOf(context);
+      if (args === '') {
+        const known = agentNames.length === 0 ? 'There are none.' : `There are: ${agentNames.join(', ')}.`;
+        return `${activeAgent === undefined ? 'This thread has no agent.' : `The agent is "${activeAgent}".`} ${known}`;
+      }
+      if (args === 'none') {
+        await dispatch.threads.update(tenant, threadId, { agent: null });
+        return 'This thread has no agent from its next turn on.';
+      }
+      if (!agentNames.includes(args)) return refused(`There is no agent "${args}". /agent lists all.`);
+      await dispatch.threads.update(tenant, threadId, { agent: args });
+      return `The agent is "${args}" from the next turn on; /agent none ends it.`;
+    },
+  });

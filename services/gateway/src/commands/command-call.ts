@@ -1,0 +1,30 @@
+import { AppError } from '@harness/contracts';
+import type { Command, CommandAnswer, CommandContext, Principal } from '@harness/plugin-kit';
+import { requireScope } from '../auth.ts';
+import type { Scope } from '../scopes.ts';
+
+/** In the order in which they are listed. */
+export const groups = ['built-in', 'skill', 'plugin'] as const;
+
+/** A built-in command's group is always the same. */
+export const builtIn = (command: Omit<Command, 'group'>): Command => ({ ...command, group: 'built-in' });
+
+/** Not done, and why. */
+export const refused = (output: string): CommandAnswer => ({ output, isError: true });
+
+/** On which thread, and for whom. Throws `forbidden` where the caller lacks the scope. */
+export function callOf(
+  { threadId, principal }: CommandContext,
+  scope: Scope = 'threads',
+): { threadId: string; tenant: string; principal: Principal } {
+  if (threadId === undefined || principal === undefined)
+    throw new AppError('invalid_request', 'it is for a thread, and there is none here');
+  requireScope({ principal }, scope);
+  return { threadId, tenant: principal.tenant, principal };
+}
+
+/** Lines of two columns. */
+export function table(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`.trimEnd()).join('\n');
+}

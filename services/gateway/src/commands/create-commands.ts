@@ -1,0 +1,115 @@
+/**
+ * The commands of this gateway: built-in ones, then those of plugins, then those of skills. A name belongs to the first
+ * in this order, so that every gateway gives it to the same one, whatever changed there when.
+ */
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  createCommandRegistry,
+} from '@harness/plugin-kit';
+import type { Caller } from '../auth.ts';
+import { callerScope } from '../caller-scope.ts';
+import type { Changes } from '../changes.ts';
+import type { RouteDeps } from '../deps.ts';
+import { skillNamesOf } from '../thread-profile.ts';
+import { agentCommand } from './agent.ts';
+import { groups } from './command-call.ts';
+import { helpCommand } from './help.ts';
+import { leaveCommands } from './leave.ts';
+import { skillCommandOf, skillCommands } from './skills.ts';
+import { taskCommands } from './tasks.ts';
+import { threadCommands } from './thread.ts';
+import { toolsCommand } from './tools.ts';
+
+export type CommandDescription = Pick<Command, 'name' | 'description' | 'group' | 'argumentHint'>;
+
+export interface Commands {
+  /** Built-in ones, then skills, then plugins; by name within each. */
+  list(): CommandDescription[];
+  /** Throws `thread_not_found`. An unknown command, or one that fails, is a result with `isError`. */
+  run(caller: Caller, threadId: string, line: string): Promise<CommandResult>;
+}
+
+/** What commands are made of. */
+export type CommandDeps = Pick<
+  RouteDeps,
+  'dispatch' | 'plugins' | 'skills' | 'agentNames' | 'tools' | 'logger'
+>;
+
+export function createCommands({ changes, ...deps }: CommandDeps & { changes: Changes }): Commands {
+  const { dispatch, plugins, skills, tools, logger } = deps;
+  const registry = createCommandRegistry({ logger });
+  const builtIn = [
+    helpCommand(registry),
+    ...skillCommands(deps),
+    agentCommand(deps),
+    ...threadCommands(deps),
+    toolsCommand(),
+    ...taskCommands(deps),
+    ...leaveCommands(),
+  ];
+  for (const command of builtIn) registry.register(command);
+
+  let takenBack: (() => void)[] = [];
+  let seen: readonly unknown[] = [];
+  /** Both lists are made anew when something of theirs changes. */
+  const bringUpToDate = () => {
+    const now = [plugins.commands, skills.skills];
+    if (now.every((list, at) => list === seen[at])) return;
+    seen = now;
+    for (const takeBack of takenBack) takeBack();
+    const usable = new Set(skillNamesOf(deps));
+    const ofSkills = skills.skills
+      .filter(({ name, userInvocable }) => userInvocable && usable.has(name))
+      .map((skill) => skillCommandOf(skill, deps));
+    takenBack = [...plugins.commands, ...ofSkills].flatMap((command) => {
+      const made = registry.registerChecked(command);
+      return made.registered ? [made.unregister] : [];
+    });
+  };
+  bringUpToDate();
+  // So that a collision is logged when it comes about, not when somebody types.
+  changes.onChange(bringUpToDate);
+
+  const contextOf = async (caller: Caller, threadId: string): Promise<CommandContext> => {
+    const { principal } = caller;
+    const { agent, skill, model } = await dispatch.threads.get(principal.tenant, threadId);
+    const seesTools = principal.scopes.includes('tools');
+    return {
+      threadId,
+      activeAgent: agent ?? undefined,
+      activeSkill: skill ?? undefined,
+      model: model ?? undefined,
+      toolNames: seesTools ? tools.list(caller).map(({ name }) => name) : [],
+      skillNames: skillNamesOf(deps),
+      agentNames: deps.agentNames(),
+      principal,
+    };
+  };
+
+  return {
+    list() {
+      bringUpToDate();
+      const all = registry.names().flatMap((name) => registry.get(name) ?? []);
+      return groups.flatMap((wanted) =>
+        all
+          .filter(({ group }) => group === wanted)
+          .map(({ name, description, group, argumentHint }) => ({
+            name,
+            description,
+            group,
+            ...(argumentHint && { argumentHint }),
+          })),
+      );
+    },
+    async run(caller, threadId, line) {
+      bringUpToDate();
+      const context = await contextOf(caller, threadId);
+      const { principal } = caller;
+      const view = { tools: caller.tools, scopes: principal.scopes };
+      const call = { meta: { threadId, principal }, view };
+      return callerScope.run({ tenant: principal.tenant, call }, () => registry.dispatch(line, context));
+    },
+  };
+}

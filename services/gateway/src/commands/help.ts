@@ -1,0 +1,36 @@
+import type { Command, CommandRegistry } from '@harness/plugin-kit';
+import { builtIn, groups, refused, table } from './command-call.ts';
+
+const headings: Record<(typeof groups)[number], string> = {
+  'built-in': 'Built-in commands',
+  skill: 'Skill commands',
+  plugin: 'Plugin commands',
+};
+
+export const helpCommand = (registry: CommandRegistry): Command =>
+  builtIn({
+    name: 'help',
+    description: 'Lists all commands, or explains one',
+    argumentHint: '[command]',
+    execute(args) {
+      if (args !== '') return helpOn(registry, args.replace(/^\//, ''));
+      const all = registry.names().flatMap((name) => registry.get(name) ?? []);
+      return groups
+        .map((group) => [headings[group], all.filter((command) => command.group === group)] as const)
+        .filter(([, commands]) => commands.length > 0)
+        .map(
+          ([heading, commands]) =>
+            `${heading}:\n${table(commands.map((command) => [usageOf(command), firstLine(command.description)]))}`,
+        )
+        .join('\n\n');
+    },
+  });
+
+function helpOn(registry: CommandRegistry, name: string) {
+  const command = registry.get(name);
+  if (!command) return refused(`There is no command /${name}. /help lists all.`);
+  return `${usageOf(command)} (${command.group})\n  ${command.description}`;
+}
+
+const usageOf = ({ name, argumentHint }: Command) => `/${name}${argumentHint ? ` ${argumentHint}` : ''}`;
+const firstLine = (text: string) => text.split('\n', 1)[0] ?? '';

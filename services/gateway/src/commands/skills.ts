@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto';
+import type { Command, CommandAnswer, CommandContext } from '@harness/plugin-kit';
+import type { Skill } from '@harness/plugins';
+import { acceptMessage } from '../accept-message.ts';
+import { skillNamesOf } from '../thread-profile.ts';
+import { builtIn, callOf, refused, table } from './command-call.ts';
+import type { CommandDeps } from './create-commands.ts';
+
+/** /skills and /use. */
+export const skillCommands = (deps: CommandDeps): Command[] => [
+  builtIn({
+    name: 'skills',
+    description: 'Lists the skills',
+    execute(_args, { activeSkill }) {
+      const usable = new Set(skillNamesOf(deps));
+      const skills = deps.skills.skills.filter(({ name }) => usable.has(name));
+      if (skills.length === 0) return 'There are no skills.';
+      const rows = skills.map(
+        ({ name, description }) =>
+          [name === activeSkill ? `${name} (active)` : name, description.split('\n', 1)[0] ?? ''] as const,
+      );
+      return `Skills:\n${table(rows)}\n\n/use <skill> makes one active on this thread.`;
+    },
+  }),
+  builtIn({
+    name: 'use',
+    description: 'Makes a skill active on this thread; alone ends it',
+    argumentHint: '[skill]',
+    execute: (args, context) => (args === '' ? end(deps, context) : begin(deps, context, args)),
+  }),
+];
+
+/** `/<skill>`: what is said after the name is sent as a message, for the skill to work on. */
+export const skillCommandOf = ({ name, description, argumentHint }: Skill, deps: CommandDeps): Command => ({
+  name,
+  description,
+  group: 'skill',
+  argumentHint: argumentHint ?? '[message]',
+  async execute(args, context) {
+    const begun = await begin(deps, context, name);
+    if (args === '' || begun.isError) return begun;
+    const { tenant, threadId } = callOf(context);
+    const message = { tenant, threadId, request: { input: args }, idempotencyKey: randomUUID() };
+    const { runId } = await acceptMessage(deps, message);
+    return { output: `${begun.output} Your message is sent.`, runId };
+  },
+});
+
+async function begin(deps: CommandDeps, context: CommandContext, skill: string): Promise<CommandAnswer> {
+  const { tenant, threadId } = callOf(context);
+  if (!context.skillNames.includes(skill)) return refused(`There is no skill "${skill}". /skills lists all.`);
+  await deps.dispatch.threads.update(tenant, threadId, { skill });
+  return { output: `The skill "${skill}" is active on this thread from its next turn on; /use ends it.` };
+}
+
+async function end(deps: CommandDeps, context: CommandContext): Promise<string> {
+  const { tenant, threadId } = callOf(context);
+  if (context.activeSkill === undefined) return 'No skill is active. /use <skill> begins one.';
+  await deps.dispatch.threads.update(tenant, threadId, { skill: null });
+  return `The skill "${context.activeSkill}" is no longer active.`;
+}

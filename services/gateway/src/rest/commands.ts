@@ -1,0 +1,46 @@
+import { RunCommand } from '@harness/contracts';
+import type { FastifyInstance } from 'fastify';
+import { requireScope } from '../auth.ts';
+import type { RouteDeps } from '../deps.ts';
+import { answers, jsonSchemaOf, listOf, refTo } from '../schemas.ts';
+import { threadParams } from './threads.ts';
+
+export function addCommandRoutes(app: FastifyInstance, { commands }: RouteDeps): void {
+  const tags = ['commands'];
+
+  app.get(
+    '/v1/commands',
+    {
+      schema: {
+        tags,
+        summary: 'List commands: built-in ones, those of skills and those of plugins',
+        response: answers({ 200: listOf('commands', 'Command') }),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'threads');
+      return { commands: commands.list() };
+    },
+  );
+
+  app.post<{ Params: { threadId: string }; Body: RunCommand }>(
+    '/v1/threads/:threadId/commands',
+    {
+      schema: {
+        tags,
+        summary: 'Run a command on a thread, with or without its slash',
+        params: threadParams,
+        body: jsonSchemaOf(RunCommand),
+        response: answers(
+          { 200: { description: 'It ran; isError says whether it failed', ...refTo('CommandResult') } },
+          400,
+          404,
+        ),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'threads');
+      return commands.run(request.caller, request.params.threadId, request.body.command);
+    },
+  );
+}
