@@ -56,6 +56,7 @@ export const CreateTask = z.strictObject({
   prompt: NonBlank,
   parentThreadId: ThreadId.optional(),
   model: Model.optional(),
+  agent: AgentName.optional().describe('Who is to do it'),
   maxIterations: z
     .int()
     .min(1)

@@ -1,8 +1,12 @@
 -- Step 4: the next turn of a thread, if there is mail. Each new nonce is one attempt; a repeat is the same attempt.
 -- A: threadId, me, epoch, nonce
--- outcome: run | cancelled | interrupted | park {run, thread, task?}, empty {thread? (its session is wanted)}, fenced
+-- outcome: run | cancelled | interrupted | park {run, thread, task?, setup}, empty {thread?, setup? (its session is wanted)}, fenced
 -- Repair: mail already done is dropped; a gap (accepted, then lost with a torn log) is counted and stepped over.
 if not fenced(A.threadId) then return answer('fenced') end
+-- What its session is made from, besides the thread itself.
+local function setupOf(thread)
+  return { agent = profileOf('agents', thread.agent), skill = profileOf('skills', thread.skill), tools = encodeList(toolsOf(thread)) }
+end
 local th = key('th', A.threadId)
 local mb = key('mb', A.threadId)
 
@@ -21,7 +25,8 @@ while true do
     if last > done then stepOver(done, last) end
     redis.call('ZREM', P .. 'pend', A.threadId)
     redis.call('HDEL', th, 'run')
-    return answer('empty', { thread = redis.call('HGET', th, 'prewarm') and hash(th) or nil })
+    local thread = redis.call('HGET', th, 'prewarm') and hash(th) or nil
+    return answer('empty', { thread = thread, setup = thread and setupOf(thread) })
   end
   seq = tonumber(string.match(head[1], '^%d+'))
   runId = head[2][2]
@@ -55,5 +60,6 @@ elseif fresh then
   addEvent(A.threadId, 'run.started', cjson.encode({ runId = runId, attempt = attempt }))
 end
 local found = { run = hash(run), thread = hash(th) }
+found.setup = setupOf(found.thread)
 if found.run.taskId then found.task = hash(key('task', found.run.taskId)) end
 return answer(outcome, found)

@@ -1,7 +1,7 @@
 -- Makes a delegated task, its thread and its first mail, once per key, within the limits of depth, fan-out and chain.
--- A: tenant, taskId, threadId, runId, prompt, maxIterations, model?, allowedTools? [name], parentThreadId?,
+-- A: tenant, taskId, threadId, runId, prompt, maxIterations, model?, agent?, allowedTools? [name], parentThreadId?,
 --    idemHash? + bodyHash? (REST), call? {runId, toolUseId?, argsHash, attempt} (a turn's tool call)
--- outcome: created | existing {taskId, owner?}, conflict, parent_not_found, depth, children, chain
+-- outcome: created | existing {taskId, owner?}, conflict, parent_not_found, agent_not_found, depth, children, chain
 -- Repair: a task whose mail a torn log lost is found by the sweep; keys without their task are taken as unknown.
 local parent = A.parentThreadId and hash(key('th', A.parentThreadId)) or {}
 if A.parentThreadId and parent.tenant ~= A.tenant then return answer('parent_not_found') end
@@ -39,6 +39,8 @@ if byArgs then
   end
 end
 
+local agent = profileOf('agents', A.agent)
+if A.agent and not agent then return answer('agent_not_found') end
 local depth = A.parentThreadId and (tonumber(parent.depth) or 0) + 1 or 0
 if depth > C.maxDepth then return answer('depth', { limit = C.maxDepth }) end
 if A.parentThreadId and redis.call('SCARD', key('open', A.parentThreadId)) >= C.maxChildren then
@@ -66,28 +68,13 @@ redis.call('ZADD', P .. 'working', now, A.taskId)
 redis.call('INCR', counter)
 redis.call('PEXPIRE', counter, C.retentionMs)
 
--- A child's tools are a subset of its parent's; `x*` in a list stands for all names that begin with x.
-local function toolsWithin(wanted, allowed)
-  if not wanted then return allowed end
-  local function isAllowed(name)
-    if not allowed then return true end
-    for _, one in ipairs(cjson.decode(allowed)) do
-      if one == name then return true end
-      local beginning = string.match(one, '^(.*)%*$')
-      if beginning and string.sub(name, 1, #beginning) == beginning then return true end
-    end
-    return false
-  end
-  local kept = {}
-  for _, name in ipairs(wanted) do
-    if isAllowed(name) then kept[#kept + 1] = name end
-  end
-  return #kept == 0 and '[]' or cjson.encode(kept)
-end
 local fields = { tenant = A.tenant, root = parent.root or A.threadId, depth = depth, taskId = A.taskId, chain = chain }
 fields.parentThreadId = A.parentThreadId
-fields.allowedTools = toolsWithin(A.allowedTools, parent.allowedTools)
-fields.model = A.model or parent.model
+-- A child's tools are a subset of its parent's.
+fields.allowedTools = encodeList(commonTools(toolsInRun(parent, A.call and A.call.runId), A.allowedTools))
+fields.agent = A.agent
+-- As its parent, unless its agent has a model of its own.
+fields.model = A.model or (not (agent and agent.model) and parent.model) or nil
 makeThread(A.threadId, fields)
 if A.parentThreadId then
   redis.call('SADD', key('kids', A.parentThreadId), A.threadId)

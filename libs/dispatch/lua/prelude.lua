@@ -116,6 +116,55 @@ local function overtaken(threadId, seq, kind)
   return seq < number(key('th', threadId), 'interruptBefore')
 end
 
+-- Allow-lists of tools: a list of names, `x*` for all that begin with x; nil = all.
+local function covers(list, name)
+  for _, one in ipairs(list) do
+    if one == name then return true end
+    local beginning = string.match(one, '^(.*)%*$')
+    if beginning and string.sub(name, 1, #beginning) == beginning then return true end
+  end
+  return false
+end
+-- What both allow.
+local function commonTools(one, other)
+  if not one or not other then return one or other end
+  local kept, known = {}, {}
+  local function keep(from, within)
+    for _, name in ipairs(from) do
+      if not known[name] and covers(within, name) then
+        known[name] = true
+        kept[#kept + 1] = name
+      end
+    end
+  end
+  keep(one, other)
+  keep(other, one)
+  return kept
+end
+local function decoded(text) return text and cjson.decode(text) or nil end
+local function encodeList(list) return list and (#list == 0 and '[]' or cjson.encode(list)) or nil end
+
+-- What the gateways know of an agent or a skill: {instructions, model?, tools?}; nil = not there.
+local function profileOf(kind, name) return name and decoded(redis.call('HGET', key('profiles', kind), name)) end
+-- The tools of a thread (a hash): its own, of those its agent's, of those its active skill's. An agent that is gone
+-- leaves none: nobody knows which were meant. A skill that is gone restricts no more.
+local function toolsOf(thread)
+  local tools = decoded(thread.allowedTools)
+  if thread.agent then tools = commonTools(tools, (profileOf('agents', thread.agent) or { tools = {} }).tools) end
+  local skill = profileOf('skills', thread.skill)
+  return commonTools(tools, skill and skill.tools)
+end
+-- The same in a run, which a skill may have narrowed on its way.
+local function toolsInRun(thread, runId)
+  local narrowed = runId and decoded(redis.call('HGET', key('run', runId), 'tools'))
+  return narrowed or toolsOf(thread)
+end
+
+-- Tells the gateways that a thread's session sees other tools than before.
+local function toolsChangedFor(threadId)
+  redis.call('PUBLISH', P .. 'gateways', cjson.encode({ kind = 'list_changed', list = 'tools', keyId = threadId }))
+end
+
 -- Puts mail into a thread's mailbox and returns its seq. The run's record comes first, so mail never lacks one.
 local function deliver(threadId, mail)
   local th = key('th', threadId)

@@ -7,13 +7,11 @@ if redis.call('HGET', th, 'tenant') ~= A.tenant then return answer('not_found') 
 local clears = {}
 for _, name in ipairs(A.clear) do clears[name] = true end
 local parentThreadId = redis.call('HGET', th, 'parentThreadId')
-local limit = parentThreadId and redis.call('HGET', key('th', parentThreadId), 'allowedTools')
+local limit = parentThreadId and toolsOf(hash(key('th', parentThreadId)))
 if limit and clears.allowedTools then return answer('too_wide') end
 if limit and A.set.allowedTools then
-  local known = {}
-  for _, tool in ipairs(cjson.decode(limit)) do known[tool] = true end
   for _, tool in ipairs(cjson.decode(A.set.allowedTools)) do
-    if not known[tool] then return answer('too_wide') end
+    if not covers(limit, tool) then return answer('too_wide') end
   end
 end
 

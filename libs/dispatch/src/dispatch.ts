@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { AppError } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import { type AnswerLog, createAnswerLog } from './answer-log.ts';
 import { type CallTasks, createCallTasks } from './call-tasks.ts';
@@ -11,6 +12,7 @@ import type { Log } from './log.ts';
 import { createMcpSessions, type McpSessions } from './mcp-sessions.ts';
 import { createPluginStates, type PluginStates } from './plugin-states.ts';
 import { createPluginStore, type PluginStore } from './plugin-store.ts';
+import { createProfiles, type Profiles } from './profiles.ts';
 import { createReplicas, type Replicas } from './replicas.ts';
 import { createRuns, type Runs } from './runs.ts';
 import { createScripts, defaultLimits, type Limits, reached, type Scripts } from './scripts.ts';
@@ -20,10 +22,14 @@ import { createThreads, type Threads } from './threads.ts';
 import { createTranscripts, type Transcripts } from './transcripts.ts';
 import { createWorkers, type Workers } from './workers.ts';
 
-/** Whether a thread token still speaks for its thread. `idle`: the epoch holds, but no run is under way. */
+/**
+ * Whether a thread token still speaks for its thread. `idle`: the epoch holds, but no run is under way. `tools`: what is
+ * left of them for the rest of the run.
+ */
 export type Authority =
-  | { outcome: 'ok'; runId: string; attempt: number }
-  | { outcome: 'idle' | 'stale' | 'gone' };
+  | { outcome: 'ok'; runId: string; attempt: number; tools?: readonly string[] | undefined }
+  | { outcome: 'idle' }
+  | { outcome: 'stale' | 'gone' };
 
 /** Calls to tools that must not run twice, by thread and tool-use id. */
 export interface Ledger {
@@ -57,8 +63,11 @@ export interface Dispatch {
   answerLog: AnswerLog;
   callTasks: CallTasks;
   pluginStates: PluginStates;
+  profiles: Profiles;
   storeOf(plugin: string): PluginStore;
   authorityOf(threadId: string, epoch: number): Promise<Authority>;
+  /** From now to the end of the run its session has of its tools only these. Throws `stale_epoch` when it is over. */
+  narrowTools(call: { threadId: string; runId: string; tools: readonly string[] }): Promise<void>;
   ledger: Ledger;
   /** The secret that signs thread tokens: the given one, else one made once and shared through Redis. */
   tokenSecret(given: string | undefined): Promise<string>;
@@ -96,6 +105,7 @@ export function createDispatch(deps: {
     answerLog: createAnswerLog(withReplicas),
     callTasks: createCallTasks(withReplicas),
     pluginStates: createPluginStates(withReplicas),
+    profiles: createProfiles(parts),
     keys,
     scripts,
     doorbell,
@@ -115,7 +125,14 @@ export function createDispatch(deps: {
       },
     },
     storeOf: (plugin) => createPluginStore(parts, plugin),
-    authorityOf: (threadId, epoch) => scripts.call<Authority>('authority', { threadId, epoch }),
+    async authorityOf(threadId, epoch) {
+      const answer = await scripts.call<Authority & { tools?: string }>('authority', { threadId, epoch });
+      return { ...answer, ...(answer.tools && { tools: JSON.parse(answer.tools) as string[] }) } as Authority;
+    },
+    async narrowTools(call) {
+      const { outcome } = await scripts.call<{ outcome: 'ok' | 'over' }>('narrow', call);
+      if (outcome === 'over') throw new AppError('stale_epoch', 'The run is over.');
+    },
     async tokenSecret(given) {
       if (given) return given;
       await reached(redis.set(keys.one('secret'), randomBytes(32).toString('base64url'), 'NX'));

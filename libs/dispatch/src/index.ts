@@ -16,6 +16,7 @@ export { feedbackOf, type Mail, notificationOf, reviewOf } from './mail.ts';
 export type { McpSession, McpSessions } from './mcp-sessions.ts';
 export type { PluginStates } from './plugin-states.ts';
 export type { PluginStore } from './plugin-store.ts';
+export type { Profiles, WorkProfile } from './profiles.ts';
 export type { Replicas, Signal } from './replicas.ts';
 export { defaultLimits, type Limits } from './scripts.ts';
 export type { SessionNote, Sessions, TranscriptState } from './sessions.ts';

@@ -25,6 +25,7 @@
  * | chain:<runId> | counter | tasks made since one user message |
  * | ths:<tenant> · tasks:<tenant> · tenants | zset, set | lists |
  * | store:<plugin> | hash | a plugin's key-value |
+ * | profiles:<agents or skills> | hash | name -> what it makes of a session (JSON) |
  * | plugins:off | set | disabled plugins |
  * | gateways[:<replica>] | channel | signals among gateways; gw:<replica> string: liveness, with a TTL |
  * | mcp:<sessionId>[:sub] | hash, set | an MCP session of the 2025 era; its subscriptions |

@@ -23,6 +23,7 @@ import {
 } from '@harness/contracts';
 import type { Doorbell } from './doorbell.ts';
 import type { Mail } from './mail.ts';
+import type { WorkProfile } from './profiles.ts';
 import { type Hash, taskOf } from './records.ts';
 import { listOf, type Scripts } from './scripts.ts';
 
@@ -43,9 +44,15 @@ export type Claim =
 export interface HeldThread {
   hold: Hold;
   tenant: string;
+  /** Of the run, else of the active skill, else of the thread, else of its agent. */
   model: string | undefined;
   systemPrompt: string | undefined;
+  /** The thread's own, of those its agent's, of those its active skill's; undefined = all. */
   allowedTools: string[] | undefined;
+  /** `instructions` is undefined when there is no such agent any more. */
+  agent: { name: string; instructions: string | undefined } | undefined;
+  /** The active skill; undefined also when it is gone. */
+  skill: { name: string; instructions: string } | undefined;
   /** The conversation to resume; undefined when there is none, or when its transcript has outgrown the store. */
   sdkSessionId: string | undefined;
   /** Runs of this thread that ended before. */
@@ -54,7 +61,7 @@ export interface HeldThread {
   threadTaskId: string | undefined;
 }
 
-/** One run, begun: what a turn needs to know. `model` is the run's own, where it has one. */
+/** One run, begun: what a turn needs to know. */
 export interface Turn extends HeldThread {
   nonce: string;
   runId: string;
@@ -148,7 +155,10 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
       const answer = await scripts.call<Begun>('begin', { ...hold, nonce });
       if (answer.outcome === 'fenced') return { outcome: 'fenced' };
       if (answer.outcome === 'empty') {
-        return { outcome: 'empty', prewarm: answer.thread && heldThreadOf(hold, answer.thread) };
+        return {
+          outcome: 'empty',
+          prewarm: answer.thread && heldThreadOf(hold, { thread: answer.thread, setup: answer.setup }),
+        };
       }
       return {
         outcome: answer.outcome,
@@ -214,6 +224,14 @@ interface Begun {
   run?: Hash;
   thread?: Hash;
   task?: Hash;
+  setup?: Setup;
+}
+
+interface Setup {
+  agent?: WorkProfile;
+  skill?: WorkProfile;
+  /** JSON text. */
+  tools?: string;
 }
 
 interface Committed {
@@ -222,13 +240,19 @@ interface Committed {
   rung?: { threadId: string; kind: string; owner?: string }[];
 }
 
-function heldThreadOf(hold: Hold, thread: Hash): HeldThread {
+function heldThreadOf(
+  hold: Hold,
+  { thread, setup = {}, run = {} }: { thread: Hash; setup?: Setup | undefined; run?: Hash },
+): HeldThread {
+  const { agent, skill } = setup;
   return {
     hold,
     tenant: thread.tenant ?? '',
-    model: thread.model,
+    model: run.model ?? skill?.model ?? thread.model ?? agent?.model,
     systemPrompt: thread.systemPrompt,
-    allowedTools: thread.allowedTools === undefined ? undefined : JSON.parse(thread.allowedTools),
+    allowedTools: setup.tools === undefined ? undefined : JSON.parse(setup.tools),
+    agent: thread.agent === undefined ? undefined : { name: thread.agent, instructions: agent?.instructions },
+    skill: thread.skill && skill ? { name: thread.skill, instructions: skill.instructions } : undefined,
     // A full one would lose everything after its end, again and again.
     sdkSessionId: thread.transcript === 'full' ? undefined : thread.sdkSessionId,
     finishedRuns: Number(thread.done ?? 0),
@@ -239,11 +263,10 @@ function heldThreadOf(hold: Hold, thread: Hash): HeldThread {
 function turnOf(
   hold: Hold,
   nonce: string,
-  { run, thread, task }: { run: Hash; thread: Hash; task?: Hash },
+  { run, thread, task, setup }: { run: Hash; thread: Hash; task?: Hash; setup?: Setup },
 ): Turn {
   return {
-    ...heldThreadOf(hold, thread),
-    model: run.model ?? thread.model,
+    ...heldThreadOf(hold, { thread, setup, run }),
     nonce,
     runId: run.runId ?? '',
     seq: Number(run.seq),

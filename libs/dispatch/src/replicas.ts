@@ -11,7 +11,8 @@ import { reached } from './scripts.ts';
 
 export type Signal =
   | { kind: 'resource_updated'; uri: string }
-  | { kind: 'list_changed'; list: 'tools' | 'resources' | 'prompts' }
+  /** With `keyId`, for the clients of that principal alone. */
+  | { kind: 'list_changed'; list: 'tools' | 'resources' | 'prompts'; keyId?: string }
   | { kind: 'plugins_changed' }
   /** A client gave up a call: `<sessionId>:<request id>`. */
   | { kind: 'cancel'; call: string }

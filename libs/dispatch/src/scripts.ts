@@ -56,6 +56,7 @@ const names = [
   'emit',
   'hand-back',
   'ledger',
+  'narrow',
   'note',
   'prewarm',
   'raise-epoch',

@@ -14,6 +14,8 @@ export interface NewTask {
   prompt: string;
   parentThreadId?: string | undefined;
   model?: string | undefined;
+  /** By whose profile the sub-agent works. */
+  agent?: string | undefined;
   /** Of these, those that its parent has. */
   allowedTools?: readonly string[] | undefined;
   maxIterations?: number | undefined;
@@ -32,7 +34,7 @@ export interface CheckinJob {
 export interface Tasks {
   /**
    * Stores a task, its thread and its first mail in one step.
-   * Throws thread_not_found, idempotency_conflict, task_depth_exceeded, too_many_children, task_chain_exceeded.
+   * Throws thread_not_found, agent_not_found, idempotency_conflict, task_depth_exceeded, too_many_children, task_chain_exceeded.
    */
   create(task: NewTask): Promise<{ task: Task; existing: boolean }>;
   get(tenant: string, taskId: string): Promise<Task>;
@@ -50,7 +52,15 @@ export interface Tasks {
 export const defaultIterations = 5;
 
 interface Created {
-  outcome: 'created' | 'existing' | 'conflict' | 'parent_not_found' | 'depth' | 'children' | 'chain';
+  outcome:
+    | 'created'
+    | 'existing'
+    | 'conflict'
+    | 'parent_not_found'
+    | 'agent_not_found'
+    | 'depth'
+    | 'children'
+    | 'chain';
   taskId: string;
   threadId: string;
   owner?: string;
@@ -94,8 +104,7 @@ export function createTasks(deps: {
         }),
         ...(call && { call: { ...call, argsHash: digestOf({ ...wish, maxIterations }) } }),
       });
-      if (answer.outcome !== 'created' && answer.outcome !== 'existing')
-        throw refusalOf(answer, wish.parentThreadId);
+      if (answer.outcome !== 'created' && answer.outcome !== 'existing') throw refusalOf(answer, wish);
       void doorbell.ring(answer.threadId, answer.owner, 'delegate');
       return { task: await get(wish.tenant, answer.taskId), existing: answer.outcome === 'existing' };
     },
@@ -130,10 +139,15 @@ export function createTasks(deps: {
   };
 }
 
-function refusalOf(answer: Created, parentThreadId: string | undefined): AppError {
+function refusalOf(
+  answer: Created,
+  { parentThreadId, agent }: Pick<NewTask, 'parentThreadId' | 'agent'>,
+): AppError {
   switch (answer.outcome) {
     case 'conflict':
       return new AppError('idempotency_conflict', 'This Idempotency-Key was used with another request.');
+    case 'agent_not_found':
+      return new AppError('agent_not_found', `There is no agent "${agent}".`);
     case 'depth':
       return new AppError(
         'task_depth_exceeded',

@@ -1,6 +1,6 @@
 /** What a plugin may ask of its host. */
 import type { Task, Thread } from '@harness/contracts';
-import type { ToolInput, ToolResult } from './contract.ts';
+import type { PluginToolMeta, ToolInput, ToolResult } from './contract.ts';
 import type { Principal } from './contract-request.ts';
 
 /** What the host gives a plugin; one object per plugin and process. */
@@ -16,6 +16,11 @@ export interface PluginContext {
   tools: {
     /** Calls a tool by its qualified name. Throws `tool_not_found`; the tool's own failure is a result. */
     call(name: string, input: ToolInput): Promise<ToolResult>;
+    /**
+     * From now to the end of its run the calling session has of its tools only these: qualified names, `x__*` for all
+     * that begin so. A caller that is no session keeps what it has.
+     */
+    narrow(meta: PluginToolMeta, tools: readonly string[]): Promise<void>;
   };
   store: PluginStore;
   /** Reaches `onBroadcast` of every plugin in every gateway; `data` must be JSON. */
@@ -91,6 +96,8 @@ export interface PluginTasks {
 export interface TaskRequest {
   prompt: string;
   model?: string | undefined;
+  /** By whose profile the sub-agent works. Throws `agent_not_found`. */
+  agent?: string | undefined;
   /** Qualified names; of these, the sub-agent has those that its parent has. */
   allowedTools?: readonly string[] | undefined;
   maxIterations?: number | undefined;

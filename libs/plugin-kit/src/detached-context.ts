@@ -20,7 +20,7 @@ export function createDetachedContext(parts: Partial<PluginContext> = {}): Plugi
     invoker: { invoke: refuse },
     threads: { get: refuse, history: refuse },
     tasks: { create: refuse, get: refuse, wait: refuse, checkin: refuse },
-    tools: { call: refuse },
+    tools: { call: refuse, narrow: async () => undefined },
     store: {
       get: async (key) => values.get(key),
       set: async (key, value) => void values.set(key, value),

@@ -14,7 +14,8 @@ import type {
 /** The tool call in which a plugin calls another tool. */
 export interface OuterCall {
   meta: ToolCallMeta;
-  view: ToolView;
+  /** What its caller may call at this moment. */
+  view(): Promise<ToolView>;
 }
 
 export interface ContextDeps {
@@ -54,7 +55,10 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
         const meta = outer
           ? innerMetaOf(outer.meta)
           : { threadId: derivedThreadId(deps.tokenSecret, 'plugin', plugin) };
-        return (await server.call(name, input, meta, outer?.view)) as ToolResult;
+        return (await server.call(name, input, meta, await outer?.view())) as ToolResult;
+      },
+      async narrow({ threadId, runId }, tools) {
+        if (runId) await dispatch.narrowTools({ threadId, runId, tools });
       },
     },
     store: dispatch.storeOf(plugin),

@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net';
 import fastifySwagger from '@fastify/swagger';
-import { followSkills, noSkills, type SkillSet } from '@harness/plugins';
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
 import { type Caller, createAuthenticate } from './auth.ts';
-import { type Changes, followChanges } from './changes.ts';
+import { followChanges } from './changes.ts';
 import { createCommands } from './commands/create-commands.ts';
 import { answerPage } from './cors.ts';
 import type { AppDeps, RouteDeps } from './deps.ts';
@@ -13,6 +12,7 @@ import { addMcpRoute } from './mcp/mcp-route.ts';
 import { createAccessTokens } from './oauth/access-tokens.ts';
 import { addProtectedResourceRoutes } from './oauth/protected-resource.ts';
 import { openApiInfo } from './openapi.ts';
+import { addAgentRoutes } from './rest/agents.ts';
 import { addCommandRoutes } from './rest/commands.ts';
 import { createEventStreams } from './rest/event-stream.ts';
 import { addEventRoutes } from './rest/events.ts';
@@ -28,6 +28,7 @@ import { addToolRoutes } from './rest/tools.ts';
 import { addWorkerRoutes } from './rest/workers.ts';
 import { createSiteCheck } from './same-site.ts';
 import { addSharedSchemas, createValidators } from './schemas.ts';
+import { followSkillsAndAgents } from './skills-and-agents.ts';
 import { createToolCalls } from './tool-calls.ts';
 
 declare module 'fastify' {
@@ -113,9 +114,10 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const changes = await followChanges(deps);
   app.addHook('onClose', async () => changes.close());
   const tools = createToolCalls(deps);
-  const skills = await followSkillsOf(deps, changes);
-  app.addHook('onClose', skills.close);
-  const offered = { ...deps, tools, skills, agentNames: () => [] };
+  const written = await followSkillsAndAgents(deps, changes);
+  app.addHook('onClose', written.close);
+  const { skills, agents } = written;
+  const offered = { ...deps, tools, skills, agents };
   const routes: RouteDeps = { ...offered, commands: createCommands({ ...offered, changes }), streams };
 
   await app.register(fastifySwagger, openApiInfo);
@@ -127,6 +129,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     addToolRoutes(scope, routes);
     addPluginRoutes(scope, routes);
     addSkillRoutes(scope, routes);
+    addAgentRoutes(scope, routes);
     addCommandRoutes(scope, routes);
     addSessionRoutes(scope, routes);
     addWorkerRoutes(scope, routes);
@@ -159,13 +162,4 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     );
   });
   return app;
-}
-
-async function followSkillsOf(
-  { skillsDirectory, plugins, logger }: AppDeps,
-  changes: Changes,
-): Promise<SkillSet> {
-  if (skillsDirectory === undefined) return noSkills;
-  const onChanged = () => changes.tell(['tools', 'resources']);
-  return followSkills({ directory: skillsDirectory, plugins, logger, onChanged });
 }

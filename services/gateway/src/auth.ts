@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { AppError, type ThreadTokenClaims, verifyThreadToken } from '@harness/contracts';
+import type { Authority } from '@harness/dispatch';
 import type { Principal } from '@harness/plugin-kit';
 import { ConfigError } from '@harness/runtime';
 import { decodeProtectedHeader } from 'jose';
@@ -46,6 +47,8 @@ export async function loadApiKeys(file: string): Promise<ApiKey[]> {
 export interface Caller {
   principal: Principal;
   session?: ThreadTokenClaims;
+  /** Of a session: what it may speak for at this moment. */
+  authority?: Extract<Authority, { outcome: 'ok' | 'idle' }>;
   /** Names of tools, where the credential names some. */
   tools?: readonly string[] | undefined;
   /** The credential stays good for as long as this process lives: a key of its configuration. */

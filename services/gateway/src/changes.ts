@@ -3,7 +3,8 @@ import type { PluginHost } from '@harness/plugin-kit';
 import { followPluginStates } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 
-export type Change = { list: 'tools' | 'resources' | 'prompts' } | { uri: string };
+/** With `keyId`, in what that principal alone is offered. */
+export type Change = { list: 'tools' | 'resources' | 'prompts'; keyId?: string } | { uri: string };
 
 /** What changed in what clients are offered: many changes in a row are told as one. */
 export interface Changes {
@@ -42,7 +43,11 @@ export async function followChanges(deps: {
   };
   const hear = (signal: Signal | { kind: 'missed' }) => {
     if (signal.kind === 'resource_updated') tell({ uri: signal.uri });
-    if (signal.kind === 'list_changed') tellLater([signal.list]);
+    if (signal.kind === 'list_changed') {
+      // One session waits for it before its next question to the model.
+      if (signal.keyId) tell({ list: signal.list, keyId: signal.keyId });
+      else tellLater([signal.list]);
+    }
     if (signal.kind === 'missed') tellLater(allLists);
   };
   const stops = [dispatch.replicas.onSignal(hear), await followPluginStates(deps, () => tellLater(allLists))];

@@ -37,6 +37,9 @@ const schema = z.object({
   /** report: differences are warnings; enforce: they are withheld, too. Default: report where there is a file. */
   HARNESS_TOOL_LOCK: z.enum(['off', 'report', 'enforce']).optional(),
   HARNESS_SKILLS_DIR: z.string().optional(),
+  /** 1: code beside a skill is loaded into the gateway. */
+  HARNESS_SKILLS_CODE: z.enum(['0', '1']).default('0'),
+  HARNESS_AGENTS_DIR: z.string().optional(),
   /** Plugins whose tools and prompts may go by their bare names. */
   HARNESS_UNPREFIXED_PLUGINS: envList.default([]),
   HARNESS_RETENTION_MS: envInteger(60_000, 10 * 365 * 86_400_000).optional(),

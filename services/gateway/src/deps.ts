@@ -1,6 +1,6 @@
 import type { Dispatch } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
-import type { SkillSet } from '@harness/plugins';
+import type { AgentSet, SkillSet } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 import type { RouteOptions } from 'fastify';
 import type { ApiKey, Caller } from './auth.ts';
@@ -22,6 +22,10 @@ export interface AppDeps {
   allowedOrigins: readonly string[];
   /** Folder of skills; undefined = there are none. */
   skillsDirectory?: string | undefined;
+  /** Whether code beside a skill is loaded. */
+  skillsCode?: boolean | undefined;
+  /** Folder of agents; undefined = there are none. */
+  agentsDirectory?: string | undefined;
   /** Longest wait of `runs/wait`, ms. */
   waitLimitMs: number;
   /** Told of every route as it is registered, for an inventory of the doors. */
@@ -33,8 +37,7 @@ export interface RouteDeps extends AppDeps {
   tools: ToolCalls;
   skills: SkillSet;
   commands: Commands;
-  /** The agent profiles that a thread may name. */
-  agentNames(): readonly string[];
+  agents: AgentSet;
   streams: EventStreams;
 }
 

@@ -47,6 +47,8 @@ runMain(async () => {
       ...config.HARNESS_ALLOWED_HOSTS,
     ],
     skillsDirectory: config.HARNESS_SKILLS_DIR,
+    skillsCode: config.HARNESS_SKILLS_CODE === '1',
+    agentsDirectory: config.HARNESS_AGENTS_DIR,
     allowedOrigins: config.HARNESS_ALLOWED_ORIGINS,
     waitLimitMs: config.HARNESS_TURN_TIMEOUT_MS + 60_000,
   });

@@ -4,10 +4,10 @@ import type { RouteDeps } from './deps.ts';
 
 /** Throws `agent_not_found` and `skill_not_found` for names that a thread cannot have; null and undefined are none. */
 export function checkProfile(
-  { agentNames, skills, plugins }: Pick<RouteDeps, 'agentNames' | 'skills' | 'plugins'>,
+  { agents, skills, plugins }: Pick<RouteDeps, 'agents' | 'skills' | 'plugins'>,
   { agent, skill }: { agent?: string | null | undefined; skill?: string | null | undefined },
 ): void {
-  if (agent && !agentNames().includes(agent))
+  if (agent && !agents.loaded.some(({ name }) => name === agent))
     throw new AppError('agent_not_found', `There is no agent "${agent}".`);
   if (skill && !skillNamesOf({ skills, plugins }).includes(skill))
     throw new AppError('skill_not_found', `There is no skill "${skill}".`);
@@ -15,4 +15,4 @@ export function checkProfile(
 
 /** The skills that may be used: none while their plugin rests. */
 export const skillNamesOf = ({ skills, plugins }: Pick<RouteDeps, 'skills' | 'plugins'>): string[] =>
-  plugins.isEnabled(skillPluginName) ? skills.skills.map(({ name }) => name) : [];
+  plugins.isEnabled(skillPluginName) ? skills.loaded.map(({ name }) => name) : [];

@@ -39,8 +39,11 @@ export interface ToolCalls {
   call(caller: Caller, call: ToolCall): Promise<ToolOutcome>;
   /** What the tool asks before its call becomes a task. Throws like `call`, and invalid_tool_input. */
   beforeTask(caller: Caller, call: ToolCall): Promise<InputRequired | undefined>;
-  /** D4: throws `stale_epoch` when a session's token no longer speaks for its thread. */
-  checkSession(caller: Caller): Promise<void>;
+  /**
+   * The caller as it stands at this moment: a session may have fewer tools for the rest of its run.
+   * D4: throws `stale_epoch` when its token no longer speaks for its thread.
+   */
+  present(caller: Caller): Promise<Caller>;
 }
 
 export function createToolCalls(deps: {
@@ -70,18 +73,8 @@ export function createToolCalls(deps: {
     return threadId;
   };
 
-  const authorityOf = async ({ session }: Caller) => {
-    if (!session) return undefined;
-    const authority = await dispatch.authorityOf(session.threadId, session.epoch);
-    if (authority.outcome === 'ok' || authority.outcome === 'idle') return authority;
-    throw new AppError(
-      'stale_epoch',
-      'This session no longer speaks for its thread: the thread has moved on.',
-    );
-  };
   const sourceOf = async (caller: Caller, named: string | undefined) => {
-    const { principal, session } = caller;
-    const authority = await authorityOf(caller);
+    const { principal, session, authority } = caller;
     if (session) {
       if (authority?.outcome !== 'ok')
         throw new AppError('stale_epoch', 'No run is under way on this thread.');
@@ -105,6 +98,18 @@ export function createToolCalls(deps: {
     principal: caller.principal,
   });
 
+  const present: ToolCalls['present'] = async (caller) => {
+    const { session } = caller;
+    if (!session) return caller;
+    const authority = await dispatch.authorityOf(session.threadId, session.epoch);
+    if (authority.outcome === 'ok') return { ...caller, authority, tools: authority.tools ?? caller.tools };
+    if (authority.outcome === 'idle') return { ...caller, authority };
+    throw new AppError(
+      'stale_epoch',
+      'This session no longer speaks for its thread: the thread has moved on.',
+    );
+  };
+
   return {
     list: (caller) => plugins.toolServer?.list(viewOf(caller)) ?? [],
     listBytes(caller) {
@@ -117,9 +122,7 @@ export function createToolCalls(deps: {
     },
     find: (caller, name) => plugins.toolServer?.find(name, viewOf(caller)),
     taskModeOf: (name) => plugins.toolServer?.taskModeOf(name),
-    async checkSession(caller) {
-      await authorityOf(caller);
-    },
+    present,
     call: (caller, toolCall) =>
       audit(caller, toolCall, async (from) => {
         const { name, arguments: input, door: _, ...call } = toolCall;
@@ -127,9 +130,11 @@ export function createToolCalls(deps: {
         const meta = await metaOf(caller, call);
         from(meta);
         const { tenant } = caller.principal;
-        const view = viewOf(caller);
+        const viewNow = async () => viewOf(await present(caller));
         const run = () =>
-          callerScope.run({ tenant, call: { meta, view } }, () => toolServer.call(name, input, meta, view));
+          callerScope.run({ tenant, call: { meta, view: viewNow } }, () =>
+            toolServer.call(name, input, meta, viewOf(caller)),
+          );
         return caller.session && call.toolUseId && toolServer.runsOnce(name)
           ? once(dispatch.ledger, { ...caller.session, toolUseId: call.toolUseId }, run)
           : run();

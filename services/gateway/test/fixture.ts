@@ -43,6 +43,8 @@ export interface GatewayOptions {
   port?: number;
   waitLimitMs?: number;
   skillsDirectory?: string;
+  skillsCode?: boolean;
+  agentsDirectory?: string;
 }
 
 /** A gateway as main.ts makes it, on the real Redis of this run, listening on a free port. */
@@ -73,6 +75,8 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     oauth: options.oauth,
     tokenSecret,
     skillsDirectory: options.skillsDirectory,
+    skillsCode: options.skillsCode,
+    agentsDirectory: options.agentsDirectory,
     allowedHosts: ['gateway.test'],
     allowedOrigins: ['https://app.test'],
     waitLimitMs: options.waitLimitMs ?? 20_000,

@@ -12,6 +12,7 @@ import type { OnTranscript, Session } from './session.ts';
 import type { SessionProfile } from './session-options.ts';
 import type { SessionPool } from './session-pool.ts';
 import type { Spares } from './spares.ts';
+import { systemPromptOf } from './system-prompt.ts';
 
 export interface Lent {
   session: Session;
@@ -79,14 +80,17 @@ export function createLending(deps: LendingDeps): Lending {
 
   const profileOf = (thread: HeldThread): SessionProfile => ({
     model: thread.model ?? deps.defaultModel,
-    systemPrompt: thread.systemPrompt,
+    systemPrompt: systemPromptOf(thread),
     tools: thread.allowedTools,
   });
+  /** Skills are the gateways' alone; of the rest every process knows which there are. */
+  const hasTools = (tools: string[] | undefined) =>
+    tools?.some((name) => name.startsWith('skill__')) ||
+    (deps.toolServer?.list(tools ? { tools } : {}).length ?? 0) > 0;
 
   const tokenFor = async (thread: HeldThread, record: Held): Promise<string | undefined> => {
     const { tenant, allowedTools: tools, threadTaskId: taskId } = thread;
-    const hasTools = (deps.toolServer?.list(tools ? { tools } : {}).length ?? 0) > 0;
-    if (!hasTools) return undefined;
+    if (!hasTools(tools)) return undefined;
     record.tokenAt = performance.now();
     const { threadId, epoch } = record.hold;
     return signThreadToken({ threadId, epoch, tenant, taskId, tools }, deps.tokenSecret);

@@ -3,6 +3,7 @@ import type { Options, SpawnedProcess, SpawnOptions } from '@anthropic-ai/claude
 import type { TranscriptStore } from '@harness/dispatch';
 import { pdeathsig } from '@harness/runtime';
 import type { SessionHome } from './session-home.ts';
+import { defaultSystemPrompt } from './system-prompt.ts';
 
 /** What a session is made for; a change of any part needs another process. */
 export interface SessionProfile {
@@ -41,9 +42,6 @@ export interface SessionProcess {
   /** Resolves when the process is gone. */
   exited: Promise<void>;
 }
-
-const defaultSystemPrompt =
-  'You are an agent of a tool gateway. Use the tools you are offered; answer in plain text when you are done.';
 
 /** Longest wait for a transcript to be read from the store, ms. */
 const loadTimeoutMs = 10_000;

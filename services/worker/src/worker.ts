@@ -106,7 +106,8 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       const error = toAppError(thrown);
       logger.warn({ err: error, threadId, runId: turn.runId }, 'turn did not start');
       const current = { ...turn, hold: lending.holdOf(threadId) ?? turn.hold };
-      if (lastTry) return fail(current, 'error', error.toBody(), turnDeps);
+      const hopeless = error.code === 'agent_not_found';
+      if (lastTry || hopeless) return fail(current, 'error', error.toBody(), turnDeps);
       await lease.handBack(current);
       throw error;
     }

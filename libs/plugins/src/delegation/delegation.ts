@@ -29,6 +29,12 @@ const delegate: PluginTool = {
         maxLength: 200,
         description: 'Model of the sub-agent; default: as this thread',
       },
+      agent: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 64,
+        description: 'Name of the agent profile that the sub-agent works by; default: none',
+      },
       maxIterations: {
         type: 'integer',
         minimum: 1,
@@ -41,14 +47,16 @@ const delegate: PluginTool = {
   },
   idempotent: true,
   async handler(ctx, input, meta) {
-    const { prompt, model, maxIterations } = input as {
+    const { prompt, model, agent, maxIterations } = input as {
       prompt: string;
       model?: string;
+      agent?: string;
       maxIterations?: number;
     };
     const { task, existing, streamUrl } = await ctx.tasks.create({
       prompt,
       model,
+      agent,
       maxIterations,
       parentThreadId: meta.threadId,
       principal: meta.principal,

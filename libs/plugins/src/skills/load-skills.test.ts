@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadSkills, readFileWithin } from './load-skills.ts';
+import { loadSkills } from './load-skills.ts';
+import { readFileWithin } from './read-file-within.ts';
 import { renderedOf } from './skill-plugin.ts';
 
 async function folderOf(files: Record<string, string>): Promise<string> {

@@ -3,25 +3,33 @@
  * wrong is a diagnostic with file and line, and the rest load.
  */
 import { createHash } from 'node:crypto';
-import { type Dirent, constants as flags } from 'node:fs';
-import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { Diagnostic } from '@harness/plugin-kit';
 import { lineOf, parseFrontMatter } from './front-matter.ts';
-import { type Skill, SkillFields, type SkillFile, withFormatNames } from './skill.ts';
+import { isWithin, readFileWithin } from './read-file-within.ts';
+import { foreignNames, type Skill, SkillFields, type SkillFile, withFormatNames } from './skill.ts';
+import { codeFile, loadSkillTools } from './skill-code.ts';
 
 export interface LoadedSkills {
   loaded: Skill[];
   diagnostics: Diagnostic[];
 }
 
-/** Of SKILL.md, and of any file that a tool hands out, bytes. */
-export const maxFileBytes = 256 * 1024;
 /** Of one skill, as clients of the skills extension expect. */
 const maxFiles = 512;
 const maxSkillBytes = 16 * 1024 * 1024;
 
-export async function loadSkills(directory: string): Promise<LoadedSkills> {
+export interface SkillOptions {
+  /** Whether `tools.ts` beside a SKILL.md is loaded: it is code that runs in this process. */
+  code: boolean;
+}
+
+export async function loadSkills(
+  directory: string,
+  options: SkillOptions = { code: false },
+): Promise<LoadedSkills> {
   const diagnostics: Diagnostic[] = [];
   const loaded = new Map<string, Skill>();
   const report = (path: string, line: number, message: string, level: Diagnostic['level'] = 'error') => {
@@ -39,7 +47,7 @@ export async function loadSkills(directory: string): Promise<LoadedSkills> {
     if (folder.startsWith('.')) continue;
     const tell = (path: string, line: number, message: string, level?: Diagnostic['level']) =>
       report(join(folder, path), line, message, level);
-    const skill = await loadSkill(directory, folder, tell);
+    const skill = await loadSkill({ directory, name: folder, tell, ...options });
     if (!skill) continue;
     const known = loaded.get(skill.name);
     if (known) tell('SKILL.md', 1, `the name "${skill.name}" is taken by ${known.folder}`);
@@ -50,7 +58,12 @@ export async function loadSkills(directory: string): Promise<LoadedSkills> {
 
 type Tell = (path: string, line: number, message: string, level?: Diagnostic['level']) => void;
 
-async function loadSkill(directory: string, name: string, tell: Tell): Promise<Skill | undefined> {
+async function loadSkill({
+  directory,
+  name,
+  tell,
+  code,
+}: SkillOptions & { directory: string; name: string; tell: Tell }): Promise<Skill | undefined> {
   try {
     const folder = await realpath(join(directory, name));
     if (!(await stat(folder)).isDirectory()) return undefined; // a README beside the skills
@@ -73,6 +86,9 @@ async function loadSkill(directory: string, name: string, tell: Tell): Promise<S
       return undefined;
     }
     const { data } = fields;
+    for (const foreign of foreignNames(data['allowed-tools']))
+      tell('SKILL.md', lineOf(text, 'allowed-tools'), `allowed-tools: ${foreign}`, 'warning');
+    const files = await filesOf(folder, tell);
     return {
       name: data.name,
       description: data.description,
@@ -85,11 +101,35 @@ async function loadSkill(directory: string, name: string, tell: Tell): Promise<S
       instructions: parsed.body.trim(),
       frontMatter: parsed.data,
       folder,
-      files: await filesOf(folder, tell),
+      files,
+      tools: await toolsOf({ name: data.name, folder, files, code, tell }),
     };
   } catch (error) {
-    tell('SKILL.md', 1, (error as Error).message);
+    // A skill whose code is broken is broken: without its tools its instructions lead nowhere.
+    const file = error instanceof BrokenCode ? codeFile : 'SKILL.md';
+    for (const line of (error as Error).message.split('\n')) tell(file, 1, line);
     return undefined;
+  }
+}
+
+class BrokenCode extends Error {}
+
+async function toolsOf({
+  name,
+  folder,
+  files,
+  code,
+  tell,
+}: Pick<Skill, 'name' | 'folder' | 'files'> & SkillOptions & { tell: Tell }): Promise<Skill['tools']> {
+  if (!files.some(({ path }) => path === codeFile)) return [];
+  if (!code) {
+    tell(codeFile, 1, 'its tools are not loaded: HARNESS_SKILLS_CODE=1 allows code of skills', 'warning');
+    return [];
+  }
+  try {
+    return await loadSkillTools({ name, folder, files });
+  } catch (thrown) {
+    throw new BrokenCode(thrown instanceof Error ? thrown.message : String(thrown));
   }
 }
 
@@ -111,32 +151,4 @@ async function filesOf(folder: string, tell: Tell): Promise<SkillFile[]> {
     }
   }
   return files.sort((one, other) => (one.path < other.path ? -1 : 1));
-}
-
-const isWithin = (folder: string, path: string) => path === folder || path.startsWith(`${folder}${sep}`);
-
-/**
- * A regular file below the folder, at most so large. What is read is what was opened: the path is resolved after that,
- * and must lead to the same file. Throws an Error whose message may be shown.
- */
-export async function readFileWithin(folder: string, path: string, limit = maxFileBytes): Promise<Buffer> {
-  let file: FileHandle;
-  try {
-    // Not to wait for the other end of a pipe.
-    file = await open(join(folder, path), flags.O_RDONLY | flags.O_NONBLOCK);
-  } catch {
-    throw new Error(`there is no file ${path}`);
-  }
-  try {
-    const opened = await file.stat();
-    if (!opened.isFile()) throw new Error(`${path} is no regular file`);
-    const resolved = await realpath(join(folder, path));
-    const found = await stat(resolved);
-    if (!isWithin(folder, resolved) || found.ino !== opened.ino || found.dev !== opened.dev)
-      throw new Error(`${path} leads out of the skill's folder`);
-    if (opened.size > limit) throw new Error(`${path} has ${opened.size} bytes; at most ${limit} are read`);
-    return await file.readFile();
-  } finally {
-    await file.close();
-  }
 }

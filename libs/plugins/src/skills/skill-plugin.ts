@@ -3,6 +3,7 @@
  * anew with every change of the folder; a call under way ends on what it began with.
  */
 import { AppError } from '@harness/contracts';
+import type { WorkProfile } from '@harness/dispatch';
 import {
   definePlugin,
   type PluginContext,
@@ -13,7 +14,7 @@ import {
   type ToolInput,
   type ToolResult,
 } from '@harness/plugin-kit';
-import { readFileWithin } from './load-skills.ts';
+import { readFileWithin } from './read-file-within.ts';
 import type { Skill } from './skill.ts';
 
 /** No skill has this name, for theirs have no underscore. */
@@ -24,7 +25,10 @@ export function skillPluginOf(skills: readonly Skill[]): PluginDefinition {
   return definePlugin({
     name: skillPluginName,
     version: '1.0.0',
-    tools: skills.length === 0 ? [] : [...skills.map(toolOf), readFileTool(skills)],
+    tools:
+      skills.length === 0
+        ? []
+        : [...skills.flatMap((skill) => [toolOf(skill), ...skill.tools]), readFileTool(skills)],
     resources: skills.map(manifestOf),
     resourceTemplates: [
       {
@@ -56,9 +60,39 @@ function toolOf(skill: Skill): PluginTool {
     ...(skill.context === 'fork' ? { scope: 'tasks' } : { annotations: { readOnlyHint: true } }),
     handler: (ctx, input, meta) => {
       const instructions = renderedOf(skill, input);
-      return skill.context === 'fork' ? fork(skill, instructions, { ctx, meta }) : instructions;
+      return skill.context === 'fork'
+        ? fork(skill, instructions, { ctx, meta })
+        : inline(skill, instructions, { ctx, meta });
     },
   };
+}
+
+/**
+ * What may be called while the skill is followed: what it names, its own tools, and its files. Undefined = everything.
+ */
+const toolsWithin = ({ name, allowedTools, files }: Skill): string[] | undefined =>
+  allowedTools && [
+    ...allowedTools,
+    `${skillPluginName}__${name}_*`,
+    ...(files.length > 1 ? [`${skillPluginName}__${readTool}`] : []),
+  ];
+
+/** What a skill makes of the sessions of a thread on which it is active. */
+export const profileOfSkill = (skill: Skill): WorkProfile => ({
+  instructions: renderedOf(skill, {}),
+  model: skill.model,
+  tools: toolsWithin(skill),
+});
+
+/** The session that asked follows it, and for the rest of its run has no more tools than the skill names. */
+async function inline(
+  skill: Skill,
+  instructions: string,
+  { ctx, meta }: { ctx: PluginContext; meta: PluginToolMeta },
+): Promise<string> {
+  const tools = toolsWithin(skill);
+  if (tools) await ctx.tools.narrow(meta, tools);
+  return instructions;
 }
 
 /** How long a caller waits for a sub-agent; then it gets the task's ids. */
@@ -74,7 +108,7 @@ async function fork(
   const { task, streamUrl } = await ctx.tasks.create({
     prompt,
     model: skill.model,
-    allowedTools: skill.allowedTools,
+    allowedTools: toolsWithin(skill),
     parentThreadId,
     principal,
     runId,

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '@harness/plugin-kit';
+import type { JsonSchema, PluginTool } from '@harness/plugin-kit';
 import { createSchemaCompiler } from '@harness/plugin-kit';
 import { z } from 'zod';
 
@@ -30,11 +30,21 @@ export interface Skill {
   /** Absolute, links resolved. */
   folder: string;
   files: readonly SkillFile[];
+  /** Brought as code, named `<skill>_<tool>`. */
+  tools: readonly PluginTool[];
 }
 
-const names = z
+/** A list, or text with commas or spaces between; tools by our names, with or without how Claude Code calls them. */
+export const toolNames = z
   .union([z.array(z.string()), z.string().transform((text) => text.split(/[\s,]+/).filter(Boolean))])
+  .transform((names) => names.map((name) => name.replace(/^mcp__harness__/, '')))
   .optional();
+
+/** What is no name of a tool here, said for people: it allows nothing. */
+export const foreignNames = (names: readonly string[] = []): string[] =>
+  names
+    .filter((name) => !name.includes('__') && name !== '*')
+    .map((name) => `"${name}" is no tool of this gateway (they are <plugin>__<tool>), and allows nothing`);
 
 /** The Agent Skills format, and what we add to it; unknown fields are others' business. */
 export const SkillFields = z.object({
@@ -46,7 +56,7 @@ export const SkillFields = z.object({
     ),
   description: z.string().trim().min(1).max(1024),
   'user-invocable': z.boolean().default(true),
-  'allowed-tools': names,
+  'allowed-tools': toolNames,
   'argument-hint': z.string().max(200).optional(),
   model: z.string().min(1).max(200).optional(),
   parameters: z

@@ -32,10 +32,7 @@ export interface Commands {
 }
 
 /** What commands are made of. */
-export type CommandDeps = Pick<
-  RouteDeps,
-  'dispatch' | 'plugins' | 'skills' | 'agentNames' | 'tools' | 'logger'
->;
+export type CommandDeps = Pick<RouteDeps, 'dispatch' | 'plugins' | 'skills' | 'agents' | 'tools' | 'logger'>;
 
 export function createCommands({ changes, ...deps }: CommandDeps & { changes: Changes }): Commands {
   const { dispatch, plugins, skills, tools, logger } = deps;
@@ -55,12 +52,12 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
   let seen: readonly unknown[] = [];
   /** Both lists are made anew when something of theirs changes. */
   const bringUpToDate = () => {
-    const now = [plugins.commands, skills.skills];
+    const now = [plugins.commands, skills.loaded];
     if (now.every((list, at) => list === seen[at])) return;
     seen = now;
     for (const takeBack of takenBack) takeBack();
     const usable = new Set(skillNamesOf(deps));
-    const ofSkills = skills.skills
+    const ofSkills = skills.loaded
       .filter(({ name, userInvocable }) => userInvocable && usable.has(name))
       .map((skill) => skillCommandOf(skill, deps));
     takenBack = [...plugins.commands, ...ofSkills].flatMap((command) => {
@@ -83,7 +80,7 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
       model: model ?? undefined,
       toolNames: seesTools ? tools.list(caller).map(({ name }) => name) : [],
       skillNames: skillNamesOf(deps),
-      agentNames: deps.agentNames(),
+      agentNames: deps.agents.loaded.map(({ name }) => name),
       principal,
     };
   };
@@ -108,7 +105,7 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
       const context = await contextOf(caller, threadId);
       const { principal } = caller;
       const view = { tools: caller.tools, scopes: principal.scopes };
-      const call = { meta: { threadId, principal }, view };
+      const call = { meta: { threadId, principal }, view: async () => view };
       return callerScope.run({ tenant: principal.tenant, call }, () => registry.dispatch(line, context));
     },
   };

@@ -13,7 +13,7 @@ export const skillCommands = (deps: CommandDeps): Command[] => [
     description: 'Lists the skills',
     execute(_args, { activeSkill }) {
       const usable = new Set(skillNamesOf(deps));
-      const skills = deps.skills.skills.filter(({ name }) => usable.has(name));
+      const skills = deps.skills.loaded.filter(({ name }) => usable.has(name));
       if (skills.length === 0) return 'There are no skills.';
       const rows = skills.map(
         ({ name, description }) =>

@@ -184,7 +184,7 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
       }
       const lastEventId = request.headers['last-event-id'];
       if (typeof lastEventId === 'string') return streams.resume(session.sessionId, lastEventId, reply);
-      return streams.open(session.sessionId, reply);
+      return streams.open(session, reply);
     },
     async delete(request: FastifyRequest, reply: FastifyReply, caller: Caller) {
       const session = await sessionOf(request.headers, caller);

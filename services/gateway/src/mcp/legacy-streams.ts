@@ -1,16 +1,16 @@
 /** Streams that clients of the 2025 protocols open with GET: news of what is offered, and the rest of a cut answer. */
 import { randomUUID } from 'node:crypto';
 import { AppError } from '@harness/contracts';
-import type { Dispatch } from '@harness/dispatch';
+import type { Dispatch, McpSession } from '@harness/dispatch';
 import type { FastifyReply } from 'fastify';
 import type { Change, Changes } from '../changes.ts';
+import { untilReached } from '../until-reached.ts';
 import type { AnswerOptions } from './answer.ts';
 import { notificationMessage, type RequestId } from './json-rpc.ts';
-import { untilReached } from './until-reached.ts';
 
 export interface LegacyStreams {
   /** A session's standing stream. A newer one takes its place, at whichever gateway. */
-  open(sessionId: string, reply: FastifyReply): Promise<void>;
+  open(session: McpSession, reply: FastifyReply): Promise<void>;
   /** What followed the event, then what follows. Throws `invalid_request` for an event of another session or long ago. */
   resume(sessionId: string, lastEventId: string, reply: FastifyReply): Promise<void>;
   /** Where an answer of the session is kept for those who come back. */
@@ -25,7 +25,7 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
   const { dispatch, changes } = deps;
   const { answerLog, mcpSessions, replicas } = dispatch;
   /** Redis brings every gateway the openings in one order: what is heard before one's own is older, and has lost. */
-  const standing = new Map<string, { stream: string; reply: FastifyReply; heard: boolean }>();
+  const standing = new Map<string, { stream: string; keyId: string; reply: FastifyReply; heard: boolean }>();
   const open = new Set<FastifyReply>();
   let closed = false;
   // One timer for all: thousands of idle streams are to cost little.
@@ -60,7 +60,8 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
   };
   const tell = async (change: Change) => {
     const message = messageOf(change);
-    for (const [sessionId, { reply }] of standing) {
+    for (const [sessionId, { reply, keyId }] of standing) {
+      if ('list' in change && change.keyId !== undefined && change.keyId !== keyId) continue;
       if ('uri' in change && !(await mcpSessions.isSubscribed(sessionId, change.uri))) continue;
       write(reply, `event: message\ndata: ${JSON.stringify(message)}\n\n`);
     }
@@ -75,11 +76,11 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
   ];
 
   return {
-    async open(sessionId, reply) {
+    async open({ sessionId, keyId }, reply) {
       const stream = randomUUID();
       drop(sessionId);
       const raw = begin(reply);
-      standing.set(sessionId, { stream, reply, heard: false });
+      standing.set(sessionId, { stream, keyId, reply, heard: false });
       raw.once('close', () => {
         if (standing.get(sessionId)?.stream === stream) standing.delete(sessionId);
       });

@@ -66,8 +66,7 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
 
   const callerOf = async ({ caller }: FastifyRequest) => {
     requireScope(caller, 'tools');
-    await tools.checkSession(caller);
-    return caller;
+    return tools.present(caller);
   };
   const hidden = { config: { sessions: true }, schema: { hide: true } };
   app.setErrorHandler((thrown: FastifyError, request, reply) => {

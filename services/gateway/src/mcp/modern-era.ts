@@ -282,7 +282,10 @@ function busOf(changes: Changes) {
   return {
     publish: () => undefined, // nothing is published from within the SDK
     subscribe: (listener: (event: ServerEvent) => void) =>
-      changes.onChange((change) => listener(eventOf(change))),
+      changes.onChange((change) => {
+        // Sessions of workers, whom this is for, speak the older protocol.
+        if (!('keyId' in change)) listener(eventOf(change));
+      }),
   };
 }
 

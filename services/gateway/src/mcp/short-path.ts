@@ -41,15 +41,15 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
   const { tools, legacy, modern, bodyLimit } = deps;
   const bodies = new WeakMap<IncomingMessage, Buffer>();
   /** The last good key of a connection: saying it again needs no second look. */
-  const known = new WeakMap<Socket, { authorization: string | undefined; caller: Caller }>();
+  const lastCallers = new WeakMap<Socket, { authorization: string | undefined; caller: Caller }>();
   let closed = false;
 
   const callerOf = async ({ headers: { authorization }, socket }: IncomingMessage): Promise<Caller> => {
-    const last = known.get(socket);
+    const last = lastCallers.get(socket);
     if (last && last.authorization === authorization) return last.caller;
     const caller = await deps.authenticate(authorization, { sessions: true });
     requireScope(caller, 'tools');
-    if (caller.lasting) known.set(socket, { authorization, caller });
+    if (caller.lasting) lastCallers.set(socket, { authorization, caller });
     return caller;
   };
 
@@ -63,8 +63,8 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
     if (!incoming) return false;
     const { headers } = request;
     deps.checkSite(headers);
-    const caller = await callerOf(request);
-    if (caller.session) await tools.checkSession(caller);
+    const known = await callerOf(request);
+    const caller = known.session ? await tools.present(known) : known;
     const call = readModernCall(headers, incoming);
     if (call) {
       void modern.serve({ headers, response }, { caller, call });

@@ -20,18 +20,18 @@ export function createSkillMethods(skills: SkillSet): Methods {
   return {
     'skills/list'(request) {
       asked(request);
-      return { skills: skills.skills.map(entryOf), ...cacheHint };
+      return { skills: skills.loaded.map(entryOf), ...cacheHint };
     },
     'skills/get'(request) {
       const uri = asked(request);
-      const skill = skills.skills.find((one) => skillUriOf(one, 'SKILL.md') === uri);
+      const skill = skills.loaded.find((one) => skillUriOf(one, 'SKILL.md') === uri);
       if (!skill)
         throw new AppError('resource_not_found', `There is no skill at "${uri}".`, { details: { uri } });
       return { skill: entryOf(skill), ...cacheHint };
     },
     'resources/directory/read'(request) {
       const uri = asked(request);
-      for (const skill of skills.skills) {
+      for (const skill of skills.loaded) {
         const children = childrenOf(skill, uri.replace(/\/$/, ''));
         if (children) return { resources: children, ...cacheHint };
       }

@@ -5,10 +5,10 @@ import { type InputRequired, isInputRequired, type ToolResult } from '@harness/p
 import type { Logger } from '@harness/runtime';
 import type { Caller } from '../auth.ts';
 import type { ToolCalls } from '../tool-calls.ts';
+import { untilReached } from '../until-reached.ts';
 import { faultOf, type Params } from './json-rpc.ts';
 import { type McpRequest, toolCallOf } from './methods.ts';
 import { tasksExtension } from './server-identity.ts';
-import { untilReached } from './until-reached.ts';
 
 export interface TaskDoor {
   /** A tools/call of a client that may know the extension: a result, a question, or a task. */

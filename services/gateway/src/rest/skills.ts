@@ -15,7 +15,7 @@ export function addSkillRoutes(app: FastifyInstance, { skills }: RouteDeps): voi
     },
     async (request) => {
       requireScope(request.caller, 'tools');
-      const described = skills.skills.map(
+      const described = skills.loaded.map(
         ({ name, description, userInvocable, context, allowedTools, argumentHint, model, files }) => ({
           name,
           description,

@@ -249,6 +249,7 @@ const ownThings = [
   '/v1/tools/:name',
   '/v1/plugins',
   '/v1/skills',
+  '/v1/agents',
   '/v1/commands',
 ];
 

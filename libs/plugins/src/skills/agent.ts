@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { toolNames } from './skill.ts';
+
+/** A named profile of an agent: one Markdown file, in the format of Claude Code's subagents. */
+export interface Agent {
+  name: string;
+  /** When to use it. */
+  description: string;
+  /** undefined = as the thread, or as the one who delegates. */
+  model: string | undefined;
+  /** Qualified names; undefined = all of the thread. */
+  tools: readonly string[] | undefined;
+  /** Its system prompt. */
+  instructions: string;
+  /** Absolute. */
+  file: string;
+}
+
+/** Unknown fields are others' business. */
+export const AgentFields = z.object({
+  name: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/, 'must be lower-case letters, digits and hyphens'),
+  description: z.string().trim().min(1).max(4096),
+  model: z
+    .string()
+    .min(1)
+    .max(200)
+    .transform((model) => (model === 'inherit' ? undefined : model))
+    .optional(),
+  tools: toolNames,
+});

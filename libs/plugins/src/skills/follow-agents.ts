@@ -1,0 +1,22 @@
+import type { Agent } from './agent.ts';
+import { emptyFolder, type Followed, followFolder } from './follow-folder.ts';
+import type { Following } from './follow-skills.ts';
+import { loadAgents } from './load-agents.ts';
+
+export type AgentSet = Followed<Agent>;
+
+/** The agents of a folder, as long as they are there. */
+export async function followAgents({ directory, logger, onChanged }: Following): Promise<AgentSet> {
+  if (directory === undefined) return emptyFolder;
+  return followFolder<Agent>({
+    directory,
+    what: 'agents',
+    logger,
+    load: loadAgents,
+    placeOf: ({ file }) => file,
+    onChanged: (agents) =>
+      onChanged(
+        new Map(agents.map(({ name, instructions, model, tools }) => [name, { instructions, model, tools }])),
+      ),
+  });
+}

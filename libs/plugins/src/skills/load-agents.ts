@@ -1,0 +1,74 @@
+/**
+ * Reads a folder of agents: one Markdown file each. Never rejects for what somebody wrote: what is wrong is a diagnostic
+ * with file and line, and the rest load.
+ */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Diagnostic } from '@harness/plugin-kit';
+import { type Agent, AgentFields } from './agent.ts';
+import { lineOf, parseFrontMatter } from './front-matter.ts';
+import { readFileWithin } from './read-file-within.ts';
+import { foreignNames } from './skill.ts';
+
+export async function loadAgents(directory: string): Promise<{ loaded: Agent[]; diagnostics: Diagnostic[] }> {
+  const diagnostics: Diagnostic[] = [];
+  const loaded = new Map<string, Agent>();
+  const teller =
+    (file: string): Tell =>
+    (line, message, level = 'error') => {
+      diagnostics.push({ source: file, level, message: `${file}:${line}: ${message}` });
+    };
+  let names: string[];
+  try {
+    names = await readdir(directory);
+  } catch (error) {
+    teller(directory)(1, `the folder of agents cannot be read: ${(error as Error).message}`);
+    return { loaded: [], diagnostics };
+  }
+  for (const name of names.sort()) {
+    if (name.startsWith('.') || !name.endsWith('.md') || name.toLowerCase() === 'readme.md') continue;
+    const tell = teller(join(directory, name));
+    const agent = await loadAgent(directory, name, tell);
+    if (!agent) continue;
+    const known = loaded.get(agent.name);
+    if (known) tell(1, `the name "${agent.name}" is taken by ${known.file}`);
+    else loaded.set(agent.name, agent);
+  }
+  return { loaded: [...loaded.values()], diagnostics };
+}
+
+type Tell = (line: number, message: string, level?: Diagnostic['level']) => void;
+
+async function loadAgent(directory: string, name: string, tell: Tell): Promise<Agent | undefined> {
+  try {
+    const text = (await readFileWithin(directory, name)).toString('utf8');
+    const parsed = parseFrontMatter(text);
+    if ('message' in parsed) {
+      tell(parsed.line, parsed.message);
+      return undefined;
+    }
+    const fields = AgentFields.safeParse(parsed.data);
+    if (!fields.success) {
+      for (const { path, message } of fields.error.issues) {
+        const field = String(path[0] ?? '');
+        tell(lineOf(text, field), `${field}: ${message}`);
+      }
+      return undefined;
+    }
+    const { data } = fields;
+    for (const foreign of foreignNames(data.tools))
+      tell(lineOf(text, 'tools'), `tools: ${foreign}`, 'warning');
+    const { name: agentName, description, model, tools } = data;
+    return {
+      name: agentName,
+      description,
+      model,
+      tools,
+      instructions: parsed.body.trim(),
+      file: join(directory, name),
+    };
+  } catch (error) {
+    tell(1, (error as Error).message);
+    return undefined;
+  }
+}

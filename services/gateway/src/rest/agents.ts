@@ -1,0 +1,27 @@
+import type { FastifyInstance } from 'fastify';
+import { requireScope } from '../auth.ts';
+import type { RouteDeps } from '../deps.ts';
+import { answers } from '../schemas.ts';
+
+export function addAgentRoutes(app: FastifyInstance, { agents }: RouteDeps): void {
+  app.get(
+    '/v1/agents',
+    {
+      schema: {
+        tags: ['threads'],
+        summary: 'List agents and what is wrong with those that did not load',
+        response: answers({ 200: { type: 'object' } }),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'threads');
+      const described = agents.loaded.map(({ name, description, model, tools }) => ({
+        name,
+        description,
+        ...(model && { model }),
+        ...(tools && { tools }),
+      }));
+      return { agents: described, diagnostics: agents.diagnostics };
+    },
+  );
+}

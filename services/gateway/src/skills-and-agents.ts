@@ -1,0 +1,50 @@
+import {
+  type AgentSet,
+  followAgents,
+  followSkills,
+  type SkillSet,
+  type WorkProfiles,
+} from '@harness/plugins';
+import type { Changes } from './changes.ts';
+import type { AppDeps } from './deps.ts';
+import { untilReached } from './until-reached.ts';
+
+/** What people wrote: offered here, and published for the workers, which need not have the folders. */
+export async function followSkillsAndAgents(
+  deps: AppDeps,
+  changes: Changes,
+): Promise<{ skills: SkillSet; agents: AgentSet; close(): Promise<void> }> {
+  const { plugins, logger, dispatch } = deps;
+  let closed = false;
+  /** What is there at the start changes for nobody. */
+  let started = false;
+  const publish = (kind: 'agents' | 'skills', profiles: WorkProfiles) =>
+    untilReached(
+      () => dispatch.profiles.publish(kind, profiles),
+      () => closed,
+    );
+  const skills = await followSkills({
+    directory: deps.skillsDirectory,
+    code: deps.skillsCode ?? false,
+    plugins,
+    logger,
+    async onChanged(profiles) {
+      if (started) changes.tell(['tools', 'resources']);
+      await publish('skills', profiles);
+    },
+  });
+  const agents = await followAgents({
+    directory: deps.agentsDirectory,
+    logger,
+    onChanged: (profiles) => publish('agents', profiles),
+  });
+  started = true;
+  return {
+    skills,
+    agents,
+    async close() {
+      closed = true;
+      await Promise.all([skills.close(), agents.close()]);
+    },
+  };
+}
