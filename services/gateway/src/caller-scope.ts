@@ -4,6 +4,8 @@ import type { OuterCall } from '@harness/plugins';
 /** For whom code of a plugin runs: tools and hooks are called inside it, so that `ctx.invoker` stays within the tenant. */
 export interface CallerScope {
   tenant: string;
+  /** Of the principal, in a request of MCP. */
+  keyId?: string;
   /** The tool call under way: what it calls in turn comes from the same caller, with the same rights. */
   call?: OuterCall;
 }

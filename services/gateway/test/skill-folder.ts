@@ -19,3 +19,17 @@ export async function writeSkill(folder: string, name: string, body = 'Do it.', 
     `---\nname: ${name}\ndescription: About ${name}\n${front}---\n${body}\n`,
   );
 }
+
+/** A folder of agents with these lines of front matter, gone after the test. */
+export async function openAgents(agents: Record<string, string>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'harness-agents-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  for (const [name, front] of Object.entries(agents)) await writeAgent(folder, name, front);
+  return folder;
+}
+
+export const writeAgent = (folder: string, name: string, front = '', body = `You are ${name}.`) =>
+  writeFile(
+    join(folder, `${name}.md`),
+    `---\nname: ${name}\ndescription: About ${name}\n${front}${front && '\n'}---\n${body}\n`,
+  );

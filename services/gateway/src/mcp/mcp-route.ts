@@ -79,7 +79,8 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
   app.post('/mcp', hidden, async (request, reply) => {
     const caller = await callerOf(request);
     // Resources, prompts and what is asked before a task are code of plugins, too.
-    return callerScope.run({ tenant: caller.principal.tenant }, () => {
+    const { tenant, keyId } = caller.principal;
+    return callerScope.run({ tenant, keyId }, () => {
       if (isModern(request.body, request.headers['mcp-protocol-version'])) {
         const incoming = isMessage(request.body) ? parseIncoming(request.body) : undefined;
         return modern.post(request, reply, caller, incoming);

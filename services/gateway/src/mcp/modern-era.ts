@@ -20,6 +20,7 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Caller } from '../auth.ts';
+import { callerScope } from '../caller-scope.ts';
 import type { Change, Changes } from '../changes.ts';
 import type { ToolCalls } from '../tool-calls.ts';
 import { type Answers, acceptedBy } from './answer.ts';
@@ -281,11 +282,14 @@ function createStates(secret: string) {
 function busOf(changes: Changes) {
   return {
     publish: () => undefined, // nothing is published from within the SDK
-    subscribe: (listener: (event: ServerEvent) => void) =>
-      changes.onChange((change) => {
-        // Sessions of workers, whom this is for, speak the older protocol.
-        if (!('keyId' in change)) listener(eventOf(change));
-      }),
+    /** Called within the request that subscribes. */
+    subscribe(listener: (event: ServerEvent) => void) {
+      const keyId = callerScope.getStore()?.keyId;
+      return changes.onChange((change) => {
+        if ('keyId' in change && change.keyId !== keyId) return;
+        listener(eventOf(change));
+      });
+    },
   };
 }
 

@@ -1,0 +1,101 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { connectTestRedis, openFakeWorker, openGateway } from '../fixture.ts';
+import { openAgents, openSkills, writeAgent, writeSkill } from '../skill-folder.ts';
+
+const within = { timeout: 1_500, interval: 25 };
+
+test('agents follow their files; a broken edit keeps the last good version and says so', async () => {
+  const folder = await openAgents({ clerk: '' });
+  const gateway = await openGateway({ agentsDirectory: folder });
+  const names = async () =>
+    ((await gateway.call('GET', '/v1/agents')).body.agents as { name: string }[]).map(({ name }) => name);
+  const diagnostics = async () =>
+    ((await gateway.call('GET', '/v1/agents')).body.diagnostics as { message: string }[]).map(
+      ({ message }) => message,
+    );
+  expect(await names()).toEqual(['clerk']);
+  await writeAgent(folder, 'scout');
+  await expect.poll(names, within).toEqual(['clerk', 'scout']);
+  await writeFile(join(folder, 'scout.md'), '---\nname: scout\n---\nx');
+  await expect
+    .poll(diagnostics, within)
+    .toEqual([
+      expect.stringMatching(/scout\.md:1: description: /),
+      expect.stringContaining('"scout" stays as it was'),
+    ]);
+  expect(await names()).toEqual(['clerk', 'scout']);
+  await rm(join(folder, 'scout.md'));
+  await expect.poll(names, within).toEqual(['clerk']);
+});
+
+test('foreign tools, a taken name and files that are no agents are told with file and line', async () => {
+  const folder = await openAgents({ clerk: 'tools: Read, time__current_time' });
+  await writeFile(join(folder, 'other.md'), '---\nname: clerk\ndescription: x\n---\nx');
+  await writeFile(join(folder, 'plain.md'), 'hello');
+  await writeFile(join(folder, 'README.md'), 'about these');
+  const gateway = await openGateway({ agentsDirectory: folder });
+  const { body } = await gateway.call('GET', '/v1/agents');
+  expect(body.agents).toMatchObject([{ name: 'clerk', tools: ['Read', 'time__current_time'] }]);
+  expect(body.diagnostics.map(({ message }: { message: string }) => message)).toEqual([
+    expect.stringMatching(/clerk\.md:4: tools: "Read" is no tool of this gateway/),
+    expect.stringMatching(/other\.md:1: the name "clerk" is taken/),
+    expect.stringMatching(/plain\.md:1: it must begin with YAML front matter/),
+  ]);
+});
+
+test('a task may be given to an agent, over REST and by delegate; an unknown one is refused', async () => {
+  const folder = await openAgents({ clerk: 'tools: time__current_time\nmodel: sonnet' });
+  const gateway = await openGateway({ agentsDirectory: folder });
+  const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
+  const { body: task } = await gateway.call('POST', '/v1/tasks', { prompt: 'x', agent: 'clerk' });
+  expect(await worker.begin(task.threadId)).toMatchObject({
+    model: 'sonnet',
+    allowedTools: ['time__current_time'],
+    agent: { name: 'clerk', instructions: 'You are clerk.' },
+  });
+  const delegate = (agent: string) =>
+    gateway.call('POST', '/v1/tools/delegation__delegate', { arguments: { prompt: 'x', agent } });
+  const { threadId } = (await delegate('clerk')).body.structuredContent;
+  expect((await gateway.call('GET', `/v1/threads/${threadId}`)).body).toMatchObject({ agent: 'clerk' });
+  expect((await delegate('nobody')).body).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining('no agent "nobody"') }],
+  });
+  const refused = await gateway.call('POST', '/v1/tasks', { prompt: 'x', agent: 'nobody' });
+  expect([refused.status, refused.body.error.code]).toEqual([404, 'agent_not_found']);
+});
+
+test('a skill with code brings tools, and brings them anew after an edit', async () => {
+  const folder = await openSkills();
+  const code = (said: string) =>
+    `export const tools = [{ name: 'say', description: 'Says it', schema: { type: 'object' }, handler: () => '${said}' }];`;
+  await writeSkill(folder, 'tea');
+  await writeFile(join(folder, 'tea', 'tools.ts'), code('one'));
+  const gateway = await openGateway({ skillsDirectory: folder, skillsCode: true });
+  const say = async () => (await gateway.call('POST', '/v1/tools/skill__tea_say', {})).body.content?.[0].text;
+  expect(await say()).toBe('one');
+  await writeFile(join(folder, 'tea', 'tools.ts'), code('two'));
+  await expect.poll(say, within).toBe('two');
+  await writeFile(join(folder, 'tea', 'tools.ts'), 'export const tools = [{ name: 5 }];');
+  const diagnostics = async () =>
+    ((await gateway.call('GET', '/v1/skills')).body.diagnostics as { message: string }[]).map(
+      ({ message }) => message,
+    );
+  await expect
+    .poll(diagnostics, within)
+    .toContainEqual(expect.stringMatching(/tea\/tools\.ts:1: .*tools\[0\]/));
+  expect(await say()).toBe('two');
+});
+
+test('without leave, code of a skill is not run, and a diagnostic says how to allow it', async () => {
+  const folder = await openSkills(['tea']);
+  await writeFile(join(folder, 'tea', 'tools.ts'), 'throw new Error("it ran");');
+  const gateway = await openGateway({ skillsDirectory: folder });
+  const { body } = await gateway.call('GET', '/v1/skills');
+  expect(body.skills).toMatchObject([{ name: 'tea' }]);
+  expect(body.diagnostics).toMatchObject([
+    { level: 'warning', message: expect.stringContaining('HARNESS_SKILLS_CODE=1') },
+  ]);
+});

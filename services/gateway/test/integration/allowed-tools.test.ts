@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import { signThreadToken } from '@harness/contracts';
+import { definePlugin } from '@harness/plugin-kit';
+import { builtInPlugins } from '@harness/plugins';
+import { Client as ModernClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  bearer,
+  connectTestRedis,
+  type Gateway,
+  openFakeWorker,
+  openGateway,
+  tokenSecret,
+} from '../fixture.ts';
+import { openAgents, openSkills, writeSkill } from '../skill-folder.ts';
+
+/** Calls another tool, as its caller. */
+const relay = definePlugin({
+  name: 'relay',
+  version: '1.0.0',
+  tools: [
+    {
+      name: 'call',
+      description: 'Calls tools one after the other and tells what the last one said',
+      schema: { type: 'object', properties: { names: { type: 'array', items: { type: 'string' } } } },
+      async handler(ctx, { names }) {
+        let last = '';
+        for (const name of names as string[]) last = JSON.stringify((await ctx.tools.call(name, {})).content);
+        return last;
+      },
+    },
+  ],
+  register: () => undefined,
+});
+
+/** A session in the middle of a run of its thread, as a worker's is. */
+async function openSession(gateway: Gateway, threadId: string) {
+  const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
+  await gateway.dispatch.runs.append({
+    tenant: 'default',
+    threadId,
+    request: { input: 'x' },
+    idempotencyKey: randomUUID(),
+  });
+  const turn = await worker.begin(threadId);
+  const claims = { threadId, tenant: 'default', epoch: turn.hold.epoch, tools: turn.allowedTools };
+  const requestInit = { headers: bearer(await signThreadToken(claims, tokenSecret)) };
+  const client = new ModernClient(
+    { name: 'session', version: '1' },
+    {
+      versionNegotiation: { mode: { pin: '2026-07-28' } },
+      listChanged: { tools: { onChanged: () => told() } },
+    },
+  );
+  let told: () => void = () => undefined;
+  await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', gateway.url), { requestInit }));
+  onTestFinished(() => client.close());
+  return {
+    turn,
+    list: async () => (await client.listTools()).tools.map(({ name }) => name).sort(),
+    call: (name: string, args: Record<string, unknown> = {}) => client.callTool({ name, arguments: args }),
+    /** What the client is told after `step`, that its tools have changed. */
+    async toldAfter(step: () => Promise<unknown>) {
+      const changed = new Promise<void>((resolve) => {
+        told = resolve;
+      });
+      await step();
+      await changed;
+    },
+  };
+}
+
+const open = async (skills: Record<string, string>) => {
+  const folder = await openSkills();
+  for (const [name, front] of Object.entries(skills)) await writeSkill(folder, name, `Do ${name}.`, front);
+  return openGateway({ skillsDirectory: folder, plugins: [...builtInPlugins, relay] });
+};
+const newThread = async (gateway: Gateway, body: object = {}): Promise<string> =>
+  (await gateway.call('POST', '/v1/threads', body)).body.threadId;
+
+test('a skill that a session follows leaves it the tools it names, until the run ends', async () => {
+  const gateway = await open({
+    wide: 'allowed-tools: time__current_time skill__narrow relay__call\n',
+    narrow: 'allowed-tools: time__current_time delegation__delegate\n',
+  });
+  const session = await openSession(gateway, await newThread(gateway));
+  expect(await session.list()).toContain('delegation__delegate');
+  await session.toldAfter(() => session.call('skill__wide'));
+  expect(await session.list()).toEqual(['relay__call', 'skill__narrow', 'time__current_time']);
+  await expect(session.call('delegation__delegate', { prompt: 'x' })).rejects.toThrow(/not allowed/);
+  const relayed = await session.call('relay__call', { names: ['delegation__delegate'] });
+  expect(relayed).toMatchObject({ isError: true });
+  // What a nested skill allows counts only as far as the outer one does.
+  await session.toldAfter(() => session.call('skill__narrow'));
+  expect(await session.list()).toEqual(['time__current_time']);
+  expect(await session.call('time__current_time')).not.toHaveProperty('isError', true);
+
+  const { turn } = session;
+  await session.toldAfter(() => gateway.dispatch.lease.commit(turn, { status: 'success', result: 'done' }));
+  expect(await session.list()).toContain('delegation__delegate');
+});
+
+test('a tool that calls a skill is held to it from there on', async () => {
+  const gateway = await open({ narrow: 'allowed-tools: time__current_time\n' });
+  const session = await openSession(gateway, await newThread(gateway));
+  const both = await session.call('relay__call', { names: ['skill__narrow', 'delegation__checkin'] });
+  expect(both).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('not allowed') }] });
+});
+
+test('sub-agents of a narrowed session have no more than it', async () => {
+  const gateway = await open({
+    helper: 'allowed-tools: time__current_time skill__fork delegation__delegate\n',
+    fork: 'context: fork\nallowed-tools: time__current_time context__* delegation__checkin\n',
+  });
+  const session = await openSession(gateway, await newThread(gateway));
+  await session.call('skill__helper');
+  const { structuredContent } = await session.call('delegation__delegate', { prompt: 'x' });
+  const { threadId } = structuredContent as { threadId: string };
+  const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
+  expect((await worker.begin(threadId)).allowedTools?.sort()).toEqual([
+    'delegation__delegate',
+    'skill__fork',
+    'skill__helper_*',
+    'time__current_time',
+  ]);
+});
+
+test('an active skill and an agent make the session of the next turn', async () => {
+  const folder = await openSkills();
+  await writeSkill(
+    folder,
+    'tea',
+    'Steep it.',
+    'allowed-tools: time__current_time context__x\nmodel: small\n',
+  );
+  const agents = await openAgents({
+    clerk: 'tools: mcp__harness__time__current_time, delegation__*\nmodel: sonnet',
+  });
+  const gateway = await openGateway({ skillsDirectory: folder, agentsDirectory: agents });
+  const { body: listed } = await gateway.call('GET', '/v1/agents');
+  expect(listed).toEqual({
+    agents: [
+      {
+        name: 'clerk',
+        description: 'About clerk',
+        model: 'sonnet',
+        tools: ['time__current_time', 'delegation__*'],
+      },
+    ],
+    diagnostics: [],
+  });
+  const threadId = await newThread(gateway, { agent: 'clerk' });
+  const session = await openSession(gateway, threadId);
+  expect(session.turn).toMatchObject({
+    model: 'sonnet',
+    agent: { name: 'clerk', instructions: 'You are clerk.' },
+    skill: undefined,
+  });
+  expect(await session.list()).toEqual(['delegation__checkin', 'delegation__delegate', 'time__current_time']);
+  await gateway.dispatch.lease.commit(session.turn, { status: 'success' });
+  await gateway.dispatch.lease.release(session.turn.hold);
+  await gateway.call('PATCH', `/v1/threads/${threadId}`, { skill: 'tea' });
+  const { turn, list } = await openSession(gateway, threadId);
+  expect(turn).toMatchObject({ model: 'small', skill: { name: 'tea', instructions: 'Steep it.' } });
+  expect(await list()).toEqual(['time__current_time']);
+});
