@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { cp, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import {
+  Client as ModernClient,
+  StreamableHTTPClientTransport as ModernTransport,
+} from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
@@ -61,24 +65,49 @@ test('a broken edit keeps the last good version and says so', async () => {
   expect((await gateway.call('POST', '/v1/tools/skill__tea', {})).body.content[0].text).toBe('Mended.');
 });
 
-test('two hundred skills at once are one notification', async () => {
-  const folder = await openSkills();
-  const gateway = await openGateway({ skillsDirectory: folder });
-  const client = new Client({ name: 'test', version: '1' });
-  const told: number[] = [];
-  client.setNotificationHandler(ToolListChangedNotificationSchema, async () => {
-    told.push((await client.listTools()).tools.filter(({ name }) => name.startsWith('skill__')).length);
-  });
-  const listening = new Promise<void>((resolve) => {
-    gateway.dispatch.replicas.onSignal(({ kind }) => kind === 'stream_opened' && resolve());
-  });
-  await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', gateway.url)) as Transport);
-  onTestFinished(() => client.close());
-  await listening;
-  const checkout = await openSkills(Array.from({ length: 200 }, (_, n) => `skill-${n}`));
-  await cp(checkout, folder, { recursive: true });
-  await expect.poll(() => told, { timeout: 5_000 }).toEqual([201]);
-});
+const skillsIn = ({ tools }: { tools: { name: string }[] }) =>
+  tools.filter(({ name }) => name.startsWith('skill__')).length;
+
+/** What a client counts whenever it is told that the tools have changed. */
+const followers = {
+  async '2025'(gateway: Gateway, told: number[]) {
+    const client = new Client({ name: 'test', version: '1' });
+    client.setNotificationHandler(ToolListChangedNotificationSchema, async () => {
+      told.push(skillsIn(await client.listTools()));
+    });
+    const listening = new Promise<void>((resolve) => {
+      gateway.dispatch.replicas.onSignal(({ kind }) => kind === 'stream_opened' && resolve());
+    });
+    await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', gateway.url)) as Transport);
+    onTestFinished(() => client.close());
+    await listening;
+  },
+  async '2026'(gateway: Gateway, told: number[]) {
+    const onChanged = async () => void told.push(skillsIn(await client.listTools()));
+    const client = new ModernClient(
+      { name: 'test', version: '1' },
+      {
+        versionNegotiation: { mode: { pin: '2026-07-28' } },
+        listChanged: { tools: { onChanged, autoRefresh: false } },
+      },
+    );
+    await client.connect(new ModernTransport(new URL('/mcp', gateway.url)));
+    onTestFinished(() => client.close());
+  },
+};
+
+test.each(['2025', '2026'] as const)(
+  'two hundred skills at once are one notification, in the %s era',
+  async (era) => {
+    const folder = await openSkills();
+    const gateway = await openGateway({ skillsDirectory: folder });
+    const told: number[] = [];
+    await followers[era](gateway, told);
+    const checkout = await openSkills(Array.from({ length: 200 }, (_, n) => `skill-${n}`));
+    await cp(checkout, folder, { recursive: true });
+    await expect.poll(() => told, { timeout: 5_000 }).toEqual([201]);
+  },
+);
 
 test('its files are read through one tool and as resources, and nothing else is', async () => {
   const folder = await openSkills(['tea']);
