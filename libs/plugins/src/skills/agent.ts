@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { toolNames } from './skill.ts';
+import { toolNames, visibleText } from './skill.ts';
 
 /** A named profile of an agent: one Markdown file, in the format of Claude Code's subagents. */
 export interface Agent {
@@ -21,7 +21,7 @@ export const AgentFields = z.object({
   name: z
     .string()
     .regex(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/, 'must be lower-case letters, digits and hyphens'),
-  description: z.string().trim().min(1).max(4096),
+  description: visibleText.min(1).max(4096),
   model: z
     .string()
     .min(1)

@@ -63,6 +63,11 @@ test.each([
   ['a bad name', skill('description: x\nname: Bad_Name'), /SKILL\.md:3: name: must be lower-case/],
   ['no description', skill('name: bad'), /SKILL\.md:1: description: /],
   [
+    'words that nobody sees',
+    skill('name: bad\ndescription: "harmless\\u200b"'),
+    /SKILL\.md:3: description: has an invisible character \(U\+200B\)/,
+  ],
+  [
     'a bad schema',
     skill('name: bad\ndescription: x\nparameters: {type: nothing}'),
     /SKILL\.md:4: parameters: is no JSON Schema/,

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type PluginTool, proveSchemas, validatePluginExport } from '@harness/plugin-kit';
-import type { Skill } from './skill.ts';
+import { readTool, type Skill } from './skill.ts';
 
 export const codeFile = 'tools.ts';
 /** MCP's own bound, with the namespace left off. */
@@ -32,6 +32,7 @@ export async function loadSkillTools({
     const qualified = `${name}_${tool.name}`;
     if (qualified.length > maxNameChars)
       throw new Error(`the name ${qualified} has more than ${maxNameChars} characters`);
+    if (qualified === readTool) throw new Error(`the name ${qualified} is taken`);
     return { ...tool, name: qualified };
   });
 }

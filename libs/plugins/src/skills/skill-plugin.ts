@@ -15,10 +15,8 @@ import {
   type ToolResult,
 } from '@harness/plugin-kit';
 import { readFileWithin } from './read-file-within.ts';
-import type { Skill } from './skill.ts';
+import { readTool, type Skill } from './skill.ts';
 
-/** No skill has this name, for theirs have no underscore. */
-const readTool = 'read_file';
 export const skillPluginName = 'skill';
 
 export function skillPluginOf(skills: readonly Skill[]): PluginDefinition {

@@ -1,5 +1,5 @@
 import type { JsonSchema, PluginTool } from '@harness/plugin-kit';
-import { createSchemaCompiler } from '@harness/plugin-kit';
+import { createSchemaCompiler, invisibleIn } from '@harness/plugin-kit';
 import { z } from 'zod';
 
 /** One file of a skill. */
@@ -34,11 +34,23 @@ export interface Skill {
   tools: readonly PluginTool[];
 }
 
+/** The tool that reads files of skills. No skill has this name, for theirs have no underscore. */
+export const readTool = 'read_file';
+
 /** A list, or text with commas or spaces between; tools by our names, with or without how Claude Code calls them. */
 export const toolNames = z
   .union([z.array(z.string()), z.string().transform((text) => text.split(/[\s,]+/).filter(Boolean))])
   .transform((names) => names.map((name) => name.replace(/^mcp__harness__/, '')))
   .optional();
+
+/** What people and models read; what only one of them would see is refused. */
+export const visibleText = z
+  .string()
+  .trim()
+  .superRefine((text, context) => {
+    const found = invisibleIn(text);
+    if (found) context.addIssue(`has an invisible character (${found})`);
+  });
 
 /** What is no name of a tool here, said for people: it allows nothing. */
 export const foreignNames = (names: readonly string[] = []): string[] =>
@@ -54,14 +66,16 @@ export const SkillFields = z.object({
       /^(?!.*--)[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/,
       'must be lower-case letters, digits and single hyphens',
     ),
-  description: z.string().trim().min(1).max(1024),
+  description: visibleText.min(1).max(1024),
   'user-invocable': z.boolean().default(true),
   'allowed-tools': toolNames,
-  'argument-hint': z.string().max(200).optional(),
+  'argument-hint': visibleText.max(200).optional(),
   model: z.string().min(1).max(200).optional(),
   parameters: z
     .record(z.string(), z.unknown())
     .superRefine((schema, context) => {
+      const found = invisibleIn(schema);
+      if (found) context.addIssue(`has an invisible character (${found})`);
       try {
         createSchemaCompiler().compile(schema);
       } catch (thrown) {

@@ -1,6 +1,6 @@
 import { AppError, CallTool, type ErrorBody } from '@harness/contracts';
 import type { ToolResult } from '@harness/plugin-kit';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
 import { answers, jsonSchemaOf, listOf, refTo } from '../schemas.ts';
@@ -61,11 +61,12 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
         ),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { arguments: input = {}, threadId } = request.body;
       const { name } = request.params;
       // Nobody is asked here: what needs an answer fails with capability_missing.
-      const outcome = await tools.call(request.caller, { name, door: 'rest', arguments: input, threadId });
+      const call = { name, door: 'rest', arguments: input, threadId, signal: signalOf(reply) } as const;
+      const outcome = await tools.call(request.caller, call);
       const { content, structuredContent, isError = false, _meta } = outcome as ToolResult;
       // What the schema refuses is the caller's mistake here, where a model would read it as the tool's answer.
       const failure = _meta?.['harness/error'] as ErrorBody | undefined;
@@ -75,4 +76,13 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
       return { content, ...(structuredContent && { structuredContent }), isError };
     },
   );
+}
+
+/** Aborts when the client leaves before its answer. */
+function signalOf({ raw }: FastifyReply): AbortSignal {
+  const left = new AbortController();
+  raw.once('close', () => {
+    if (!raw.writableEnded) left.abort(new Error('The client left.'));
+  });
+  return left.signal;
 }

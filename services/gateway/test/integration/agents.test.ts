@@ -89,6 +89,26 @@ test('a skill with code brings tools, and brings them anew after an edit', async
   expect(await say()).toBe('two');
 });
 
+test('a call under way ends on the version that it began with', async () => {
+  const folder = await openSkills();
+  const code = (said: string) =>
+    `export const tools = [{ name: 'say', description: '${said}', schema: {}, async handler() { globalThis.begun?.(); await globalThis.released; return '${said}'; } }];`;
+  const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  Object.assign(globalThis, { begun: begun.resolve, released: released.promise });
+  await writeSkill(folder, 'tea');
+  await writeFile(join(folder, 'tea', 'tools.ts'), code('one'));
+  const gateway = await openGateway({ skillsDirectory: folder, skillsCode: true });
+  const say = async () => (await gateway.call('POST', '/v1/tools/skill__tea_say', {})).body.content[0].text;
+  const first = say();
+  await begun.promise;
+  await writeFile(join(folder, 'tea', 'tools.ts'), code('two'));
+  const described = async () => (await gateway.call('GET', '/v1/tools/skill__tea_say')).body.description;
+  await expect.poll(described, within).toBe('two');
+  released.resolve();
+  expect(await first).toBe('one');
+  expect(await say()).toBe('two');
+});
+
 test('without leave, code of a skill is not run, and a diagnostic says how to allow it', async () => {
   const folder = await openSkills(['tea']);
   await writeFile(join(folder, 'tea', 'tools.ts'), 'throw new Error("it ran");');

@@ -46,7 +46,8 @@ async function openSlowGateway() {
   const { hold } = await (await openFakeWorker(gateway.dispatch, connectTestRedis())).begin(threadId);
   const token = await signThreadToken({ threadId, tenant: 'default', epoch: hold.epoch }, tokenSecret);
   const requestInit = { headers: bearer(token) };
-  return { url: new URL('/mcp', gateway.url), requestInit, begun: begun.promise, aborted: aborted.promise };
+  const promises = { begun: begun.promise, aborted: aborted.promise };
+  return { gateway, url: new URL('/mcp', gateway.url), requestInit, ...promises };
 }
 
 type SlowGateway = Awaited<ReturnType<typeof openSlowGateway>>;
@@ -88,5 +89,21 @@ test('a client of 2026 that leaves aborts its tool', async () => {
   await gateway.begun;
   await client.close();
   await gateway.aborted;
+  await ended;
+});
+
+test('a caller of REST that leaves aborts its tool', async () => {
+  const { gateway, begun, aborted } = await openSlowGateway();
+  const caller = new AbortController();
+  const call = fetch(`${gateway.url}/v1/tools/${name}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+    signal: caller.signal,
+  });
+  const ended = expect(call).rejects.toThrow();
+  await begun;
+  caller.abort();
+  await aborted;
   await ended;
 });
