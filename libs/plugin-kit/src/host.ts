@@ -126,10 +126,11 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
   const contextOf = (pluginName: string) => contexts.get(pluginName) as PluginContext;
   const { toolLock } = deps;
   if (toolLock) diagnostics.push(...lockDiagnosticsOf(collectTools(plugins), toolLock));
+  /** What this process itself puts anew into a plugin (skills, from the operator's own folder) is not locked. */
+  const replaced = new Set<string>();
+  const isReplaced = (toolName: string) => replaced.has(toolName.split('__', 1)[0] as string);
   const admit = toolLock?.enforce
-    ? // Skills change under the operator's own hands; their folder is theirs to pin.
-      (descriptor: ToolDescriptor) =>
-        descriptor.name.startsWith('skill__') || isAccepted(descriptor, toolLock.lock)
+    ? (descriptor: ToolDescriptor) => isReplaced(descriptor.name) || isAccepted(descriptor, toolLock.lock)
     : undefined;
   const offered = new Map(plugins.map((plugin) => [plugin.name, plugin]));
   const snapshotWithout = (disabled: ReadonlySet<string>) => {
@@ -185,6 +186,7 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
       const before = offered.get(plugin.name);
       if (!before) throw new Error(`There is no plugin "${plugin.name}".`);
       offered.set(plugin.name, plugin);
+      replaced.add(plugin.name);
       try {
         snapshot = snapshotWithout(snapshot.disabled);
       } catch (error) {

@@ -6,6 +6,7 @@
 import { AppError, type SessionPath, signThreadToken, threadTokenTtlSeconds } from '@harness/contracts';
 import type { Dispatch, HeldThread, Hold, TranscriptState, TranscriptStore } from '@harness/dispatch';
 import type { ToolServer } from '@harness/plugin-kit';
+import { skillPluginName } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 import type { Opened, OpenSession } from './open-session.ts';
 import type { OnTranscript, Session } from './session.ts';
@@ -85,7 +86,7 @@ export function createLending(deps: LendingDeps): Lending {
   });
   /** Skills are the gateways' alone; of the rest every process knows which there are. */
   const hasTools = (tools: string[] | undefined) =>
-    tools?.some((name) => name.startsWith('skill__')) ||
+    tools?.some((name) => name.startsWith(`${skillPluginName}__`)) ||
     (deps.toolServer?.list(tools ? { tools } : {}).length ?? 0) > 0;
 
   const tokenFor = async (thread: HeldThread, record: Held): Promise<string | undefined> => {

@@ -1,3 +1,4 @@
+import { skillPluginName } from '@harness/plugins';
 import type { FastifyInstance } from 'fastify';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
@@ -19,7 +20,7 @@ export function addSkillRoutes(app: FastifyInstance, { skills }: RouteDeps): voi
         ({ name, description, userInvocable, context, allowedTools, argumentHint, model, files }) => ({
           name,
           description,
-          tool: `skill__${name}`,
+          tool: `${skillPluginName}__${name}`,
           userInvocable,
           context,
           ...(allowedTools && { allowedTools }),
