@@ -1,29 +1,57 @@
 import type { ThreadEvent } from '@harness/contracts';
 import { createParser } from 'eventsource-parser';
 
+/** The gateway's answer is not a stream. */
+export class EventStreamRefused extends Error {
+  override name = 'EventStreamRefused';
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export interface EventStreamOptions {
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+  /** A connection that brings nothing for so long, not even a comment, is given up: it throws. Default: never. */
+  silenceMs?: number;
+}
+
 /**
  * Thread events of a gateway's SSE stream, as they come. Ends with the stream; leaving the loop closes the connection.
- * Throws with the gateway's answer when it is not a stream. To resume, send `last-event-id`.
+ * Throws EventStreamRefused with the gateway's answer when it is not a stream. To resume, send `last-event-id`.
  */
 export async function* readEventStream(
   url: string,
-  options: { headers?: Record<string, string>; signal?: AbortSignal } = {},
+  options: EventStreamOptions = {},
 ): AsyncGenerator<ThreadEvent> {
   const leave = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, leave.signal]) : leave.signal;
-  const response = await fetch(url, { headers: options.headers ?? {}, signal });
-  if (!response.ok || !response.body) throw new Error(`${url}: ${response.status} ${await response.text()}`);
+  const quiet = startClock(options.silenceMs, () => leave.abort(new Error('the gateway has fallen silent')));
   const events: ThreadEvent[] = [];
   const parser = createParser({
     onEvent: ({ id, event, data }) =>
       events.push({ id: id ?? null, type: event as ThreadEvent['type'], data: JSON.parse(data) }),
   });
   try {
+    const response = await fetch(url, { headers: options.headers ?? {}, signal });
+    if (!response.ok || !response.body)
+      throw new EventStreamRefused(response.status, `${url}: ${response.status} ${await response.text()}`);
     for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+      quiet.restart();
       parser.feed(chunk);
       yield* events.splice(0);
     }
   } finally {
+    quiet.stop();
     leave.abort();
   }
+}
+
+function startClock(ms: number | undefined, ring: () => void) {
+  if (ms === undefined) return { restart: () => undefined, stop: () => undefined };
+  const timer = setTimeout(ring, ms);
+  return { restart: () => void timer.refresh(), stop: () => clearTimeout(timer) };
 }

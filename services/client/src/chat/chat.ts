@@ -1,0 +1,198 @@
+/**
+ * A person's conversation with one thread at a time: what is sent, what comes back, and when it has ended. Knows no
+ * terminal; those who do are told through `deps`.
+ */
+import { randomUUID } from 'node:crypto';
+import { isFinalRunEvent, type Run, type Thread, type ThreadEvent } from '@harness/contracts';
+import { followEvents, pause } from './follow-events.ts';
+import { GatewayAway, type GatewayClient } from './gateway-client.ts';
+import { createThreadView, type Shown, type ThreadView } from './thread-view.ts';
+
+export interface ChatDeps {
+  client: GatewayClient;
+  onShown(shown: Shown[]): void;
+  /** Every event since the chat began, in its order. */
+  onEvent?(event: ThreadEvent): void;
+  onAway(reason: string): void;
+  onBack(): void;
+  /** The conversation cannot go on: the thread is gone, or the key no longer good. */
+  onBroken(error: Error): void;
+}
+
+export interface ChatWish {
+  threadId?: string | undefined;
+  agent?: string | undefined;
+  model?: string | undefined;
+}
+
+/** How a run ended. */
+export type RunEnd = Pick<Run, 'status' | 'result' | 'error'>;
+
+/** As `POST …/commands` answers. */
+export interface CommandAnswer {
+  output: string;
+  isError: boolean;
+  action?: 'quit' | 'clear';
+  runId?: string;
+}
+
+export interface Chat {
+  readonly threadId: string;
+  /** Resolves with the run's id once the message is accepted; while nobody answers it is sent again, as the same one. */
+  send(text: string): Promise<string>;
+  ended(runId: string): Promise<RunEnd>;
+  /** Runs a command, and goes on in a new thread where it says so. */
+  command(line: string): Promise<CommandAnswer>;
+  /** Ends the run under way. False when there is none. */
+  interrupt(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** Between two tries to send, ms. */
+const retryMs = 1_000;
+
+/** A run may end before its sender knows its id: so many ends are kept. */
+const maxEnds = 100;
+
+interface Followed {
+  thread: Thread;
+  view: ThreadView;
+  /** Ends the following, and resolves when it has. */
+  leave(): Promise<void>;
+}
+
+/** Throws GatewayAway and GatewayRefusal. */
+export async function openChat(deps: ChatDeps, wish: ChatWish): Promise<Chat> {
+  const { client } = deps;
+  const ends = new Map<string, RunEnd>();
+  const waiting = new Map<string, (end: RunEnd) => void>();
+  const closed = new AbortController();
+
+  const settle = (runId: string, end: RunEnd) => {
+    ends.set(runId, end);
+    const [oldest] = ends.size > maxEnds ? ends.keys() : [];
+    if (oldest !== undefined) ends.delete(oldest);
+    waiting.get(runId)?.(end);
+    waiting.delete(runId);
+  };
+  /** What was missed for good (the log keeps so much) is asked for. */
+  const askForEnds = async ({ threadId }: Thread) => {
+    for (const runId of waiting.keys()) {
+      const run = await client.call<Run>('GET', `/v1/threads/${threadId}/runs/${runId}`);
+      if (run.endedAt !== null) settle(runId, run);
+    }
+  };
+
+  const follow = async (thread: Thread): Promise<Followed> => {
+    const { threadId } = thread;
+    const view = createThreadView(threadId);
+    const left = new AbortController();
+    const ready = Promise.withResolvers<void>();
+    let everLive = false;
+    const tree = thread.parentThreadId === null ? '&children=true' : ''; // a whole tree is asked of its root
+    const take = (event: ThreadEvent) => {
+      if (everLive) deps.onEvent?.(event);
+      deps.onShown(view.see(event));
+      const { runId } = event.data;
+      if (runId !== undefined && isFinalRunEvent(event.type)) settle(runId, endOf(event));
+      if (event.type !== 'stream.replayed') return;
+      if (everLive) askForEnds(thread).catch(() => undefined); // at the next break it is asked again
+      everLive = true;
+      ready.resolve();
+    };
+    const run = async () => {
+      const events = followEvents({
+        url: `${client.url}/v1/threads/${threadId}/events?follow=true${tree}`,
+        headers: client.headers,
+        signal: left.signal,
+        onAway(reason) {
+          view.cut();
+          deps.onAway(reason);
+        },
+        onBack: deps.onBack,
+      });
+      for await (const event of events) take(event);
+    };
+    const over = run().catch((error: Error) => {
+      ready.reject(error);
+      if (everLive) deps.onBroken(error);
+    });
+    await ready.promise;
+    return {
+      thread,
+      view,
+      leave() {
+        left.abort();
+        return over;
+      },
+    };
+  };
+
+  let now = await follow(await threadFor(client, wish));
+  const startAfresh = async () => {
+    const { threadId } = now.thread;
+    const { agent, model } = await client.call<Thread>('GET', `/v1/threads/${threadId}`);
+    const next = await follow(
+      await threadFor(client, { agent: agent ?? undefined, model: model ?? undefined }),
+    );
+    await now.leave();
+    now = next;
+  };
+
+  return {
+    get threadId() {
+      return now.thread.threadId;
+    },
+    async send(input) {
+      const { threadId } = now.thread;
+      const request = { body: { input }, headers: { 'idempotency-key': randomUUID() } };
+      for (;;) {
+        try {
+          const run = await client.call<Run>('POST', `/v1/threads/${threadId}/runs`, request);
+          return run.runId;
+        } catch (error) {
+          if (!(error instanceof GatewayAway) || closed.signal.aborted) throw error;
+          await pause(retryMs, closed.signal);
+        }
+      }
+    },
+    ended: (runId) =>
+      new Promise((resolve) => {
+        const end = ends.get(runId);
+        if (end) resolve(end);
+        else waiting.set(runId, resolve);
+      }),
+    async command(line) {
+      const { threadId } = now.thread;
+      const answer = await client.call<CommandAnswer>('POST', `/v1/threads/${threadId}/commands`, {
+        body: { command: line },
+      });
+      if (answer.action === 'clear') await startAfresh();
+      return answer;
+    },
+    async interrupt() {
+      const { threadId } = now.thread;
+      const [runId] = now.view.unfinished();
+      if (runId === undefined) return false;
+      await client.call('POST', `/v1/threads/${threadId}/runs/${runId}/cancel`);
+      return true;
+    },
+    async close() {
+      closed.abort();
+      await now.leave();
+    },
+  };
+}
+
+function threadFor(client: GatewayClient, { threadId, ...profile }: ChatWish): Promise<Thread> {
+  const body = Object.fromEntries(Object.entries(profile).filter(([, value]) => value !== undefined));
+  if (threadId === undefined) return client.call('POST', '/v1/threads', { body });
+  const path = `/v1/threads/${threadId}`;
+  return Object.keys(body).length === 0 ? client.call('GET', path) : client.call('PATCH', path, { body });
+}
+
+const endOf = ({ data }: ThreadEvent): RunEnd => ({
+  status: data.status as RunEnd['status'],
+  result: (data.result as string | undefined) ?? null,
+  error: (data.error as RunEnd['error'] | undefined) ?? null,
+});

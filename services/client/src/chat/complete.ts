@@ -1,0 +1,33 @@
+import type { GatewayClient } from './gateway-client.ts';
+
+/** As node:readline wants it: the whole words that fit, and the part of the line that they replace. */
+export type Completion = [fits: string[], part: string];
+
+/** A Tab should not wait for long, ms. */
+const timeoutMs = 2_000;
+
+/** Completes the names of commands, and after `/use` of skills; asks the gateway each time, since both change. */
+export function createCompleter(client: GatewayClient): (line: string) => Promise<Completion> {
+  const namesAt = async (path: string, field: 'commands' | 'skills'): Promise<string[]> => {
+    const answer = await client.call<Record<string, { name: string }[]>>('GET', path, { timeoutMs });
+    return (answer[field] ?? []).map(({ name }) => name);
+  };
+  const commands = () => namesAt('/v1/commands', 'commands');
+  const arguments_: Record<string, () => Promise<string[]>> = {
+    use: () => namesAt('/v1/skills', 'skills'),
+    help: commands,
+  };
+  return async (line) => {
+    const found = /^\/([a-z0-9-]*)(?:\s+(\S*))?$/.exec(line);
+    if (!found) return [[], line];
+    const [, name = '', argument] = found;
+    const names = argument === undefined ? commands : arguments_[name];
+    if (!names) return [[], line];
+    // Nobody to ask is nothing to complete: the line says so when it is sent.
+    const all = await names().catch(() => []);
+    const part = argument ?? name;
+    const fits = all.filter((one) => one.startsWith(part)).sort();
+    const lead = argument === undefined ? '/' : '';
+    return [fits.map((one) => `${lead}${one}${fits.length === 1 ? ' ' : ''}`), `${lead}${part}`];
+  };
+}

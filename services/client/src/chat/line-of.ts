@@ -1,0 +1,11 @@
+/** What a person's line is. Only here does a slash mean anything: in text for the model it is text. */
+export type Line =
+  | { kind: 'blank' }
+  | { kind: 'command'; command: string }
+  | { kind: 'message'; text: string };
+
+export function lineOf(typed: string): Line {
+  if (typed.trim() === '') return { kind: 'blank' };
+  if (typed.startsWith('//')) return { kind: 'message', text: typed.slice(1) };
+  return typed.startsWith('/') ? { kind: 'command', command: typed } : { kind: 'message', text: typed };
+}

@@ -1,0 +1,42 @@
+/** `npm run chat`: a person's terminal at a running gateway. */
+import { createInterface } from 'node:readline';
+import { ConfigError, EventStreamRefused, runMain } from '@harness/runtime';
+import { type ChatConfig, loadChatConfig, usage } from './config.ts';
+import { createGatewayClient, GatewayAway, GatewayRefusal } from './gateway-client.ts';
+import { runLines } from './lines.ts';
+import { runTerminal } from './terminal.ts';
+
+runMain(async () => {
+  const config = loadChatConfig();
+  // Whoever read it has gone (`| head`): nothing is left to be said.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(1));
+  if (config.help) console.log(usage);
+  const code = config.help ? 0 : await chat(config).catch((error: Error) => giveUp(error, config));
+  process.stdout.write('', () => process.exit(code));
+});
+
+function chat({ url, apiKey, message, json, historyFile, cursor, ...rest }: ChatConfig): Promise<number> {
+  const client = createGatewayClient(url, apiKey);
+  const wish = { threadId: rest.threadId, agent: rest.agent, model: rest.model };
+  if (message !== undefined) return runLines([message], { client, wish, json });
+  const { stdin, stdout } = process;
+  if (!json && cursor && stdin.isTTY && stdout.isTTY) return runTerminal({ client, wish, historyFile });
+  return runLines(typedLines(), { client, wish, json });
+}
+
+/** Made when they are asked for: what is read before would be lost. */
+async function* typedLines(): AsyncGenerator<string> {
+  yield* createInterface({ input: process.stdin, terminal: false });
+}
+
+/** Throws ConfigError with one line that says what to do. */
+function giveUp(error: Error, { url }: ChatConfig): never {
+  if (error instanceof GatewayAway)
+    throw new ConfigError(
+      `No gateway answers at ${url} (${error.message}): run "npm start" first, or set HARNESS_URL.`,
+    );
+  const status = error instanceof GatewayRefusal || error instanceof EventStreamRefused ? error.status : 0;
+  if (status === 401) throw new ConfigError('The gateway wants another key: set HARNESS_API_KEY.');
+  if (status > 0) throw new ConfigError(error.message);
+  throw error;
+}

@@ -1,0 +1,62 @@
+import type { ThreadEvent } from '@harness/contracts';
+import { oneLineOf } from './printable.ts';
+
+/** A short line about an event; `bad`: something failed. */
+export interface Note {
+  text: string;
+  bad?: true;
+}
+
+const words = (value: unknown): string =>
+  oneLineOf(typeof value === 'string' ? value : JSON.stringify(value ?? ''));
+export const shortTaskId = (taskId: unknown): string => String(taskId).slice(0, 'task_'.length + 6);
+
+/** What is to be told of an event besides the agent's own words; undefined = nothing. `own`: of the thread that is shown. */
+export function noteOf({ type, data }: ThreadEvent, own: boolean): Note | undefined {
+  const task = shortTaskId(data.taskId);
+  switch (type) {
+    case 'agent.tool_use':
+      return { text: `→ ${words(data.name)} ${words(data.input)}` };
+    case 'agent.tool_result':
+      return data.isError === true
+        ? { text: `✗ ${words(data.text)}`, bad: true }
+        : { text: `← ${words(data.text)}` };
+    case 'task.created':
+      return { text: `${task} delegated: ${words(data.prompt)}` };
+    case 'task.checkin':
+      return { text: `${task} checks in: ${words(data.message)}` };
+    case 'task.review_started':
+      return { text: `${task} is reviewed, iteration ${words(data.iteration)}` };
+    case 'task.review_ended':
+      return data.verdict === 'satisfied'
+        ? { text: `${task} is accepted` }
+        : { text: `${task} is not accepted (${words(data.verdict)}): ${words(data.feedback)}`, bad: true };
+    case 'task.completed':
+      return { text: `${task} has completed` };
+    case 'task.failed':
+      return {
+        text: `${task} has failed: ${words((data.error as { message?: string } | undefined)?.message)}`,
+        bad: true,
+      };
+    case 'task.cancelled':
+      return { text: `${task} is cancelled` };
+    default:
+      return own ? noteOfRun({ type, data } as ThreadEvent) : undefined; // of sub-agents' runs their tasks tell
+  }
+}
+
+function noteOfRun({ type, data }: ThreadEvent): Note | undefined {
+  const error = (data.error as { message?: string } | null | undefined)?.message;
+  switch (type) {
+    case 'run.started':
+      return Number(data.attempt) > 1 ? { text: `begun again, attempt ${words(data.attempt)}` } : undefined;
+    case 'run.failed':
+    case 'run.timeout':
+      return { text: `The run has failed: ${words(error ?? type)}`, bad: true };
+    case 'run.interrupted':
+    case 'run.cancelled':
+      return { text: 'The run was interrupted.', bad: true };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,115 @@
+import type { EventType, ThreadEvent } from '@harness/contracts';
+import { expect, test } from 'vitest';
+import { createThreadView, type Shown } from './thread-view.ts';
+
+const [own, child] = ['thr_own', 'thr_child'];
+let ids = 0;
+const event = (type: EventType, data: object = {}, threadId = own): ThreadEvent => ({
+  id: type === 'agent.message_delta' || type === 'stream.replayed' ? null : `${++ids}-0`,
+  type,
+  data: { threadId, runId: 'run_1', at: '', ...data },
+});
+const delta = (text: string) => event('agent.message_delta', { text });
+const message = (text: string) => event('agent.message', { text });
+const replayed = event('stream.replayed');
+const started = event('run.started', { attempt: 1 });
+
+/** What a person has read: `|` where the agent's words were whole. */
+const readIn = (shown: Shown[]): string =>
+  shown.map((one) => (one.kind === 'end' ? '|' : one.kind === 'text' ? one.text : `[${one.text}]`)).join('');
+const seeAll = (events: (ThreadEvent | 'cut')[]) => {
+  const view = createThreadView(own);
+  const shown = events.flatMap((one) => {
+    if (one !== 'cut') return view.see(one);
+    view.cut();
+    return [];
+  });
+  return { view, read: readIn(shown) };
+};
+
+test.each<[string, (ThreadEvent | 'cut')[], string]>([
+  [
+    'deltas, and then the message that they were',
+    [replayed, started, delta('ab'), delta('c'), message('abc')],
+    'abc|',
+  ],
+  ['a message without deltas', [replayed, started, message('abc')], 'abc|'],
+  [
+    'the rest of a message whose deltas were cut off',
+    [replayed, started, delta('ab'), 'cut', replayed, delta('ef'), message('abcdef')],
+    'abcdef|',
+  ],
+  ['no delta of a message whose beginning was missed', [replayed, delta('yz'), message('xyz')], 'xyz|'],
+  [
+    'no delta after a replay that has told of its beginning alone',
+    [
+      replayed,
+      started,
+      'cut',
+      event('agent.tool_use', { name: 'x', input: {} }),
+      replayed,
+      delta('b'),
+      message('ab'),
+    ],
+    '[→ x {}]ab|',
+  ],
+  [
+    'deltas again once a message begins live',
+    [replayed, delta('y'), message('xy'), delta('z'), message('z')],
+    'xy|z|',
+  ],
+  [
+    'what a second attempt says, beside what the first has said',
+    [replayed, started, delta('ab'), event('run.started', { attempt: 2 }), delta('x'), message('xy')],
+    'ab|[begun again, attempt 2]xy|',
+  ],
+  ['a message that is not what its deltas were', [replayed, started, delta('ab'), message('cd')], 'ab\ncd|'],
+  ['a result that nobody said', [replayed, started, event('run.completed', { result: 'done' })], 'done|'],
+  [
+    'nothing twice when it was said',
+    [replayed, started, message('done'), event('run.completed', { result: 'done' })],
+    'done|',
+  ],
+  [
+    'nothing of what was before, but the words of a run that goes on',
+    [started, message('old'), replayed, delta('x'), message('new')],
+    'new|',
+  ],
+  [
+    'an interrupted message',
+    [replayed, started, delta('ab'), event('run.cancelled')],
+    'ab|[The run was interrupted.]',
+  ],
+])('shows %s', (_what, events, read) => {
+  expect(seeAll(events).read).toBe(read);
+});
+
+test('sub-agents are told by their tools and tasks, with the task’s name, and not by their words', () => {
+  const task = { taskId: 'task_0123456789', taskThreadId: child };
+  const { read } = seeAll([
+    replayed,
+    event('task.created', { ...task, prompt: 'make\ntea' }),
+    event('agent.message_delta', { text: 'words' }, child),
+    event('agent.message', { text: 'words' }, child),
+    event('agent.tool_use', { name: 'kettle__boil', input: { litres: 1 } }, child),
+    event('agent.tool_result', { isError: true, text: 'no water' }, child),
+    event('run.failed', { error: { message: 'x' } }, child),
+    event('task.checkin', { ...task, message: 'half way' }),
+  ]);
+  expect(read).toBe(
+    '[task_012345 delegated: make tea][task_012345 → kettle__boil {"litres":1}][task_012345 ✗ no water][task_012345 checks in: half way]',
+  );
+});
+
+test('unfinished runs are those that were queued or begun and have not ended, before the first connection, too', () => {
+  const { view } = seeAll([
+    event('run.queued', { runId: 'a' }),
+    event('run.queued', { runId: 'b' }),
+    event('run.started', { runId: 'a' }),
+    event('run.completed', { runId: 'a' }),
+    replayed,
+    event('run.queued', { runId: 'c' }),
+    event('run.queued', { runId: 'd' }, child),
+  ]);
+  expect(view.unfinished()).toEqual(['b', 'c']);
+});

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import { openFleet } from '../open-fleet.ts';
+import { runChat } from '../open-terminal.ts';
+
+test('--message: the answer on stdout, notes on stderr, and the exit code tells success', async () => {
+  const { url, get } = await openFleet();
+  const send = (message: string, ...args: string[]) =>
+    runChat({ url, args: ['--message', message, ...args] });
+  const first = await send('remember: plum\ncall: time__current_time {}');
+  expect([first.code, first.stderr]).toEqual([0, expect.stringContaining('→ time__current_time {}\n← ')]);
+  const [threadId = ''] = /thr_[0-9a-f]{32}/.exec(first.stderr) ?? [];
+
+  const second = await send('recall:', '--thread', threadId, '--model', 'other');
+  expect([second.code, second.stdout]).toEqual([0, expect.stringMatching(/^[^\n]*plum[^\n]*\n$/)]);
+  expect(await get(`/v1/threads/${threadId}`)).toMatchObject({ model: 'other' });
+
+  const failed = await send('fail: 400');
+  expect([failed.code, failed.stdout]).toEqual([1, '']);
+  expect(failed.stderr).toContain('The run has failed');
+  expect(await send('say: one\u001b[2Jtwo')).toMatchObject({ code: 0, stdout: 'onetwo\n' });
+
+  const command = await send('/help');
+  expect([command.code, command.stdout]).toEqual([0, expect.stringContaining('Built-in commands:')]);
+  expect(await send('/nothing')).toMatchObject({ code: 1, stdout: '' });
+  expect(await send('//nothing')).toMatchObject({ code: 0, stdout: 'You said: /nothing\n' });
+});
+
+test('--json: every event of the conversation, a line each', async () => {
+  const { url } = await openFleet();
+  const { code, stdout } = await runChat({ url, args: ['--json', '--message', 'stream: 20'] });
+  const events = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { id: string | null; type: string; data: { text?: string } });
+  const textOf = (type: string) =>
+    events
+      .filter((event) => event.type === type)
+      .map(({ data }) => data.text)
+      .join('');
+  expect(code).toBe(0);
+  expect(events[0]?.type).toBe('run.queued');
+  expect(events.at(-1)).toMatchObject({ type: 'run.completed', data: { status: 'success' } });
+  expect(textOf('agent.message_delta')).toBe(textOf('agent.message'));
+  expect(textOf('agent.message')).toContain('20');
+});
+
+test('in a pipe, lines go one after another; it ends with the answer to the last one', async () => {
+  const { url } = await openFleet();
+  const input = 'stream: 30\n/model large\n\nsay: two\nrecall:';
+  const piped = await runChat({ url, input });
+  const numbers = Array.from({ length: 30 }, (_, n) => n + 1).join(' ');
+  expect(piped.stdout.split('\n').slice(0, 3)).toEqual([
+    expect.stringContaining(numbers),
+    'The model is large from the next turn on.',
+    'two',
+  ]);
+  expect(piped.code).toBe(0);
+  expect(await runChat({ url, input: 'say: one\n/nothing\nsay: two\n' })).toMatchObject({
+    code: 1,
+    stdout: 'one\ntwo\n',
+    stderr: expect.stringContaining('There is no command /nothing'),
+  });
+  expect(await runChat({ url, input: 'say: one\n/quit\nsay: two\n' })).toMatchObject({
+    code: 0,
+    stdout: 'one\nGoodbye.\n',
+  });
+});
+
+test('what stands in the way is one clear line', async () => {
+  const { url } = await openFleet({ env: { HARNESS_API_KEY: 'a-key-of-the-gateway' } });
+  const said = async (at: string, args: string[], env = {}) => {
+    const { code, stdout, stderr } = await runChat({ url: at, args: ['--message', 'say: x', ...args], env });
+    return { code, stdout, lines: stderr.trimEnd().split('\n') };
+  };
+  const key = { HARNESS_API_KEY: 'a-key-of-the-gateway' };
+  const line = (words: string) => ({ code: 1, stdout: '', lines: [expect.stringContaining(words)] });
+  expect(await said('http://127.0.0.1:1', [])).toEqual(line('run "npm start" first'));
+  expect(await said(url, [])).toEqual(line('HARNESS_API_KEY'));
+  expect(await said(url, ['--agent', 'nobody'], key)).toEqual(line('There is no agent "nobody".'));
+  expect(await said(url, ['--thread', `thr_${'0'.repeat(32)}`], key)).toEqual(line('There is no thread'));
+  expect(await said(url, ['--thread', 'x'], key)).toEqual(line('--thread must be'));
+  expect(await said(url, [], key)).toMatchObject({ code: 0, stdout: 'x\n' });
+});

@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import pty from '@lydell/node-pty';
+import xterm from '@xterm/headless';
+import { onTestFinished } from 'vitest';
+
+const main = fileURLToPath(new URL('../../client/src/chat/main.ts', import.meta.url));
+
+export interface ChatOptions {
+  url: string;
+  args?: string[];
+  env?: Record<string, string>;
+}
+
+const envOf = ({ url, env = {} }: ChatOptions): Record<string, string> => ({
+  PATH: process.env.PATH ?? '',
+  HARNESS_URL: url,
+  ...env,
+});
+
+export interface Terminal {
+  /** Keys, as a terminal sends them. */
+  type(keys: string): void;
+  /** What stands on the terminal, once it fits; the row of the cursor is the last one. Rejects with it when the time is up. */
+  until(fits: string | RegExp | ((shown: string) => boolean)): Promise<string>;
+  /** All bytes so far. */
+  raw(): string;
+  exited: Promise<number>;
+}
+
+const limitMs = 20_000;
+export const keys = {
+  tab: '\t',
+  enter: '\r',
+  up: '\u001b[A',
+  left: '\u001b[D',
+  interrupt: '\u0003',
+  end: '\u0004',
+};
+
+/** `npm run chat` in a pseudo-terminal, whose bytes a terminal emulator turns into what a person sees. */
+export function openTerminal(options: ChatOptions & { columns?: number }): Terminal {
+  const { columns: cols = 100, args = [] } = options;
+  const screen = new xterm.Terminal({ cols, rows: 40, scrollback: 1_000, allowProposedApi: true });
+  const child = pty.spawn(process.execPath, [main, ...args], {
+    cols,
+    rows: 40,
+    name: 'xterm-256color',
+    env: { TERM: 'xterm-256color', ...envOf(options) },
+  });
+  let raw = '';
+  const waiting = new Set<() => void>();
+  child.onData((data) => {
+    raw += data;
+    screen.write(data, () => {
+      for (const look of waiting) look();
+    });
+  });
+  const exited = new Promise<number>((resolve) => child.onExit(({ exitCode }) => resolve(exitCode)));
+  onTestFinished(async () => {
+    child.kill();
+    await exited;
+    screen.dispose();
+  });
+  return {
+    type: (typed) => child.write(typed),
+    raw: () => raw,
+    exited,
+    until: (fits) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const shown = shownOn(screen);
+          const found =
+            typeof fits === 'function'
+              ? fits(shown)
+              : typeof fits === 'string'
+                ? shown.includes(fits)
+                : fits.test(shown);
+          if (found) end(() => resolve(shown));
+        };
+        const late = setTimeout(
+          () => end(() => reject(new Error(`Not shown: ${fits}\n${shownOn(screen)}`))),
+          limitMs,
+        );
+        const end = (settle: () => void) => {
+          clearTimeout(late);
+          waiting.delete(look);
+          settle();
+        };
+        waiting.add(look);
+        look();
+      }),
+  };
+}
+
+/** The rows from the first to that of the cursor, scrolled ones too; a row that was wrapped goes on in the same line. */
+function shownOn({ buffer }: InstanceType<typeof xterm.Terminal>): string {
+  const { active } = buffer;
+  let shown = '';
+  for (let row = 0; row <= active.baseY + active.cursorY; row++) {
+    const line = active.getLine(row);
+    if (row > 0 && !line?.isWrapped) shown += '\n';
+    shown += line?.translateToString(true) ?? '';
+  }
+  return shown;
+}
+
+/** `npm run chat` without a terminal; `input` is all that stands on its stdin. */
+export async function runChat(options: ChatOptions & { input?: string }) {
+  const child = spawn(process.execPath, [main, ...(options.args ?? [])], { env: envOf(options) });
+  child.stdin.end(options.input ?? '');
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
+  return { stdout, stderr, code };
+}
