@@ -17,11 +17,18 @@ const table = {
   plugin_not_found: { status: 404, retry: false },
   agent_not_found: { status: 404, retry: false },
   skill_not_found: { status: 404, retry: false },
+  worker_not_found: { status: 404, retry: false },
   method_not_allowed: { status: 405, retry: false },
   thread_exists: { status: 409, retry: false },
   run_in_progress: { status: 409, retry: true },
   stale_epoch: { status: 409, retry: false },
+  /** The bus: the task or worker is in another state than this needs; `details.state` names it. */
+  wrong_state: { status: 409, retry: false },
   events_trimmed: { status: 410, retry: false },
+  /** The bus: the task was given to somebody else meanwhile. */
+  lease_lost: { status: 412, retry: false },
+  /** The bus: the task was assigned more than once, so a call must say which assignment it means. */
+  lease_required: { status: 428, retry: false },
   body_too_large: { status: 413, retry: false },
   /** The client did not say that it can do what is asked of it. */
   capability_missing: { status: 400, retry: false },
@@ -32,10 +39,13 @@ const table = {
   task_chain_exceeded: { status: 422, retry: false },
   too_many_children: { status: 429, retry: true },
   mailbox_full: { status: 429, retry: true },
+  bus_full: { status: 429, retry: true },
   too_many_streams: { status: 429, retry: true },
   internal: { status: 500, retry: false },
   /** The tool's own failure; a result with `isError`, never an HTTP failure by itself. */
   tool_failed: { status: 500, retry: false },
+  /** An external worker said that it could not do a delegated task. */
+  task_failed: { status: 500, retry: false },
   tool_timeout: { status: 504, retry: true },
   /** Redis did not answer: the request may have been accepted; repeat it with the same Idempotency-Key. */
   unavailable: { status: 503, retry: true },

@@ -1,5 +1,6 @@
 /**
- * Thread events: SSE `event:` = type, `id:` = stream id, `data:` = `{threadId, runId?, at, …}`.
+ * Events: SSE `event:` = type, `id:` = stream id, `data:` = `{threadId, runId?, at, …}`; those of a tenant's bus
+ * (`bus.*`) have a stream of their own and no thread: `{taskId?, worker?, at, …}`.
  * Everything but `agent.message_delta` is stored and replayed; a delta has no id.
  */
 export const eventTypes = [
@@ -27,6 +28,15 @@ export const eventTypes = [
   'task.failed',
   'task.cancelled',
   'tools.changed',
+  'bus.task_queued',
+  'bus.task_assigned',
+  'bus.task_in_progress',
+  'bus.task_done',
+  'bus.task_blocked',
+  'bus.task_dead',
+  'bus.task_withdrawn',
+  'bus.worker_registered',
+  'bus.worker_lost',
   'stream.replayed',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
@@ -43,7 +53,8 @@ export interface ThreadEvent {
   id: string | null;
   type: EventType;
   data: {
-    threadId: string;
+    /** Every event's but those of the bus. */
+    threadId?: string;
     runId?: string;
     at: string;
     [field: string]: unknown;

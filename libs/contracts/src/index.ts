@@ -1,4 +1,6 @@
 /** What crosses a process border: schemas and their types, the error table, event names, ids, thread tokens. */
+export * from './bus.ts';
+export * from './bus-tools.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './ids.ts';

@@ -63,6 +63,10 @@ export const CreateTask = z.strictObject({
     .max(maxTaskIterations)
     .optional()
     .describe('Reviews before the result is taken as it is; default 5'),
+  target: z
+    .enum(['fleet', 'bus'])
+    .optional()
+    .describe('Who does it: fleet = a sub-agent here (default); bus = an external worker'),
 });
 export type CreateTask = z.infer<typeof CreateTask>;
 

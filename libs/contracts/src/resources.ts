@@ -108,9 +108,10 @@ export type Verdict = z.infer<typeof Verdict>;
 
 export const Task = z.object({
   taskId: TaskId,
-  threadId: ThreadId.describe('The sub-agent’s own thread'),
+  threadId: ThreadId.describe('The task’s own thread'),
   parentThreadId: ThreadId.nullable(),
   prompt: z.string(),
+  target: z.enum(['fleet', 'bus']).describe('Who does the work: a sub-agent here, or an external worker'),
   status: TaskStatus,
   iteration: z.number().int().describe('From 1'),
   maxIterations: z.number().int(),

@@ -1,7 +1,8 @@
 -- Makes a delegated task, its thread and its first mail, once per key, within the limits of depth, fan-out and chain.
--- A: tenant, taskId, threadId, runId, prompt, maxIterations, model?, agent?, allowedTools? [name], parentThreadId?,
---    idemHash? + bodyHash? (REST), call? {runId, toolUseId?, argsHash, attempt} (a turn's tool call)
--- outcome: created | existing {taskId, owner?}, conflict, parent_not_found, agent_not_found, depth, children, chain
+-- A: tenant, taskId, threadId, runId, prompt, maxIterations, target (fleet | bus), model?, agent?, allowedTools? [name],
+--    parentThreadId?, idemHash? + bodyHash? (REST), call? {runId, toolUseId?, argsHash, attempt} (a turn's tool call)
+-- outcome: created | existing {taskId, owner?}, conflict, parent_not_found, agent_not_found, depth, children, chain,
+--    bus_full
 -- Repair: a task whose mail a torn log lost is found by the sweep; keys without their task are taken as unknown.
 local parent = A.parentThreadId and hash(key('th', A.parentThreadId)) or {}
 if A.parentThreadId and parent.tenant ~= A.tenant then return answer('parent_not_found') end
@@ -49,6 +50,7 @@ end
 local chain = A.call and redis.call('HGET', key('run', A.call.runId), 'chain') or parent.chain or A.runId
 local counter = key('chain', chain)
 if tonumber(redis.call('GET', counter) or 0) >= C.maxChain then return answer('chain', { limit = C.maxChain }) end
+if A.target == 'bus' and openTasks(A.tenant) >= C.busMaxTasks then return answer('bus_full', { limit = C.busMaxTasks }) end
 
 if byKey then redis.call('SET', byKey, cjson.encode({ taskId = A.taskId, bodyHash = A.bodyHash }), 'PX', C.idemTtlMs) end
 if byUse then redis.call('SET', byUse, A.taskId, 'PX', C.idemTtlMs) end
@@ -58,7 +60,7 @@ if byArgs then
 end
 local task = key('task', A.taskId)
 redis.call('HSET', task, 'taskId', A.taskId, 'threadId', A.threadId, 'tenant', A.tenant, 'prompt', A.prompt, 'status',
-  'working', 'phase', 'turn', 'iteration', 1, 'maxIterations', A.maxIterations, 'chain', chain, 'createdAt', stamp,
+  'working', 'phase', 'turn', 'iteration', 1, 'maxIterations', A.maxIterations, 'target', A.target, 'chain', chain, 'createdAt', stamp,
   'updatedAt', stamp)
 for _, name in ipairs({ 'parentThreadId', 'model' }) do
   if A[name] then redis.call('HSET', task, name, A[name]) end
@@ -82,6 +84,10 @@ if A.parentThreadId then
 end
 local created = { taskId = A.taskId, threadId = A.threadId, parentThreadId = A.parentThreadId, prompt = A.prompt }
 addTaskEvent(created, 'task.created', { prompt = A.prompt, maxIterations = A.maxIterations })
-deliver(A.threadId, { runId = A.runId, kind = 'delegate', input = A.prompt, model = A.model, chain = chain,
-  taskId = A.taskId, iteration = 1 })
+if A.target == 'bus' then
+  delegateToBus(hash(task), 1, A.prompt)
+else
+  deliver(A.threadId, { runId = A.runId, kind = 'delegate', input = A.prompt, model = A.model, chain = chain,
+    taskId = A.taskId, iteration = 1 })
+end
 return answer('created', { taskId = A.taskId, threadId = A.threadId })

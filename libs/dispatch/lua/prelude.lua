@@ -2,8 +2,9 @@
 -- repairs what an earlier half may have left (see the header of each).
 --
 -- KEYS[1]  key prefix with its hash tag, e.g. "{h}:"; every key is made from it by key()
--- ARGV[1]  arguments, JSON object (A)
--- ARGV[2]  limits, JSON object (C): retentionMs idemTtlMs eventCap treeCap runCap transcriptBytes maxMail maxAttempts maxDepth maxChildren maxChain
+-- ARGV[1]  arguments, JSON object (A); A.seed is random, for tokens that a script makes
+-- ARGV[2]  limits, JSON object (C): retentionMs idemTtlMs eventCap treeCap runCap transcriptBytes maxMail maxAttempts maxDepth maxChildren maxChain,
+--          of the bus: busAckMs busHeartbeatMs busSilentMs busAwayMs busMaxLosses busMaxTasks busMaxWorkers busDoneCap busEventCap
 -- Answer   JSON object with `outcome`
 -- Clock    redis TIME only, in ms
 
@@ -178,7 +179,7 @@ local function deliver(threadId, mail)
   redis.call('HSET', run, 'runId', mail.runId, 'threadId', threadId, 'tenant', redis.call('HGET', th, 'tenant'),
     'seq', seq, 'kind', mail.kind, 'status', 'pending', 'attempt', 0, 'input', mail.input, 'createdAt', stamp,
     'chain', mail.chain or mail.runId)
-  for _, name in ipairs({ 'model', 'metadata', 'taskId', 'iteration' }) do
+  for _, name in ipairs({ 'model', 'metadata', 'taskId', 'iteration', 'failure' }) do
     if mail[name] then redis.call('HSET', run, name, mail[name]) end
   end
   redis.call('HSET', th, 'last', seq, 'updatedAt', stamp)
@@ -230,6 +231,9 @@ local function closeTask(task)
   redis.call('PEXPIRE', key('task', task.taskId), C.retentionMs)
 end
 
+-- Takes a delegated task's work off the bus: see bus.lua.
+local withdrawFromBus
+
 -- Cancels a task, what it still has to do, and the tasks below it.
 local function cancelTask(taskId)
   local task = hash(key('task', taskId))
@@ -237,6 +241,7 @@ local function cancelTask(taskId)
   redis.call('HSET', key('task', taskId), 'status', 'cancelled', 'verdict', 'interrupted', 'updatedAt', stamp)
   closeTask(task)
   addTaskEvent(task, 'task.cancelled', {})
+  if task.target == 'bus' then withdrawFromBus(task) end
   cancelMail(task.threadId)
   for _, child in ipairs(redis.call('SMEMBERS', key('open', task.threadId))) do cancelTask(child) end
   return true

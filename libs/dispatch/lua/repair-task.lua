@@ -9,6 +9,20 @@ if redis.call('HEXISTS', key('th', task.threadId), 'tenant') == 0 then
 end
 if redis.call('XLEN', key('mb', task.threadId)) > 0 then return answer('fine') end
 local mail = { runId = A.runId, taskId = A.taskId, iteration = task.iteration, model = task.model, chain = task.chain }
+if task.target == 'bus' and task.phase ~= 'review' then
+  -- Its work is on the bus: what a torn log lost of it is given again, what came of it is told again.
+  local id = task.taskId .. '.' .. task.iteration
+  local found = hash(taskKey(task.tenant, id))
+  local ring
+  if not found.state then
+    delegateToBus(task, task.iteration, task.feedback or task.prompt)
+  elseif found.state == 'done' then
+    ring = report(found, { text = found.result or '' })
+  elseif found.state == 'blocked' or found.state == 'dead' then
+    ring = report(found, failureOf(found, 'attempts_exhausted', found.reason or found.state))
+  end
+  return ring and answer('ok', ring) or answer('fine')
+end
 if task.phase == 'review' then
   mail.kind, mail.input = 'review', task.result or ''
 elseif task.feedback then

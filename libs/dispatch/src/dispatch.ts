@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { AppError } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import { type AnswerLog, createAnswerLog } from './answer-log.ts';
+import { type Bus, createBus } from './bus.ts';
 import { type CallTasks, createCallTasks } from './call-tasks.ts';
 import { createDoorbell, type Doorbell } from './doorbell.ts';
 import { createEventLog, type EventLog } from './event-log.ts';
@@ -62,6 +63,7 @@ export interface Dispatch {
   mcpSessions: McpSessions;
   answerLog: AnswerLog;
   callTasks: CallTasks;
+  bus: Bus;
   pluginStates: PluginStates;
   profiles: Profiles;
   storeOf(plugin: string): PluginStore;
@@ -99,8 +101,10 @@ export function createDispatch(deps: {
   const tasks = createTasks(parts);
   const replicas = createReplicas(parts);
   const withReplicas = { ...parts, replicas };
+  const bus = createBus(withReplicas);
   return {
     replicas,
+    bus,
     mcpSessions: createMcpSessions(withReplicas),
     answerLog: createAnswerLog(withReplicas),
     callTasks: createCallTasks(withReplicas),
@@ -160,6 +164,7 @@ export function createDispatch(deps: {
       await reached(redis.ping());
     },
     async close() {
+      bus.close();
       await replicas.close();
       await Promise.all([tasks.close(), doorbell.close(), feed.close()]);
     },

@@ -5,11 +5,8 @@ import type { Keys } from './keys.ts';
 import { createLogReader, isBefore, type Log, type LogReader, type Subscriber } from './log-reader.ts';
 import { reached } from './scripts.ts';
 
-/** Which events: one thread's, or (`children`) those of a root thread and all below it. */
-export interface EventScope {
-  threadId: string;
-  children?: boolean | undefined;
-}
+/** Which events: one thread's, or (`children`) those of a root thread and all below it; or those of a tenant's bus. */
+export type EventScope = { threadId: string; children?: boolean | undefined } | { busOf: string };
 
 export interface EventLog {
   /**
@@ -40,7 +37,14 @@ const cursorPattern = /^\d{1,15}(-\d{1,10})?$/;
 export function createEventLog(deps: { redis: Redis; keys: Keys; feed: Feed }): EventLog {
   const { redis, keys, feed } = deps;
   const readers = new Map<string, LogReader>();
-  const streamOf = (scope: EventScope) => keys.of(scope.children ? 'tree' : 'ev', scope.threadId);
+  const streamOf = (scope: EventScope) => {
+    if ('busOf' in scope) return keys.of('bev', scope.busOf);
+    return keys.of(scope.children ? 'tree' : 'ev', scope.threadId);
+  };
+  const channelOf = (scope: EventScope) => {
+    if ('busOf' in scope) return keys.of('chbus', scope.busOf);
+    return keys.of(scope.children ? 'chtree' : 'ch', scope.threadId);
+  };
 
   const entriesOf = (scope: EventScope, start: string, limit: number) =>
     reached(redis.xrange(streamOf(scope), start, '+', 'COUNT', limit));
@@ -66,12 +70,15 @@ export function createEventLog(deps: { redis: Redis; keys: Keys; feed: Feed }): 
       const [newest] = await reached(redis.xrevrange(streamOf(scope), '+', '-', 'COUNT', 1));
       return newest?.[0];
     },
-    listen: (signal) => feed.listen(keys.of(scope.children ? 'chtree' : 'ch', scope.threadId), signal),
+    listen: (signal) => feed.listen(channelOf(scope), signal),
     liveEventOf,
     replayed: () => ({
       id: null,
       type: 'stream.replayed',
-      data: { threadId: scope.threadId, at: new Date().toISOString() },
+      data: {
+        ...('busOf' in scope ? {} : { threadId: scope.threadId }),
+        at: new Date().toISOString(),
+      },
     }),
   });
   const readerOf = (scope: EventScope): LogReader => {
@@ -168,7 +175,8 @@ function eventOf(id: string, fields: string[]): ThreadEvent {
   const value = (name: string) => fieldOf(fields, name);
   const at = new Date(Number(value('at'))).toISOString();
   const data = JSON.parse(value('data')) as object;
-  return { id, type: value('type') as EventType, data: { threadId: value('threadId'), at, ...data } };
+  const thread = fields.includes('threadId') ? { threadId: value('threadId') } : {};
+  return { id, type: value('type') as EventType, data: { ...thread, at, ...data } };
 }
 
 function liveEventOf(message: string): ThreadEvent {

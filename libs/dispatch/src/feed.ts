@@ -16,7 +16,7 @@ export interface Listener extends AsyncIterable<string> {
   close(): void;
 }
 
-/** Live deltas that a slow reader may leave unread; beyond, they are dropped: the stored message follows anyway. */
+/** Live deltas that a slow reader may leave unread; beyond, "something new" stands for them. */
 const maxUnread = 1000;
 
 /** A subscriber's connection only listens: without a question now and then, nobody would notice that it is dead. */
@@ -80,9 +80,10 @@ function createInbox() {
   let ended = false;
   let wake: (() => void) | undefined;
   return {
-    push(message: string) {
-      // Equal "something new" messages in a row are one.
-      if (message === '' ? unread.at(-1) === '' : unread.length >= maxUnread) return;
+    push(said: string) {
+      // What does not fit leaves a mark that something was missed; equal "something new" messages in a row are one.
+      const message = unread.length >= maxUnread ? '' : said;
+      if (message === '' && unread.at(-1) === '') return;
       unread.push(message);
       wake?.();
     },

@@ -4,6 +4,8 @@
  */
 
 export type { AnswerLog, LoggedMessage } from './answer-log.ts';
+export type { Bus, BusHold, NewBusTask } from './bus.ts';
+export { startBusSweeper } from './bus-sweeper.ts';
 export type { CallTask, CallTaskChange, CallTasks } from './call-tasks.ts';
 export { type Consumers, consumeRings, type RingHandler } from './consume.ts';
 export { type Control, followControl } from './control.ts';

@@ -1,5 +1,5 @@
 /**
- * Redis keys: this file and lua/prelude.lua are their only owners. All share one hash tag, so scripts may touch any.
+ * Redis keys: this file, lua/prelude.lua and lua/bus.lua are their only owners. All share one hash tag, so scripts may touch any.
  *
  * | key | type | holds |
  * |---|---|---|
@@ -31,6 +31,13 @@
  * | mcp:<sessionId>[:sub] | hash, set | an MCP session of the 2025 era; its subscriptions |
  * | mcplog:<stream> | stream, channel | messages of one client's stream, to come back for |
  * | ctask:<taskId> | hash | a tool call that runs as a task |
+ * | bt:<tenant>:<id> · bw:<tenant>:<name> | hash | the bus: a task; a worker |
+ * | bq:<tenant>:<requires> · bqs:<tenant> | zset, set | its queue, by what tasks require; which requirements have a queue |
+ * | bwait:<tenant>:<labels> · bwaits:<tenant> · bpolling:<tenant> | zset, set, zset | workers that wait, by labels; which labels; all |
+ * | bst:<tenant>:<state> · bts:<tenant> · bws:<tenant> | zset | tasks by state, since when; all tasks; all workers |
+ * | bseq:<tenant> · btenants · bswept | counter, set, string | ages; tenants with a bus; when it was swept |
+ * | bdue · bpolls | zset | `<tenant>:<id>` by the end of its lease; `<tenant>:<name>` by the end of its poll |
+ * | bev:<tenant> · chbus:<tenant> | stream, channel | events of a bus |
  * | broadcast | channel | plugins' broadcasts, to every gateway |
  * | secret | string | signs thread tokens, where no secret was configured |
  * | gaps · dropped | counter | mail lost with a torn log; mail to deleted threads |

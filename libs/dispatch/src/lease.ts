@@ -12,7 +12,7 @@
  * D1 a message is done once (commit needs seq = done + 1) · D2 in order · D3, D4 only the owner at its epoch writes.
  */
 
-import type { NewEvent } from '@harness/contracts';
+import type { ErrorBody, NewEvent } from '@harness/contracts';
 import {
   type FinalRunStatus,
   finalEventOf,
@@ -71,6 +71,8 @@ export interface Turn extends HeldThread {
   input: string;
   /** The task that this run works on or reviews. */
   task: Task | undefined;
+  /** Of a review: there is nothing to review, the work failed (on the bus). */
+  failure?: ErrorBody | undefined;
   createdAtMs: number;
 }
 
@@ -274,6 +276,7 @@ function turnOf(
     attempt: Number(thread.attempt),
     input: run.input ?? '',
     task: task?.taskId ? taskOf(task) : undefined,
+    failure: run.failure === undefined ? undefined : JSON.parse(run.failure),
     createdAtMs: Number(run.createdAt),
   };
 }

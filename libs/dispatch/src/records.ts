@@ -55,6 +55,7 @@ export function taskOf(hash: Hash): Task {
     threadId: hash.threadId ?? '',
     parentThreadId: hash.parentThreadId ?? null,
     prompt: hash.prompt ?? '',
+    target: (hash.target as Task['target']) ?? 'fleet',
     status: hash.status as Task['status'],
     iteration: Number(hash.iteration),
     maxIterations: Number(hash.maxIterations),

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import type { AssignedTask } from './bus-records.ts';
 import type { Feed } from './feed.ts';
 import type { Keys } from './keys.ts';
 import type { Log } from './log.ts';
@@ -21,7 +22,11 @@ export type Signal =
   | { kind: 'session_changed' | 'session_ended'; sessionId: string }
   /** A client opened its stream anew; the one it had is closed. */
   | { kind: 'stream_opened'; sessionId: string; stream: string }
-  | { kind: 'task_cancelled'; taskId: string };
+  | { kind: 'task_cancelled'; taskId: string }
+  /** The bus has work for a poll that is parked at this gateway; it was given to the worker already. */
+  | { kind: 'bus_assigned'; poll: string; task: AssignedTask }
+  /** Another poll of the same worker took its place, or the worker was reset. */
+  | { kind: 'bus_poll_over'; poll: string };
 
 export interface Replicas {
   /** This process among the gateways. */
@@ -40,7 +45,7 @@ export interface Replicas {
 }
 
 /** A gateway that is silent for so long is dead to the others. */
-const ttlMs = 10_000;
+export const replicaTtlMs = 10_000;
 const beatMs = 3_000;
 
 export function createReplicas(deps: { redis: Redis; feed: Feed; keys: Keys; logger: Log }): Replicas {
@@ -52,7 +57,7 @@ export function createReplicas(deps: { redis: Redis; feed: Feed; keys: Keys; log
   const liveness = keys.of('gw', id);
   let beating: NodeJS.Timeout | undefined;
 
-  const beat = () => reached(redis.set(liveness, '1', 'PX', ttlMs));
+  const beat = () => reached(redis.set(liveness, '1', 'PX', replicaTtlMs));
   const hear = async (channel: string) => {
     const messages = await feed.listen(channel, ended.signal);
     const read = async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { AppError } from '@harness/contracts';
 import type { Redis } from 'ioredis';
@@ -24,6 +25,21 @@ export interface Limits {
   maxDepth: number;
   maxChildren: number;
   maxChain: number;
+  /** The bus: an assignment is acknowledged within this, */
+  busAckMs: number;
+  /** a worker that sends heartbeats sends the next within this, */
+  busHeartbeatMs: number;
+  /** and one that never does ends its task within this. */
+  busSilentMs: number;
+  /** Nobody swept for so long: the bus was away, and no lease ends for that. */
+  busAwayMs: number;
+  /** Assignments lost before a task is dead. */
+  busMaxLosses: number;
+  /** Tasks of a tenant that are not done, its workers, and its done tasks that are kept. */
+  busMaxTasks: number;
+  busMaxWorkers: number;
+  busDoneCap: number;
+  busEventCap: number;
 }
 
 const day = 86_400_000;
@@ -39,12 +55,33 @@ export const defaultLimits: Limits = {
   maxDepth: 3,
   maxChildren: 10,
   maxChain: 50,
+  busAckMs: 30_000,
+  busHeartbeatMs: 300_000,
+  busSilentMs: 1_800_000,
+  busAwayMs: 5_000,
+  busMaxLosses: 3,
+  busMaxTasks: 10_000,
+  busMaxWorkers: 5_000,
+  busDoneCap: 10_000,
+  busEventCap: 50_000,
 };
 
 const names = [
   'append',
   'authority',
   'begin',
+  'bus-ack',
+  'bus-done',
+  'bus-failed',
+  'bus-heartbeat',
+  'bus-leave',
+  'bus-poll',
+  'bus-register',
+  'bus-reset',
+  'bus-retry',
+  'bus-status',
+  'bus-submit',
+  'bus-sweep',
   'call-task',
   'cancel-run',
   'cancel-task',
@@ -83,7 +120,7 @@ const commandOf = (name: ScriptName) => `harness:${name}`;
 const source = (name: string) => readFileSync(new URL(`../lua/${name}.lua`, import.meta.url), 'utf8');
 
 export function createScripts(redis: Redis, keys: Keys, limits: Limits): Scripts {
-  const prelude = source('prelude');
+  const prelude = `${source('prelude')}\n${source('bus')}`;
   for (const name of names)
     redis.defineCommand(commandOf(name), { numberOfKeys: 1, lua: `${prelude}\n${source(name)}` });
   const commands = redis as unknown as Record<
@@ -94,7 +131,12 @@ export function createScripts(redis: Redis, keys: Keys, limits: Limits): Scripts
   return {
     async call(name, args) {
       const answer = await reached(
-        commands[commandOf(name)]?.call(redis, keys.prefix, JSON.stringify(args), limitsText),
+        commands[commandOf(name)]?.call(
+          redis,
+          keys.prefix,
+          JSON.stringify({ seed: randomUUID(), ...args }),
+          limitsText,
+        ),
       );
       return JSON.parse(answer as string);
     },

@@ -19,6 +19,8 @@ export interface NewTask {
   /** Of these, those that its parent has. */
   allowedTools?: readonly string[] | undefined;
   maxIterations?: number | undefined;
+  /** Who does the work; the review is the fleet's in either case. Default fleet. */
+  target?: Task['target'] | undefined;
   /** REST: the caller's Idempotency-Key. */
   idempotencyKey?: string | undefined;
   /** The tool call of a turn that makes the task; a repeat of the call finds the same task. */
@@ -34,7 +36,8 @@ export interface CheckinJob {
 export interface Tasks {
   /**
    * Stores a task, its thread and its first mail in one step.
-   * Throws thread_not_found, agent_not_found, idempotency_conflict, task_depth_exceeded, too_many_children, task_chain_exceeded.
+   * Throws thread_not_found, agent_not_found, idempotency_conflict, task_depth_exceeded, too_many_children,
+   * task_chain_exceeded, bus_full.
    */
   create(task: NewTask): Promise<{ task: Task; existing: boolean }>;
   get(tenant: string, taskId: string): Promise<Task>;
@@ -60,7 +63,8 @@ interface Created {
     | 'agent_not_found'
     | 'depth'
     | 'children'
-    | 'chain';
+    | 'chain'
+    | 'bus_full';
   taskId: string;
   threadId: string;
   owner?: string;
@@ -91,9 +95,11 @@ export function createTasks(deps: {
       const hash = await hashOf(taskId);
       return hash.taskId === undefined ? null : taskOf(hash);
     },
-    async create({ idempotencyKey, call, maxIterations = defaultIterations, ...wish }) {
+    async create({ idempotencyKey, call, maxIterations = defaultIterations, target = 'fleet', ...rest }) {
+      const wish = { ...rest, ...(target === 'bus' ? { target } : {}) };
       const answer = await scripts.call<Created>('create-task', {
         ...wish,
+        target,
         maxIterations,
         taskId: newTaskId(),
         threadId: newThreadId(),
@@ -105,7 +111,7 @@ export function createTasks(deps: {
         ...(call && { call: { ...call, argsHash: digestOf({ ...wish, maxIterations }) } }),
       });
       if (answer.outcome !== 'created' && answer.outcome !== 'existing') throw refusalOf(answer, wish);
-      void doorbell.ring(answer.threadId, answer.owner, 'delegate');
+      if (target === 'fleet') void doorbell.ring(answer.threadId, answer.owner, 'delegate');
       return { task: await get(wish.tenant, answer.taskId), existing: answer.outcome === 'existing' };
     },
     async list(tenant, { limit, offset }) {
@@ -158,6 +164,8 @@ function refusalOf(
         'too_many_children',
         `This thread has ${answer.limit} open tasks already; wait for one to end.`,
       );
+    case 'bus_full':
+      return new AppError('bus_full', `The bus holds ${answer.limit} tasks that are not done, and no more.`);
     case 'chain':
       return new AppError('task_chain_exceeded', `One message may lead to at most ${answer.limit} tasks.`);
     default:

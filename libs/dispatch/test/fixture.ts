@@ -6,18 +6,22 @@ import { createDispatch, type Dispatch, type Limits } from '../src/index.ts';
 export interface Bench {
   dispatch: Dispatch;
   redis: ReturnType<typeof connectRedis>;
+  /** On which the dispatch hears. */
+  subscriber: ReturnType<typeof connectRedis>;
   /** Makes a worker's liveness key, as its heartbeat does; returns its `me`. */
   alive(workerId: string): Promise<string>;
   dies(workerId: string): Promise<void>;
 }
 
-/** A dispatch on the real Redis of this run, under a key tag of its own. */
-export async function openBench(limits: Partial<Limits> = {}): Promise<Bench> {
+/** A dispatch on the real Redis of this run, under a key tag of its own, unless it is said otherwise. */
+export async function openBench(
+  limits: Partial<Limits> = {},
+  { tag = randomUUID(), url = inject('redisUrl') }: { tag?: string; url?: string } = {},
+): Promise<Bench> {
   const logger = createLogger('test', 'silent');
-  const url = inject('redisUrl');
   const redis = connectRedis(url, { logger, patience: 'wait' });
   const subscriber = connectRedis(url, { logger, patience: 'wait' });
-  const dispatch = createDispatch({ redis, subscriber, logger, tag: randomUUID(), limits });
+  const dispatch = createDispatch({ redis, subscriber, logger, tag, limits });
   const { keys } = dispatch;
   onTestFinished(async () => {
     await dispatch.close();
@@ -26,6 +30,7 @@ export async function openBench(limits: Partial<Limits> = {}): Promise<Bench> {
   return {
     dispatch,
     redis,
+    subscriber,
     async alive(workerId) {
       const me = `${workerId}#${randomUUID()}`;
       await redis.set(keys.of('w', workerId), me, 'PX', 60_000);

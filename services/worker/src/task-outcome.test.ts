@@ -7,6 +7,7 @@ const task: Task = {
   threadId: 'thr_child',
   parentThreadId: 'thr_parent',
   prompt: 'count',
+  target: 'fleet',
   status: 'working',
   iteration: 1,
   maxIterations: 2,

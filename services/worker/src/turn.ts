@@ -198,6 +198,7 @@ async function reviewTurn(turn: Turn, stop: AbortController, deps: TurnDeps): Pr
   const emitter = emitterOf(turn, stop, deps);
   const { task } = turn;
   if (task?.status !== 'working') return commit(turn, { status: 'cancelled' }, deps);
+  if (turn.failure) return fail(turn, 'error', turn.failure, deps);
   emitter.push({ type: 'task.review_started', taskId: task.taskId, iteration: task.iteration });
   await emitter.flush();
   if (stop.signal.aborted) return stopped(parts, undefined);

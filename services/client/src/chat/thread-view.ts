@@ -74,7 +74,8 @@ export function createThreadView(threadId: string): ThreadView {
   const seeOther = (event: ThreadEvent): Shown[] => {
     if (event.type === 'agent.message_delta' || event.type === 'agent.message') return [];
     const note = noteOf(event, false);
-    const taskId = tasks.get(event.data.threadId);
+    const { threadId = '' } = event.data;
+    const taskId = tasks.get(threadId);
     const tag = event.type.startsWith('agent.') && taskId !== undefined ? `${shortTaskId(taskId)} ` : '';
     return note ? [{ kind: 'note', ...note, text: `${tag}${note.text}` }] : [];
   };

@@ -112,7 +112,7 @@ const luaOf = (name: string) => readFileSync(new URL(`${name}.lua`, luaFolder), 
 
 /** A call of one of dispatch's scripts, by name. */
 export function callOf(script: string): CommandFilter {
-  const lua = `${luaOf('prelude')}\n${luaOf(script)}`;
+  const lua = ['prelude', 'bus', script].map(luaOf).join('\n');
   const sha = createHash('sha1').update(lua).digest('hex');
   return ([command = '', code]) =>
     /^evalsha$/i.test(command) ? code === sha : /^eval$/i.test(command) && code === lua;

@@ -1,0 +1,216 @@
+/**
+ * The bus's tools: one table, from which come the plugin's tools (MCP, sessions and the stdio bridge), the REST mirror,
+ * openapi.yaml and /docs.
+ */
+import { z } from 'zod';
+import {
+  BusAssignment,
+  BusStats,
+  BusTaskState,
+  BusWorker,
+  BusWorkerState,
+  defaultPollMs,
+  maxPollMs,
+} from './bus.ts';
+
+const namePattern = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
+const labelPattern = /^[a-zA-Z0-9][a-zA-Z0-9._:/=-]{0,63}$/;
+const taskIdPattern = /^[a-zA-Z0-9][a-zA-Z0-9._:-]{0,127}$/;
+
+const nameOf = (words: string) =>
+  z.string().min(1).max(64).regex(namePattern).describe(`${words}: letters, digits, ".", "_" and "-"`);
+const name = nameOf('Your name as a worker, the same in every call');
+const taskId = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(taskIdPattern)
+  .describe('The id of the task, chosen by who submits it: letters, digits, ".", "_", ":" and "-"');
+const lease = z
+  .string()
+  .min(1)
+  .max(64)
+  .describe('The lease that poll_task returned with the task; needed once it was assigned more than once');
+const labels = z.array(z.string().regex(labelPattern)).max(32);
+const message = z.string().describe('The same in words');
+const Deadline = z.string().describe('ISO 8601, UTC; the task is taken back then unless you are heard of');
+
+interface BusTool {
+  title: string;
+  description: string;
+  input: z.ZodObject;
+  output: z.ZodObject;
+  annotations: { readOnlyHint?: boolean; destructiveHint?: boolean };
+  /** The same call twice does what one does. */
+  idempotent: boolean;
+  method: 'GET' | 'POST';
+  /** Of the REST mirror; `:name` is a property of the input. */
+  path: string;
+  timeoutMs?: number;
+}
+
+export const busTools = {
+  submit_task: {
+    title: 'Submit a task',
+    description:
+      'Puts a task on the bus for an external worker. Submitting the same id again is the same task. Tasks go out by priority, then by age, to workers that have every label the task requires.',
+    input: z.strictObject({
+      taskId,
+      payload: z.unknown().optional().describe('What the worker is given: any JSON, at most 256 KiB'),
+      priority: z.int().min(-1000).max(1000).optional().describe('Higher goes first; default 0'),
+      requires: labels.optional().describe('Labels that the worker must have; default none'),
+    }),
+    output: z.object({
+      message,
+      taskId: z.string(),
+      state: BusTaskState,
+      existing: z.boolean().describe('It was submitted before: the first payload counts'),
+    }),
+    annotations: { destructiveHint: false },
+    idempotent: true,
+    method: 'POST',
+    path: '/v1/bus/tasks',
+  },
+  register_worker: {
+    title: 'Register as a worker',
+    description:
+      'Makes you known to the bus under a name; do this once, before poll_task. Registering again changes your labels.',
+    input: z.strictObject({
+      name,
+      labels: labels.optional().describe('What you can do; tasks may require labels. Default none'),
+    }),
+    output: z.object({ message, name: z.string(), labels: z.array(z.string()), state: BusWorkerState }),
+    annotations: { destructiveHint: false },
+    idempotent: true,
+    method: 'POST',
+    path: '/v1/bus/workers',
+  },
+  poll_task: {
+    title: 'Wait for a task',
+    description:
+      'Waits until there is a task for you and returns it with its lease; taskId is null when the time is over: then poll again. Acknowledge a task with ack_task within 30 seconds, or another worker gets it.',
+    input: z.strictObject({
+      name,
+      timeoutMs: z
+        .int()
+        .min(0)
+        .max(maxPollMs)
+        .default(defaultPollMs)
+        .optional()
+        .describe(`How long to wait, milliseconds; default ${defaultPollMs}`),
+    }),
+    output: BusAssignment.partial().extend({ message, taskId: z.string().nullable() }),
+    annotations: { destructiveHint: false },
+    idempotent: true,
+    method: 'POST',
+    path: '/v1/bus/workers/:name/poll',
+    timeoutMs: maxPollMs + 30_000,
+  },
+  ack_task: {
+    title: 'Acknowledge a task',
+    description: 'Says that you begin to work on the task that poll_task gave you.',
+    input: z.strictObject({ name, taskId, lease: lease.optional() }),
+    output: z.object({ message, taskId: z.string(), state: BusTaskState, deadline: Deadline }),
+    annotations: { destructiveHint: false },
+    idempotent: true,
+    method: 'POST',
+    path: '/v1/bus/tasks/:taskId/ack',
+  },
+  heartbeat_task: {
+    title: 'Say that you still work',
+    description:
+      'Keeps a task that you have acknowledged. From the first heartbeat on, the next must come within 5 minutes; without any, a task is taken back after 30 minutes.',
+    input: z.strictObject({ name, taskId, lease }),
+    output: z.object({ message, taskId: z.string(), state: BusTaskState, deadline: Deadline }),
+    annotations: { destructiveHint: false },
+    idempotent: true,
+    method: 'POST',
+    path: '/v1/bus/tasks/:taskId/heartbeat',
+  },
+  worker_done: {
+    title: 'Report a result',
+    description:
+      'Ends a task that you have acknowledged, with its result. A task has one result: when the task was given to another worker meanwhile, yours is refused.',
+    input: z.strictObject({
+      taskId,
+      result: z.unknown().optional().describe('Any JSON, at most 256 KiB'),
+      lease: lease.optional(),
+    }),
+    output: z.object({ message, taskId: z.string(), state: BusTaskState, existing: z.boolean() }),
+    annotations: { destructiveHint: false },
+    idempotent: true,
+    method: 'POST',
+    path: '/v1/bus/tasks/:taskId/done',
+  },
+  task_failed: {
+    title: 'Report a failure',
+    description:
+      'Says that you cannot do a task that you have acknowledged. It is blocked until somebody calls retry_task.',
+    input: z.strictObject({
+      taskId,
+      reason: z.string().regex(/\S/).max(10_000).describe('Why, for whoever looks at it next'),
+      lease: lease.optional(),
+    }),
+    output: z.object({ message, taskId: z.string(), state: BusTaskState, existing: z.boolean() }),
+    annotations: { destructiveHint: false },
+    idempotent: true,
+    method: 'POST',
+    path: '/v1/bus/tasks/:taskId/failed',
+  },
+  get_status: {
+    title: 'Status of the bus',
+    description: 'How many tasks are in which state, and what the workers do (the first 100, latest first).',
+    input: z.strictObject({}),
+    output: BusStats.extend({ message, workerStates: z.array(BusWorker) }),
+    annotations: { readOnlyHint: true },
+    idempotent: true,
+    method: 'GET',
+    path: '/v1/bus/status',
+  },
+  reset_worker: {
+    title: 'Reset a worker',
+    description:
+      'Makes a worker idle, whatever it was doing. Its task goes back to the queue; what the worker still says about it is refused.',
+    input: z.strictObject({ workerName: nameOf('Name of the worker') }),
+    output: z.object({
+      message,
+      name: z.string(),
+      before: BusWorkerState,
+      taskId: z.string().nullable().describe('The task that went back to the queue'),
+    }),
+    annotations: { destructiveHint: true },
+    idempotent: true,
+    method: 'POST',
+    path: '/v1/bus/workers/:workerName/reset',
+  },
+  retry_task: {
+    title: 'Retry a task',
+    description:
+      'Puts a task that is in_progress, blocked or dead back into the queue. Whoever works on it now no longer counts.',
+    input: z.strictObject({ taskId }),
+    output: z.object({ message, taskId: z.string(), before: BusTaskState, state: BusTaskState }),
+    annotations: { destructiveHint: true },
+    idempotent: false,
+    method: 'POST',
+    path: '/v1/bus/tasks/:taskId/retry',
+  },
+} as const satisfies Record<string, BusTool>;
+
+export type BusToolName = keyof typeof busTools;
+export type BusInput<Name extends BusToolName> = z.infer<(typeof busTools)[Name]['input']>;
+export type BusOutput<Name extends BusToolName> = z.infer<(typeof busTools)[Name]['output']>;
+
+const oldNames: Readonly<Record<string, string>> = {
+  taskId: 'bead_id',
+  name: 'worker_name',
+  workerName: 'worker_name',
+  timeoutMs: 'timeout_ms',
+};
+
+/** Names that a tool's properties had elsewhere: understood, and never listed. By the old name. */
+export function busAliasesOf(tool: BusToolName): Record<string, string> {
+  const { shape } = busTools[tool].input;
+  return Object.fromEntries(
+    Object.entries(oldNames).flatMap(([property, old]) => (property in shape ? [[old, property]] : [])),
+  );
+}

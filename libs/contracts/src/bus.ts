@@ -1,0 +1,83 @@
+/** The bus of external workers: its resources. States and their moves are drawn in libs/dispatch/lua/bus.lua. */
+import { z } from 'zod';
+
+export const busTaskStates = [
+  'queued',
+  'assigned',
+  'in_progress',
+  'done',
+  'blocked',
+  'dead',
+  'withdrawn',
+] as const;
+export const BusTaskState = z.enum(busTaskStates);
+export type BusTaskState = z.infer<typeof BusTaskState>;
+
+export const BusWorkerState = z.enum(['idle', 'polling', 'pending', 'executing', 'lost']);
+export type BusWorkerState = z.infer<typeof BusWorkerState>;
+
+/** Largest payload and largest result, bytes of JSON. */
+export const maxBusBytes = 256 * 1024;
+export const maxPollMs = 120_000;
+export const defaultPollMs = 30_000;
+
+const Instant = z.string().describe('ISO 8601, UTC');
+
+/** A task in lists: what was submitted and what came of it are asked for by id. */
+export const BusTask = z.object({
+  taskId: z.string(),
+  state: BusTaskState,
+  priority: z.int(),
+  requires: z.array(z.string()),
+  attempt: z.int().describe('Times it was assigned'),
+  losses: z.int().describe('Of these, times that nobody came back with it; retry_task forgets them'),
+  worker: z.string().nullable().describe('Who has it, or had it last when it ended'),
+  reason: z.string().nullable().describe('Why it is blocked or dead'),
+  delegatedTaskId: z.string().nullable().describe('The delegated task that this is work for'),
+  deadline: Instant.nullable().describe('When it is taken from its worker unless that is heard of'),
+  createdAt: Instant,
+  updatedAt: Instant.describe('Since when it is in this state'),
+});
+export type BusTask = z.infer<typeof BusTask>;
+
+export const BusTaskDetail = BusTask.extend({
+  payload: z.unknown().optional(),
+  result: z.unknown().optional(),
+});
+export type BusTaskDetail = z.infer<typeof BusTaskDetail>;
+
+export const BusWorker = z.object({
+  name: z.string(),
+  labels: z.array(z.string()),
+  state: BusWorkerState,
+  taskId: z.string().nullable(),
+  since: Instant.describe('Of this state'),
+  seenAt: Instant,
+  registeredAt: Instant,
+});
+export type BusWorker = z.infer<typeof BusWorker>;
+
+export const BusStats = z.object({
+  depth: z.int().describe('Tasks in the queue'),
+  assigned: z.int(),
+  inProgress: z.int(),
+  oldestQueuedAt: Instant.nullable().describe('Since when the task waits that has waited longest'),
+  workersPolling: z.int(),
+  dead: z.int(),
+  blocked: z.int(),
+  done: z.int().describe('Done tasks that are still kept'),
+  workers: z.int(),
+});
+export type BusStats = z.infer<typeof BusStats>;
+
+/** What a poll brings home. */
+export const BusAssignment = z.object({
+  taskId: z.string(),
+  payload: z.unknown().optional(),
+  priority: z.int(),
+  requires: z.array(z.string()),
+  attempt: z.int(),
+  lease: z.string().describe('Proves that the task is still yours: send it with every further call'),
+  acknowledgeBy: Instant,
+});
+export type BusAssignment = z.infer<typeof BusAssignment>;

@@ -1,0 +1,14 @@
+-- A: tenant, name, taskId, lease
+-- outcome: ok {deadline} | not_found | lease_lost | wrong_state {state}
+-- From the first one on, the next must come within busHeartbeatMs.
+local T = A.tenant
+local task = hash(taskKey(T, A.taskId))
+if not task.state then return answer('not_found') end
+if task.lease ~= A.lease then return answer('lease_lost') end
+if task.state ~= 'in_progress' then return refuse(task) end
+if task.worker ~= A.name then return answer('lease_lost') end
+seen(T, A.name)
+local deadline = now + C.busHeartbeatMs
+redis.call('HSET', taskKey(T, A.taskId), 'deadline', deadline, 'beats', 1)
+redis.call('ZADD', P .. 'bdue', deadline, T .. ':' .. A.taskId)
+return answer('ok', { deadline = deadline })

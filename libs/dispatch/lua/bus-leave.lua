@@ -1,0 +1,16 @@
+-- The end of a poll that nothing came to.
+-- A: tenant, name, poll, gone (the poller has left: what came meanwhile goes back, and nobody is blamed)
+-- outcome: left | over (the poll is no longer the worker's) | assigned {task}
+local T = A.tenant
+local worker = hash(workerKey(T, A.name))
+if worker.poll ~= A.poll then return answer('over') end
+if worker.state == 'pending' then
+  if not A.gone then return answer('assigned', { task = assignmentOf(T, worker.task) }) end
+  local task = hash(taskKey(T, worker.task))
+  moveWorker(T, A.name, 'idle')
+  enqueue(T, task, 'poller_left')
+  return answer('left')
+end
+stopWaiting(T, A.name, worker.labels)
+moveWorker(T, A.name, 'idle')
+return answer('left')

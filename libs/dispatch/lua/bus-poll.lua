@@ -1,0 +1,39 @@
+-- A: tenant, name, poll (its id), replica, replicaTtlMs, waitMs (0 = do not wait)
+-- outcome: assigned {task} | waiting | nothing | not_registered | wrong_state {state, taskId}
+-- A repeat by the same poll finds the same assignment. A new poll takes the place of an older one of the same worker,
+-- and a worker that polls instead of acknowledging has lost what it was given.
+local T = A.tenant
+local name = workerKey(T, A.name)
+local worker = hash(name)
+if not worker.name then return answer('not_registered') end
+seen(T, A.name)
+if worker.state == 'executing' then
+  return answer('wrong_state', { state = worker.state, taskId = worker.task })
+end
+local since
+if worker.state == 'pending' then
+  local task = hash(taskKey(T, worker.task))
+  if worker.poll == A.poll then return answer('assigned', { task = assignmentOf(T, worker.task) }) end
+  lose(T, task, 'unacknowledged')
+elseif worker.state == 'polling' then
+  if worker.poll == A.poll then
+    since = redis.call('ZSCORE', key('bpolling', T), A.name)
+  else
+    tellPoll(worker.replica, { kind = 'bus_poll_over', poll = worker.poll })
+  end
+  stopWaiting(T, A.name, worker.labels)
+end
+
+local task = pick(T, worker.labels)
+if not task and A.waitMs == 0 then
+  moveWorker(T, A.name, 'idle')
+  return answer('nothing')
+end
+worker['until'] = now + A.waitMs
+redis.call('HSET', name, 'poll', A.poll, 'replica', A.replica, 'until', worker['until'])
+if task then return answer('assigned', { task = assign(T, task, A.name) }) end
+moveWorker(T, A.name, 'polling')
+wait(T, worker, since or clock[1] * 1000000 + clock[2])
+-- A gateway that asks is alive, even where its heartbeat was late.
+redis.call('SET', key('gw', A.replica), '1', 'PX', A.replicaTtlMs)
+return answer('waiting')

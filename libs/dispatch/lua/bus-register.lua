@@ -1,0 +1,27 @@
+-- A: tenant, name, labels
+-- outcome: registered {state} | full {limit}
+-- Again: its labels change and nothing else, but a lost worker is idle. One that polls keeps its place, among others.
+local name = workerKey(A.tenant, A.name)
+local worker = hash(name)
+if not worker.name and redis.call('ZCARD', key('bws', A.tenant)) >= C.busMaxWorkers then
+  return answer('full', { limit = C.busMaxWorkers })
+end
+redis.call('HSET', name, 'name', A.name, 'labels', A.labels)
+redis.call('HSETNX', name, 'registeredAt', stamp)
+redis.call('SADD', P .. 'btenants', A.tenant)
+seen(A.tenant, A.name)
+if not worker.state or worker.state == 'lost' then
+  moveWorker(A.tenant, A.name, 'idle')
+  busEvent(A.tenant, 'bus.worker_registered', { worker = A.name })
+elseif worker.state == 'polling' and worker.labels ~= A.labels then
+  local since = redis.call('ZSCORE', key('bpolling', A.tenant), A.name)
+  stopWaiting(A.tenant, A.name, worker.labels)
+  worker.labels = A.labels
+  local task = pick(A.tenant, A.labels)
+  if task then
+    tellPoll(worker.replica, { kind = 'bus_assigned', poll = worker.poll, task = assign(A.tenant, task, A.name) })
+  else
+    wait(A.tenant, worker, since)
+  end
+end
+return answer('registered', { state = redis.call('HGET', name, 'state') })

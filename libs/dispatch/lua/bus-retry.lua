@@ -1,0 +1,14 @@
+-- Puts a task back into the queue, with its losses forgotten; whoever works on it no longer counts.
+-- A: tenant, taskId
+-- outcome: ok {before} | not_found | wrong_state {state} | ended (the delegated task it was work for)
+local T = A.tenant
+local task = hash(taskKey(T, A.taskId))
+local before = task.state
+if not before then return answer('not_found') end
+if before ~= 'in_progress' and before ~= 'blocked' and before ~= 'dead' then return refuse(task) end
+if task.delegated and redis.call('HGET', key('task', task.delegated), 'status') ~= 'working' then return answer('ended') end
+dismiss(T, task, 'idle')
+redis.call('HSET', taskKey(T, A.taskId), 'losses', 0)
+redis.call('HDEL', taskKey(T, A.taskId), 'reason')
+enqueue(T, task, 'retried')
+return answer('ok', { before = before })

@@ -1,0 +1,63 @@
+-- What nobody came back for. Run by every gateway, every second or two.
+-- A: count, tidy? (drop what is kept no longer; rarely)
+-- outcome: ok {rung [{threadId, owner?}], more}
+local rung, handled = {}, 0
+local last = tonumber(redis.call('GET', P .. 'bswept') or now)
+redis.call('SET', P .. 'bswept', stamp)
+-- While Redis or every gateway was away, nobody could acknowledge or say that he lives: time starts anew.
+local away = now - last > C.busAwayMs
+local function halves(member) return string.match(member, '^([^:]*):(.*)$') end
+
+local count = A.count
+if away then count = 100000 end
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', P .. 'bdue', '-inf', now, 'LIMIT', 0, count)) do
+  local T, id = halves(member)
+  local task = hash(taskKey(T, id))
+  local held = task.state == 'assigned' or task.state == 'in_progress'
+  handled = handled + 1
+  if not held then
+    redis.call('ZREM', P .. 'bdue', member)
+  elseif away then
+    redis.call('HSET', taskKey(T, id), 'deadline', now + C.busAckMs)
+    redis.call('ZADD', P .. 'bdue', now + C.busAckMs, member)
+  else
+    local reason = 'silent'
+    if task.state == 'assigned' then reason = 'unacknowledged' end
+    local ring = lose(T, task, reason)
+    if ring then rung[#rung + 1] = ring end
+  end
+end
+
+-- Polls whose gateway never said that they ended.
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', P .. 'bpolls', '-inf', now - 5000, 'LIMIT', 0, A.count)) do
+  local T, name = halves(member)
+  local worker = hash(workerKey(T, name))
+  stopWaiting(T, name, worker.labels or '')
+  if worker.state == 'polling' then moveWorker(T, name, 'idle') end
+end
+
+if A.tidy then
+  for _, T in ipairs(redis.call('SMEMBERS', P .. 'btenants')) do
+    local function drop(state, ids)
+      for _, id in ipairs(ids) do
+        redis.call('DEL', taskKey(T, id))
+        redis.call('ZREM', inState(T, state), id)
+        redis.call('ZREM', key('bts', T), id)
+      end
+    end
+    for _, state in ipairs({ 'done', 'withdrawn', 'blocked', 'dead' }) do
+      drop(state, redis.call('ZRANGEBYSCORE', inState(T, state), '-inf', now - C.retentionMs, 'LIMIT', 0, 500))
+    end
+    local kept = redis.call('ZCARD', inState(T, 'done'))
+    if kept > C.busDoneCap then drop('done', redis.call('ZRANGE', inState(T, 'done'), 0, math.min(kept - C.busDoneCap, 500) - 1)) end
+    for _, name in ipairs(redis.call('ZRANGEBYSCORE', key('bws', T), '-inf', now - C.retentionMs, 'LIMIT', 0, 500)) do
+      local state = redis.call('HGET', workerKey(T, name), 'state')
+      if state ~= 'polling' and state ~= 'pending' and state ~= 'executing' then
+        redis.call('DEL', workerKey(T, name))
+        redis.call('ZREM', key('bws', T), name)
+      end
+    end
+    redis.call('PEXPIRE', key('bev', T), C.retentionMs)
+  end
+end
+return answer('ok', { rung = rung, more = handled >= count })

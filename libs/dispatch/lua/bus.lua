@@ -1,0 +1,271 @@
+-- The bus of external workers: prepended, after the prelude, to every script, for delegated tasks live on it, too.
+-- Of each tenant (T) there is one bus; `id` below is a bus task's, chosen by who submits it.
+--
+-- A bus task. Every arrow is one script; a move from any other state is refused with the state it was tried in.
+--
+--                  +------------- poller left, or unacknowledged for busAckMs -------------+
+--                  v                                                                       |
+--   submit --> queued --poll, or a worker waits--> assigned --ack--> in_progress --done--> done
+--              ^ ^ ^                                                  | |    |
+--              | | +---- silent for busSilentMs, reset_worker --------+ |    +--failed--> blocked
+--              | +------------------- retry_task -----------------------+                   |
+--              +--------------------- retry_task, from dead, too ---------------------------+
+--   assigned, in_progress --lost for the busMaxLosses-th time--> dead
+--   queued, assigned, in_progress --the delegated task is cancelled--> withdrawn
+--
+-- A worker: idle --poll--> polling --assigned--> pending --ack--> executing --done, failed--> idle;
+-- pending, executing --its lease runs out--> lost --poll, register, reset--> idle or polling; reset: any --> idle.
+--
+-- B1 A task has at most one lease that counts: `lease` is made by assign() alone and ends with requeue().
+-- B2 A task has at most one accepted result: only in_progress becomes done, and done is left by nobody.
+-- B3 No queued task and no waiting worker that fit each other: whoever adds one looks for the other in the same script.
+-- B4 The order is priority, then age (submission): a task that comes back has its old place.
+-- Repair: sets and lists follow the hashes; a name in a list whose hash says otherwise is dropped where it is met.
+
+-- Of bus tasks: hash. Of workers: hash. Lists are named at their use.
+local function taskKey(T, id) return key('bt', T .. ':' .. id) end
+local function workerKey(T, name) return key('bw', T .. ':' .. name) end
+local function inState(T, state) return key('bst', T .. ':' .. state) end
+
+local function busEvent(T, type, fields)
+  redis.call('XADD', key('bev', T), 'MAXLEN', '~', C.busEventCap, '*', 'type', type, 'at', stamp, 'data', cjson.encode(fields))
+  redis.call('PUBLISH', key('chbus', T), '')
+end
+
+-- Tells one gateway something about a poll that is parked there.
+local function tellPoll(replica, signal)
+  redis.call('PUBLISH', P .. 'gateways:' .. replica, cjson.encode(signal))
+end
+
+-- `requires` and `labels` are sorted names joined by commas; '' = none.
+local function fits(requires, labels)
+  local padded = ',' .. labels .. ','
+  for one in string.gmatch(requires, '[^,]+') do
+    if not string.find(padded, ',' .. one .. ',', 1, true) then return false end
+  end
+  return true
+end
+
+-- Priority before age, as one number: ages stay below 2^41 and priorities within a thousand, so it is exact.
+local function placeOf(task) return -tonumber(task.priority) * 2199023255552 + tonumber(task.seq) end
+
+local function moveTask(T, task, state)
+  if task.state then redis.call('ZREM', inState(T, task.state), task.taskId) end
+  redis.call('ZADD', inState(T, state), now, task.taskId)
+  redis.call('HSET', taskKey(T, task.taskId), 'state', state, 'updatedAt', stamp)
+  task.state = state
+end
+
+local function dequeue(T, task)
+  local list = key('bq', T .. ':' .. task.requires)
+  redis.call('ZREM', list, task.taskId)
+  if redis.call('EXISTS', list) == 0 then redis.call('SREM', key('bqs', T), task.requires) end
+end
+
+local function stopWaiting(T, name, labels)
+  local list = key('bwait', T .. ':' .. labels)
+  redis.call('ZREM', list, name)
+  if redis.call('EXISTS', list) == 0 then redis.call('SREM', key('bwaits', T), labels) end
+  redis.call('ZREM', key('bpolling', T), name)
+  redis.call('ZREM', P .. 'bpolls', T .. ':' .. name)
+end
+
+local function moveWorker(T, name, state)
+  redis.call('HSET', workerKey(T, name), 'state', state, 'since', stamp)
+  if state ~= 'pending' and state ~= 'executing' then redis.call('HDEL', workerKey(T, name), 'task') end
+  if state ~= 'pending' and state ~= 'polling' then redis.call('HDEL', workerKey(T, name), 'poll', 'replica', 'until') end
+end
+
+local function seen(T, name)
+  redis.call('HSET', workerKey(T, name), 'seenAt', stamp)
+  redis.call('ZADD', key('bws', T), now, name)
+end
+
+-- What a poll brings home.
+local function assignmentOf(T, id)
+  local task = hash(taskKey(T, id))
+  return { taskId = id, payload = task.payload, priority = tonumber(task.priority), requires = task.requires,
+    attempt = tonumber(task.attempt), lease = task.lease, deadline = tonumber(task.deadline) }
+end
+
+-- B1. `task` is queued and `name` polls or waits. The token is random: the seed of the call is.
+local function assign(T, task, name)
+  local attempt = tonumber(task.attempt) + 1
+  local lease = string.sub(redis.sha1hex(A.seed .. ':' .. T .. ':' .. task.taskId .. ':' .. attempt), 1, 32)
+  local deadline = now + C.busAckMs
+  dequeue(T, task)
+  moveTask(T, task, 'assigned')
+  redis.call('HSET', taskKey(T, task.taskId), 'lease', lease, 'attempt', attempt, 'worker', name, 'deadline', deadline)
+  redis.call('ZADD', P .. 'bdue', deadline, T .. ':' .. task.taskId)
+  moveWorker(T, name, 'pending')
+  redis.call('HSET', workerKey(T, name), 'task', task.taskId)
+  busEvent(T, 'bus.task_assigned', { taskId = task.taskId, worker = name, attempt = attempt, priority = tonumber(task.priority) })
+  return assignmentOf(T, task.taskId)
+end
+
+-- The queued task that comes first for a worker with these labels, or nil.
+local function pick(T, labels)
+  local id, place
+  for _, requires in ipairs(redis.call('SMEMBERS', key('bqs', T))) do
+    if fits(requires, labels) then
+      local head = redis.call('ZRANGE', key('bq', T .. ':' .. requires), 0, 0, 'WITHSCORES')
+      if head[1] and (not place or tonumber(head[2]) < place) then id, place = head[1], tonumber(head[2]) end
+    end
+  end
+  return id and hash(taskKey(T, id))
+end
+
+-- The longest-waiting worker of one list whose gateway lives and whose poll is not over; others lose their place.
+local function firstWaiting(T, labels)
+  while true do
+    local head = redis.call('ZRANGE', key('bwait', T .. ':' .. labels), 0, 0, 'WITHSCORES')
+    if not head[1] then return nil end
+    local worker = hash(workerKey(T, head[1]))
+    if worker.state == 'polling' and worker.labels == labels and tonumber(worker['until']) >= now
+      and redis.call('EXISTS', key('gw', worker.replica)) == 1 then
+      return worker, tonumber(head[2])
+    end
+    stopWaiting(T, head[1], labels)
+    if worker.state == 'polling' then moveWorker(T, head[1], 'idle') end
+  end
+end
+
+-- B3 from the task's side: it goes to the worker that has waited longest of those that fit.
+local function offer(T, task)
+  local worker, since
+  for _, labels in ipairs(redis.call('SMEMBERS', key('bwaits', T))) do
+    if fits(task.requires, labels) then
+      local candidate, at = firstWaiting(T, labels)
+      if candidate and (not since or at < since) then worker, since = candidate, at end
+    end
+  end
+  if not worker then return end
+  stopWaiting(T, worker.name, worker.labels)
+  tellPoll(worker.replica, { kind = 'bus_assigned', poll = worker.poll, task = assign(T, task, worker.name) })
+end
+
+-- B3 from the worker's side: the first task that fits, or a place among those who wait. `since` = microseconds.
+local function wait(T, worker, since)
+  redis.call('ZADD', key('bwait', T .. ':' .. worker.labels), since, worker.name)
+  redis.call('SADD', key('bwaits', T), worker.labels)
+  redis.call('ZADD', key('bpolling', T), since, worker.name)
+  redis.call('ZADD', P .. 'bpolls', worker['until'], T .. ':' .. worker.name)
+end
+
+-- The worker of an assignment that ends; it may have gone on to something else.
+local function dismiss(T, task, state)
+  if task.worker and redis.call('HGET', workerKey(T, task.worker), 'task') == task.taskId then
+    moveWorker(T, task.worker, state)
+  end
+end
+
+local function endLease(T, task)
+  redis.call('ZREM', P .. 'bdue', T .. ':' .. task.taskId)
+  redis.call('HDEL', taskKey(T, task.taskId), 'deadline')
+end
+
+-- B4. Into the queue, whatever it was before.
+local function enqueue(T, task, reason)
+  endLease(T, task)
+  redis.call('HDEL', taskKey(T, task.taskId), 'lease', 'worker', 'beats')
+  moveTask(T, task, 'queued')
+  redis.call('ZADD', key('bq', T .. ':' .. task.requires), placeOf(task), task.taskId)
+  redis.call('SADD', key('bqs', T), task.requires)
+  busEvent(T, 'bus.task_queued', { taskId = task.taskId, reason = reason, priority = tonumber(task.priority) })
+  offer(T, task)
+end
+
+local function openTasks(T)
+  local open = 0
+  for _, state in ipairs({ 'queued', 'assigned', 'in_progress', 'blocked', 'dead' }) do
+    open = open + redis.call('ZCARD', inState(T, state))
+  end
+  return open
+end
+
+-- `task`: taskId, payload (JSON text), priority, requires, delegated?, iteration?
+local function submit(T, task)
+  local name = taskKey(T, task.taskId)
+  task.seq = redis.call('INCR', key('bseq', T))
+  task.attempt = 0
+  for field, value in pairs(task) do redis.call('HSET', name, field, value) end
+  redis.call('HSET', name, 'createdAt', stamp, 'losses', 0)
+  redis.call('ZADD', key('bts', T), now, task.taskId)
+  redis.call('SADD', P .. 'btenants', T)
+  enqueue(T, task, 'submitted')
+end
+
+-- A run's id made here: a UUIDv4 in its form, random by the call's seed.
+local function runIdOf(salt)
+  local hex = redis.sha1hex(A.seed .. ':' .. salt)
+  return 'run_' .. string.sub(hex, 1, 12) .. '4' .. string.sub(hex, 14, 16) .. 'a' .. string.sub(hex, 18, 32)
+end
+
+-- The outcome of a delegated task's work goes to its own thread as mail for review: { threadId, owner? } to ring, or nil.
+-- `outcome`: text (a result) or failure (JSON text).
+local function report(task, outcome)
+  if not task.delegated then return nil end
+  local delegated = hash(key('task', task.delegated))
+  if delegated.status ~= 'working' or delegated.iteration ~= task.iteration then return nil end
+  local mail = { id = task.taskId .. ':review', threadId = delegated.threadId, runId = runIdOf(task.taskId), kind = 'review',
+    input = outcome.text or '', failure = outcome.failure, taskId = task.delegated, iteration = task.iteration,
+    chain = delegated.chain }
+  if outcome.text then redis.call('HSET', key('task', task.delegated), 'phase', 'review', 'result', outcome.text, 'updatedAt', stamp) end
+  local owner = deliverOnce(mail)
+  return owner and { threadId = delegated.threadId, owner = owner ~= '' and owner or nil }
+end
+
+local function failureOf(task, code, reason)
+  return { failure = cjson.encode({ code = code, message = 'On the bus, as ' .. task.taskId .. ': ' .. reason }) }
+end
+
+-- An assignment that nobody speaks for any more. Returns whom to ring, where the task is a delegated one that dies of it.
+local function lose(T, task, reason)
+  local losses = redis.call('HINCRBY', taskKey(T, task.taskId), 'losses', 1)
+  if task.worker then
+    dismiss(T, task, 'lost')
+    busEvent(T, 'bus.worker_lost', { worker = task.worker, taskId = task.taskId, reason = reason })
+  end
+  if losses < C.busMaxLosses then return enqueue(T, task, reason) end
+  endLease(T, task)
+  moveTask(T, task, 'dead')
+  redis.call('HSET', taskKey(T, task.taskId), 'reason', reason)
+  busEvent(T, 'bus.task_dead', { taskId = task.taskId, reason = reason, losses = losses })
+  return report(task, failureOf(task, 'attempts_exhausted', 'lost ' .. losses .. ' times, at last ' .. reason .. '.'))
+end
+
+-- Whether the caller speaks for the task's assignment: nil, or what is wrong. A call may leave the lease out only while
+-- the task was assigned once.
+local function leaseFault(task)
+  if not A.lease then return tonumber(task.attempt) > 1 and 'lease_required' or nil end
+  if A.lease ~= task.lease then return 'lease_lost' end
+  return nil
+end
+
+-- An illegal move, told with where it was tried.
+local function refuse(task) return answer('wrong_state', { state = task.state }) end
+
+-- Gives one iteration of a delegated task to the bus, once.
+local function delegateToBus(task, iteration, words)
+  local id = task.taskId .. '.' .. iteration
+  if redis.call('EXISTS', taskKey(task.tenant, id)) == 1 then return end
+  keepThread(task.threadId)
+  redis.call('PERSIST', key('tree', redis.call('HGET', key('th', task.threadId), 'root') or ''))
+  submit(task.tenant, { taskId = id, payload = cjson.encode({ prompt = words, iteration = tonumber(iteration) }), priority = 0,
+    requires = '', delegated = task.taskId, iteration = iteration })
+end
+
+withdrawFromBus = function(task)
+  local T = task.tenant
+  local found = hash(taskKey(T, task.taskId .. '.' .. task.iteration))
+  if found.state == 'queued' then
+    dequeue(T, found)
+  elseif found.state == 'assigned' or found.state == 'in_progress' then
+    dismiss(T, found, 'idle')
+    endLease(T, found)
+  else
+    return
+  end
+  moveTask(T, found, 'withdrawn')
+  busEvent(T, 'bus.task_withdrawn', { taskId = found.taskId })
+end
