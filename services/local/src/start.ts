@@ -10,6 +10,9 @@ import { checkPort } from './port.ts';
 const restartMs = 1_000;
 const maxRestartMs = 60_000;
 
+/** Where `npm run chat` looks unless it is told. */
+const defaultUrl = 'http://127.0.0.1:8080';
+
 /** Two signals this close are one Ctrl-C that came by two ways, ms. */
 const samePressMs = 500;
 /** How often it is seen that npm has gone without a word, ms. */
@@ -129,6 +132,10 @@ A first conversation:
 
   ${post} ${url}/v1/threads -d '{"threadId":"${thread}","ifExists":"doNothing"}'
   ${post} ${url}/v1/threads/${thread}/runs/wait -d '{"input":"${message}"}'
+
+The same in a terminal, from another shell:
+
+  ${hasKey ? 'HARNESS_API_KEY=… ' : ''}${url === defaultUrl ? '' : `HARNESS_URL=${url} `}npm run chat
 
 Ctrl-C ends everything.
 `;

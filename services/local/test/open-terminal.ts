@@ -46,8 +46,8 @@ export function openTerminal(options: ChatOptions & { columns?: number }): Termi
   const child = pty.spawn(process.execPath, [main, ...args], {
     cols,
     rows: 40,
-    name: 'xterm-256color',
-    env: { TERM: 'xterm-256color', ...envOf(options) },
+    name: options.env?.TERM ?? 'xterm-256color', // it becomes TERM
+    env: envOf(options),
   });
   let raw = '';
   const waiting = new Set<() => void>();
@@ -106,10 +106,17 @@ function shownOn({ buffer }: InstanceType<typeof xterm.Terminal>): string {
   return shown;
 }
 
-/** `npm run chat` without a terminal; `input` is all that stands on its stdin. */
-export async function runChat(options: ChatOptions & { input?: string }) {
+/** `npm run chat` without a terminal; `input` is all that stands on its stdin. SIGINT is sent once stdout has the words. */
+export async function runChat(options: ChatOptions & { input?: string; interruptAt?: string }) {
+  const { interruptAt } = options;
   const child = spawn(process.execPath, [main, ...(options.args ?? [])], { env: envOf(options) });
   child.stdin.end(options.input ?? '');
+  let said = '';
+  child.stdout.on('data', (piece: Buffer) => {
+    const before = said;
+    said += piece.toString();
+    if (interruptAt && said.includes(interruptAt) && !before.includes(interruptAt)) child.kill('SIGINT');
+  });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
   return { stdout, stderr, code };

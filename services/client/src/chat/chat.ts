@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { isFinalRunEvent, type Run, type Thread, type ThreadEvent } from '@harness/contracts';
+import { EventStreamRefused } from '@harness/runtime';
 import { followEvents, pause } from './follow-events.ts';
 import { GatewayAway, type GatewayClient } from './gateway-client.ts';
 import { createThreadView, type Shown, type ThreadView } from './thread-view.ts';
@@ -115,7 +116,7 @@ export async function openChat(deps: ChatDeps, wish: ChatWish): Promise<Chat> {
     };
     const over = run().catch((error: Error) => {
       ready.reject(error);
-      if (everLive) deps.onBroken(error);
+      if (everLive) deps.onBroken(brokenBy(error));
     });
     await ready.promise;
     return {
@@ -196,3 +197,10 @@ const endOf = ({ data }: ThreadEvent): RunEnd => ({
   result: (data.result as string | undefined) ?? null,
   error: (data.error as RunEnd['error'] | undefined) ?? null,
 });
+
+function brokenBy(error: Error): Error {
+  const status = error instanceof EventStreamRefused ? error.status : 0;
+  if (status === 404) return new Error('The thread is gone.', { cause: error });
+  if (status === 401 || status === 403) return new Error('The key is no longer good.', { cause: error });
+  return error;
+}

@@ -66,9 +66,9 @@ export function createScreen(
   input.on('keypress', (_text: string | undefined, key: { ctrl?: boolean; name?: string } | undefined) => {
     // What is pasted is written as it comes, and its rows are not counted.
     if (shown) prompt.prevRows = prompt.getCursorPos().rows;
-    if (key?.ctrl && key.name === 'l') breakText();
+    if (key?.ctrl && key.name === 'l') breakText(); // the rest of the terminal is bare
   });
-  prompt.on('line', breakText);
+  for (const event of ['line', 'SIGCONT']) prompt.on(event, breakText);
   output.on('resize', breakText);
 
   return {

@@ -1,14 +1,12 @@
 /** The chat in a terminal: a line to type on, and above it what comes. */
-import { createInterface } from 'node:readline';
-import { styleText } from 'node:util';
-import { type ChatWish, openChat } from './chat.ts';
+import { createInterface, type Interface } from 'node:readline';
+import { type Chat, type ChatWish, openChat } from './chat.ts';
 import { type Completion, createCompleter } from './complete.ts';
 import type { GatewayClient } from './gateway-client.ts';
-import { maxHistory, openHistory } from './history-file.ts';
+import { type History, maxHistory, openHistory } from './history-file.ts';
 import { lineOf } from './line-of.ts';
-import { printableOf } from './printable.ts';
-import { createScreen, type Screen } from './screen.ts';
-import type { Shown } from './thread-view.ts';
+import { createScreen } from './screen.ts';
+import { createSpeaker, type Speaker } from './speak.ts';
 
 const leaving = 'Ctrl-D or /quit leaves.';
 
@@ -18,88 +16,94 @@ export async function runTerminal(deps: {
   wish: ChatWish;
   historyFile: string;
 }): Promise<number> {
-  const { client } = deps;
+  const { client, wish } = deps;
   const { stdin: input, stdout: output } = process;
   const left = Promise.withResolvers<number>();
-  let screen: Screen | undefined;
-  const note = (text: string, style: 'dim' | 'red' = 'dim') => {
-    const styled = styleText(style, text, { stream: output });
-    if (screen) screen.lines(styled);
-    else output.write(`${styled}\n`);
-  };
-  const tell = (error: Error) => note(printableOf(error.message), 'red');
-  const show = (shown: Shown) => {
-    if (shown.kind === 'text') screen?.text(printableOf(shown.text));
-    else if (shown.kind === 'end') screen?.endText();
-    else note(shown.text, shown.bad ? 'red' : 'dim');
-  };
-  const history = await openHistory(deps.historyFile, (problem) => note(problem, 'red'));
+  const speaker = createSpeaker(output);
+  const history = await openHistory(deps.historyFile, speaker.warn);
   const chat = await openChat(
     {
       client,
-      onShown: (all) => all.forEach(show),
-      onAway: (reason) => note(`The gateway is away (${printableOf(reason)}); trying again…`, 'red'),
-      onBack: () => note('The gateway is back.'),
+      onShown: (all) => all.forEach(speaker.show),
+      onAway: (reason) => speaker.warn(`The gateway is away (${reason}); trying again…`),
+      onBack: () => speaker.note('The gateway is back.'),
       onBroken(error) {
-        tell(error);
+        speaker.warn(error.message);
         left.resolve(1);
       },
     },
-    deps.wish,
+    wish,
   );
-  note(`thread ${chat.threadId} at ${client.url}`);
-  note(`/help lists the commands; Ctrl-C interrupts, ${leaving}`);
+  speaker.note(`thread ${chat.threadId} at ${client.url}`);
+  speaker.note(`/help lists the commands; Ctrl-C interrupts, ${leaving}`);
 
   const complete = createCompleter(client);
-  const rl = createInterface({
-    input,
-    output,
+  const prompt = openPrompt(async (line) => {
+    const completion = await complete(line);
+    screen.breakText(); // where several words fit, they are listed below
+    return completion;
+  }, history);
+  const screen = createScreen(prompt, { input, output });
+  prompt.on('close', () => {
+    screen.closePrompt();
+    left.resolve(0);
+  });
+  speaker.use(screen);
+  takeLines({ prompt, chat, history, speaker, leave: () => left.resolve(0) });
+  screen.openPrompt();
+
+  const code = await left.promise;
+  prompt.close();
+  await chat.close();
+  speaker.note(`To go on: npm run chat -- --thread ${chat.threadId}`);
+  return code;
+}
+
+function openPrompt(complete: (line: string) => Promise<Completion>, history: History): Interface {
+  return createInterface({
+    input: process.stdin,
+    output: process.stdout,
     prompt: '> ',
     history: history.lines,
     historySize: maxHistory,
     removeHistoryDuplicates: true,
-    completer(line: string, done: (error: null, completion: Completion) => void) {
-      screen?.breakText(); // several fits are listed below the line
-      void complete(line).then((completion) => done(null, completion));
-    },
+    completer: (line: string, done: (error: null, completion: Completion) => void) =>
+      void complete(line).then((completion) => done(null, completion)),
   });
-  const shownOn = createScreen(rl, { input, output });
-  screen = shownOn;
+}
 
+/** Does what is typed, one line after another: messages arrive in the order in which they were typed. */
+function takeLines(deps: {
+  prompt: Interface;
+  chat: Chat;
+  history: History;
+  speaker: Speaker;
+  leave(): void;
+}): void {
+  const { prompt, chat, speaker } = deps;
   const act = async (typed: string) => {
     const line = lineOf(typed);
     if (line.kind === 'message') await chat.send(line.text);
     if (line.kind !== 'command') return;
     const before = chat.threadId;
-    const { output: said, isError, action } = await chat.command(line.command);
-    if (isError) note(printableOf(said), 'red');
-    else shownOn.lines(printableOf(said));
-    if (action === 'quit') left.resolve(0);
-    if (chat.threadId !== before) note(`thread ${chat.threadId}`);
+    const { output, isError, action } = await chat.command(line.command);
+    if (isError) speaker.warn(output);
+    else speaker.say(output);
+    if (action === 'quit') deps.leave();
+    if (chat.threadId !== before) speaker.note(`thread ${chat.threadId}`);
   };
-  const interrupt = async () => note((await chat.interrupt()) ? 'Interrupting…' : leaving);
-  /** One after another: messages arrive in the order in which they were typed. */
+  const tell = (error: Error) => speaker.warn(error.message);
   let acting: Promise<void> = Promise.resolve();
-  const inTurn = (step: () => Promise<void>) => {
-    acting = acting.then(step).catch(tell);
-  };
-  rl.on('line', (typed) => {
-    if (typed.trim() !== '') void history.add(typed);
-    inTurn(() => act(typed));
-    rl.prompt();
+  prompt.on('line', (typed) => {
+    if (typed.trim() !== '') void deps.history.add(typed);
+    acting = acting.then(() => act(typed)).catch(tell);
+    prompt.prompt();
   });
-  rl.on('SIGINT', () => {
-    if (rl.line === '') return void interrupt().catch(tell);
-    for (const name of ['e', 'u']) rl.write(null, { ctrl: true, name });
+  prompt.on('SIGINT', () => {
+    if (prompt.line === '') {
+      const interrupt = async () => speaker.note((await chat.interrupt()) ? 'Interrupting…' : leaving);
+      return void interrupt().catch(tell);
+    }
+    for (const name of ['e', 'u']) prompt.write(null, { ctrl: true, name });
   });
-  rl.on('close', () => {
-    shownOn.closePrompt();
-    left.resolve(0);
-  });
-  shownOn.openPrompt();
-  const code = await left.promise;
-  rl.close();
-  await chat.close();
-  output.write(styleText('dim', `To go on: npm run chat -- --thread ${chat.threadId}\n`, { stream: output }));
-  return code;
 }

@@ -106,7 +106,14 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
       const { principal } = caller;
       const view = { tools: caller.tools, scopes: principal.scopes };
       const call = { meta: { threadId, principal }, view: async () => view };
-      return callerScope.run({ tenant: principal.tenant, call }, () => registry.dispatch(line, context));
+      const { tenant, keyId } = principal;
+      const result = await callerScope.run({ tenant, call }, () => registry.dispatch(line, context));
+      const [command] = line.trim().split(/\s/, 1);
+      logger.info(
+        { command: command?.slice(0, 65), threadId, tenant, keyId, isError: result.isError },
+        'command',
+      );
+      return result;
     },
   };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openFleet } from '../open-fleet.ts';
-import { runChat } from '../open-terminal.ts';
+import { keys, openTerminal, runChat } from '../open-terminal.ts';
 
 test('--message: the answer on stdout, notes on stderr, and the exit code tells success', async () => {
   const { url, get } = await openFleet();
@@ -64,6 +64,32 @@ test('in a pipe, lines go one after another; it ends with the answer to the last
     code: 0,
     stdout: 'one\nGoodbye.\n',
   });
+});
+
+test('Ctrl-C ends the run, and then the program; what stands behind it is not sent', async () => {
+  const { url, get } = await openFleet();
+  const input = 'stream: 2000\nsay: never\n';
+  const { code, stdout, stderr } = await runChat({
+    url,
+    args: ['--json'],
+    input,
+    interruptAt: '"run.started"',
+  });
+  expect([code, stdout]).toEqual([130, expect.stringContaining('"run.cancelled"')]);
+  const [threadId] = /thr_[0-9a-f]{32}/.exec(stderr) ?? [];
+  const { runs } = await get<{ runs: { status: string }[] }>(`/v1/threads/${threadId}/runs`);
+  expect(runs.map(({ status }) => status)).toEqual(['cancelled']);
+});
+
+test('a terminal that cannot move its cursor is a pipe of lines', async () => {
+  const { url } = await openFleet();
+  const terminal = openTerminal({ url, env: { TERM: 'dumb' } });
+  await terminal.until(/thread thr_/);
+  terminal.type('say: plain\r');
+  await terminal.until(/\nplain\n/);
+  terminal.type(keys.end);
+  expect(await terminal.exited).toBe(0);
+  expect(terminal.raw()).not.toContain('\u001b');
 });
 
 test('what stands in the way is one clear line', async () => {
