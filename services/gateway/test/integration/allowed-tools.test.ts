@@ -75,8 +75,8 @@ const open = async (skills: Record<string, string>) => {
   for (const [name, front] of Object.entries(skills)) await writeSkill(folder, name, `Do ${name}.`, front);
   return openGateway({ skillsDirectory: folder, plugins: [...builtInPlugins, relay] });
 };
-const newThread = async (gateway: Gateway, body: object = {}): Promise<string> =>
-  (await gateway.call('POST', '/v1/threads', body)).body.threadId;
+const newThread = async (gateway: Gateway): Promise<string> =>
+  (await gateway.call('POST', '/v1/threads', {})).body.threadId;
 
 test('a skill that a session follows leaves it the tools it names, until the run ends', async () => {
   const gateway = await open({
@@ -149,7 +149,13 @@ test('an active skill and an agent make the session of the next turn', async () 
     ],
     diagnostics: [],
   });
-  const threadId = await newThread(gateway, { agent: 'clerk' });
+  const threadId = await newThread(gateway);
+  const command = async (line: string) =>
+    (await gateway.call('POST', `/v1/threads/${threadId}/commands`, { command: line })).body;
+  expect(await command('/agent clerk')).toMatchObject({
+    isError: false,
+    output: expect.stringContaining('"clerk"'),
+  });
   const session = await openSession(gateway, threadId);
   expect(session.turn).toMatchObject({
     model: 'sonnet',
@@ -159,8 +165,13 @@ test('an active skill and an agent make the session of the next turn', async () 
   expect(await session.list()).toEqual(['delegation__checkin', 'delegation__delegate', 'time__current_time']);
   await gateway.dispatch.lease.commit(session.turn, { status: 'success' });
   await gateway.dispatch.lease.release(session.turn.hold);
-  await gateway.call('PATCH', `/v1/threads/${threadId}`, { skill: 'tea' });
+  expect(await command('/use tea')).toMatchObject({ isError: false });
   const { turn, list } = await openSession(gateway, threadId);
   expect(turn).toMatchObject({ model: 'small', skill: { name: 'tea', instructions: 'Steep it.' } });
   expect(await list()).toEqual(['time__current_time']);
+  await command('/use');
+  expect((await gateway.call('GET', `/v1/threads/${threadId}`)).body).toMatchObject({
+    agent: 'clerk',
+    skill: null,
+  });
 });
