@@ -7,7 +7,7 @@ import { isFinalRunEvent, type Run, type Thread, type ThreadEvent } from '@harne
 import { EventStreamRefused } from '@harness/runtime';
 import { followEvents, pause } from './follow-events.ts';
 import { GatewayAway, type GatewayClient } from './gateway-client.ts';
-import { createThreadView, type Shown, type ThreadView } from './thread-view.ts';
+import { createThreadView, type Shown } from './thread-view.ts';
 
 export interface ChatDeps {
   client: GatewayClient;
@@ -16,6 +16,8 @@ export interface ChatDeps {
   onEvent?(event: ThreadEvent): void;
   onAway(reason: string): void;
   onBack(): void;
+  /** Something happened while the gateway was away that it no longer keeps. */
+  onGap(): void;
   /** The conversation cannot go on: the thread is gone, or the key no longer good. */
   onBroken(error: Error): void;
 }
@@ -57,7 +59,7 @@ const maxEnds = 100;
 
 interface Followed {
   thread: Thread;
-  view: ThreadView;
+  unfinished(): string[];
   /** Ends the following, and resolves when it has. */
   leave(): Promise<void>;
 }
@@ -86,7 +88,7 @@ export async function openChat(deps: ChatDeps, wish: ChatWish): Promise<Chat> {
 
   const follow = async (thread: Thread): Promise<Followed> => {
     const { threadId } = thread;
-    const view = createThreadView(threadId);
+    let view = createThreadView(threadId);
     const left = new AbortController();
     const ready = Promise.withResolvers<void>();
     let everLive = false;
@@ -97,7 +99,7 @@ export async function openChat(deps: ChatDeps, wish: ChatWish): Promise<Chat> {
       const { runId } = event.data;
       if (runId !== undefined && isFinalRunEvent(event.type)) settle(runId, endOf(event));
       if (event.type !== 'stream.replayed') return;
-      if (everLive) askForEnds(thread).catch(() => undefined); // at the next break it is asked again
+      askForEnds(thread).catch(() => undefined); // at the next break it is asked again
       everLive = true;
       ready.resolve();
     };
@@ -111,6 +113,11 @@ export async function openChat(deps: ChatDeps, wish: ChatWish): Promise<Chat> {
           deps.onAway(reason);
         },
         onBack: deps.onBack,
+        onGap() {
+          view = createThreadView(threadId);
+          everLive = false;
+          deps.onGap();
+        },
       });
       for await (const event of events) take(event);
     };
@@ -121,7 +128,7 @@ export async function openChat(deps: ChatDeps, wish: ChatWish): Promise<Chat> {
     await ready.promise;
     return {
       thread,
-      view,
+      unfinished: () => view.unfinished(),
       leave() {
         left.abort();
         return over;
@@ -173,7 +180,7 @@ export async function openChat(deps: ChatDeps, wish: ChatWish): Promise<Chat> {
     },
     async interrupt() {
       const { threadId } = now.thread;
-      const [runId] = now.view.unfinished();
+      const [runId] = now.unfinished();
       if (runId === undefined) return false;
       await client.call('POST', `/v1/threads/${threadId}/runs/${runId}/cancel`);
       return true;

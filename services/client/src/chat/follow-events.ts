@@ -8,12 +8,16 @@ export interface Following {
   /** The connection is lost; once for each time it is, however often it is tried again. */
   onAway(reason: string): void;
   onBack(): void;
+  /** The gateway no longer keeps what followed the last event: what comes next is a replay of all that it keeps. */
+  onGap(): void;
+  /** A connection that is silent for longer is none, ms. */
+  silenceMs?: number;
 }
 
 const firstWaitMs = 200;
 const maxWaitMs = 5_000;
-/** The gateway sends something every 10 s; a connection that is silent for longer is none. */
-const silenceMs = 35_000;
+/** The gateway sends something every 10 s. */
+const defaultSilenceMs = 35_000;
 const lastingRefusals: ReadonlySet<number> = new Set([400, 401, 403, 404]);
 
 /**
@@ -21,7 +25,7 @@ const lastingRefusals: ReadonlySet<number> = new Set([400, 401, 403, 404]);
  * that none is lost and none comes twice. Throws EventStreamRefused where trying again is no use.
  */
 export async function* followEvents(following: Following): AsyncGenerator<ThreadEvent> {
-  const { url, headers, signal } = following;
+  const { url, headers, signal, silenceMs = defaultSilenceMs } = following;
   let lastEventId: string | undefined;
   let waitMs = firstWaitMs;
   let away = false;
@@ -44,8 +48,10 @@ export async function* followEvents(following: Following): AsyncGenerator<Thread
       if (signal.aborted) return;
       if (error instanceof EventStreamRefused) {
         if (lastingRefusals.has(error.status)) throw error;
-        // What followed it is no longer kept whole: from the oldest there is.
-        if (error.status === 410) lastEventId = undefined;
+        if (error.status === 410 && lastEventId !== undefined) {
+          lastEventId = undefined;
+          following.onGap();
+        }
       }
       reason = reasonOf(error as Error);
     }

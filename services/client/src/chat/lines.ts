@@ -37,6 +37,7 @@ export async function runLines(
         note('The gateway is back.');
         clearTimeout(late);
       },
+      onGap: () => note('Some of what happened meanwhile is no longer kept.'),
       onBroken: given.reject,
     },
     wish,

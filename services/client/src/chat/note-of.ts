@@ -11,6 +11,17 @@ const words = (value: unknown): string =>
   oneLineOf(typeof value === 'string' ? value : JSON.stringify(value ?? ''));
 export const shortTaskId = (taskId: unknown): string => String(taskId).slice(0, 'task_'.length + 6);
 
+/** What a tool answers; of a structured result its `message`, where it has one. */
+function answerIn(text: unknown): string {
+  try {
+    const { message } = JSON.parse(String(text)) as { message?: unknown };
+    if (typeof message === 'string') return words(message);
+  } catch {
+    // plain text, then
+  }
+  return words(text);
+}
+
 /** What is to be told of an event besides the agent's own words; undefined = nothing. `own`: of the thread that is shown. */
 export function noteOf({ type, data }: ThreadEvent, own: boolean): Note | undefined {
   const task = shortTaskId(data.taskId);
@@ -19,8 +30,8 @@ export function noteOf({ type, data }: ThreadEvent, own: boolean): Note | undefi
       return { text: `→ ${words(data.name)} ${words(data.input)}` };
     case 'agent.tool_result':
       return data.isError === true
-        ? { text: `✗ ${words(data.text)}`, bad: true }
-        : { text: `← ${words(data.text)}` };
+        ? { text: `✗ ${answerIn(data.text)}`, bad: true }
+        : { text: `← ${answerIn(data.text)}` };
     case 'task.created':
       return { text: `${task} delegated: ${words(data.prompt)}` };
     case 'task.checkin':

@@ -40,5 +40,5 @@ test('no text leaves a character that a terminal obeys', () => {
 
 test('one line of bounded length', () => {
   expect(oneLineOf(' a\n\tb \u001b[1mc ')).toBe('a b c');
-  expect(oneLineOf('x'.repeat(200))).toBe(`${'x'.repeat(99)}…`);
+  expect(oneLineOf('x'.repeat(200))).toBe(`${'x'.repeat(89)}…`);
 });

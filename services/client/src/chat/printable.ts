@@ -13,7 +13,7 @@ const escapes = /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|(?:\u001b\[|\u009b)
 const unprintable = /[[\p{Cc}--[\t\n]]\u202a-\u202e\u2066-\u2069\u2028\u2029\u{E0000}-\u{E007F}]/gv;
 
 /** One line of at most so many characters. */
-export function oneLineOf(text: string, maxChars = 100): string {
+export function oneLineOf(text: string, maxChars = 90): string {
   const line = printableOf(text).replace(/\s+/g, ' ').trim();
   return line.length <= maxChars ? line : `${line.slice(0, maxChars - 1)}…`;
 }

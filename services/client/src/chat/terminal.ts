@@ -27,6 +27,7 @@ export async function runTerminal(deps: {
       onShown: (all) => all.forEach(speaker.show),
       onAway: (reason) => speaker.warn(`The gateway is away (${reason}); trying again…`),
       onBack: () => speaker.note('The gateway is back.'),
+      onGap: () => speaker.warn('Some of what happened meanwhile is no longer kept.'),
       onBroken(error) {
         speaker.warn(error.message);
         left.resolve(1);

@@ -93,11 +93,12 @@ test('sub-agents are told by their tools and tasks, with the task’s name, and 
     event('agent.message', { text: 'words' }, child),
     event('agent.tool_use', { name: 'kettle__boil', input: { litres: 1 } }, child),
     event('agent.tool_result', { isError: true, text: 'no water' }, child),
+    event('agent.tool_result', { isError: false, text: '{"message":"it boils","litres":1}' }, child),
     event('run.failed', { error: { message: 'x' } }, child),
     event('task.checkin', { ...task, message: 'half way' }),
   ]);
   expect(read).toBe(
-    '[task_012345 delegated: make tea][task_012345 → kettle__boil {"litres":1}][task_012345 ✗ no water][task_012345 checks in: half way]',
+    '[task_012345 delegated: make tea][task_012345 → kettle__boil {"litres":1}][task_012345 ✗ no water][task_012345 ← it boils][task_012345 checks in: half way]',
   );
 });
 

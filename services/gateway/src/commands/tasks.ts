@@ -37,7 +37,7 @@ export const taskCommands = (deps: CommandDeps): Command[] => [
   }),
   builtIn({
     name: 'cancel',
-    description: 'Cancels what is under way on this thread and the messages that wait, or one task',
+    description: 'Cancels what is under way and waits on this thread, or one task',
     argumentHint: '[runs | task id]',
     execute: (args, context) =>
       args === '' || args === 'runs' ? cancelRuns(deps, context) : cancelTask(deps, context, args),

@@ -226,7 +226,7 @@ test('skills’ commands come and go with the folder; a name that is taken is lo
   const folder = await openSkills(['help', 'greet', 'tea']);
   const warn = vi.fn();
   const logger = Object.assign(createLogger('test', 'silent'), { warn });
-  const { run, list } = await openThread({
+  const { gateway, run, list } = await openThread({
     skillsDirectory: folder,
     plugins: [...builtInPlugins, greeter],
     logger,
@@ -242,4 +242,7 @@ test('skills’ commands come and go with the folder; a name that is taken is lo
   await writeSkill(folder, 'tea', 'Do it.', 'user-invocable: false\n');
   await expect.poll(async () => namesIn(await list(), 'skill'), within).toEqual(['coffee']);
   expect(namesIn(await list(), 'built-in')).toEqual(builtInNames);
+  await gateway.call('PATCH', '/v1/plugins/skill', { enabled: false });
+  await expect.poll(async () => namesIn(await list(), 'skill'), within).toEqual([]);
+  expect((await run('/skills')).output).toBe('There are no skills.');
 });
