@@ -21,6 +21,7 @@ export const openApiInfo: FastifyDynamicSwaggerOptions = {
       { name: 'tools', description: 'What plugins offer' },
       { name: 'sessions', description: 'Warm sessions of threads' },
       { name: 'workers', description: 'The fleet' },
+      { name: 'bus', description: 'Tasks for external workers, which wait for them' },
       { name: 'health', description: 'For probes' },
     ],
   },
