@@ -97,6 +97,11 @@ export function createTasks(deps: {
     },
     async create({ idempotencyKey, call, maxIterations = defaultIterations, target = 'fleet', ...rest }) {
       const wish = { ...rest, ...(target === 'bus' ? { target } : {}) };
+      if (target === 'bus' && wish.agent !== undefined)
+        throw new AppError(
+          'invalid_request',
+          'An agent works on the fleet; on the bus, whoever takes the task does.',
+        );
       const answer = await scripts.call<Created>('create-task', {
         ...wish,
         target,

@@ -1,6 +1,7 @@
 /** What a plugin may ask of its host. */
 import type { Task, Thread } from '@harness/contracts';
 import type { PluginToolMeta, ToolInput, ToolResult } from './contract.ts';
+import type { PluginBus } from './contract-bus.ts';
 import type { Principal } from './contract-request.ts';
 
 /** What the host gives a plugin; one object per plugin and process. */
@@ -13,6 +14,7 @@ export interface PluginContext {
   invoker: Invoker;
   threads: PluginThreads;
   tasks: PluginTasks;
+  bus: PluginBus;
   tools: {
     /** Calls a tool by its qualified name. Throws `tool_not_found`; the tool's own failure is a result. */
     call(name: string, input: ToolInput): Promise<ToolResult>;
@@ -83,7 +85,7 @@ export interface PluginTasks {
   /**
    * Starts a sub-agent in a thread of its own and returns at once. `existing` = the same tool call had made the
    * task before (a crash and a second try), found by thread and `toolUseId`.
-   * Throws `thread_not_found`, `task_depth_exceeded`, `task_chain_exceeded`, `too_many_children`.
+   * Throws `thread_not_found`, `task_depth_exceeded`, `task_chain_exceeded`, `too_many_children`, `bus_full`.
    */
   create(request: TaskRequest): Promise<{ task: Task; existing: boolean; streamUrl: string }>;
   get(taskId: string): Promise<Task | null>;
@@ -101,6 +103,8 @@ export interface TaskRequest {
   /** Qualified names; of these, the sub-agent has those that its parent has. */
   allowedTools?: readonly string[] | undefined;
   maxIterations?: number | undefined;
+  /** Who does the work: a sub-agent (`fleet`, the default), or an external worker on the bus. */
+  target?: Task['target'] | undefined;
   parentThreadId: string;
   toolUseId?: string | undefined;
   runId?: string | undefined;

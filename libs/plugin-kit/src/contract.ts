@@ -8,6 +8,7 @@ import type { PluginContext } from './contract-context.ts';
 import type { InputRequired, PluginRequestMeta, ToolResult } from './contract-request.ts';
 import type { PluginPrompt, PluginResource, PluginResourceTemplate } from './contract-served.ts';
 
+export type * from './contract-bus.ts';
 export type * from './contract-command.ts';
 export type * from './contract-context.ts';
 export type * from './contract-request.ts';
@@ -66,6 +67,8 @@ export interface PluginTool {
    * false: it must not run twice; a repeat gets the first answer, or is told that the outcome is unknown.
    */
   idempotent?: boolean;
+  /** Old names of properties of the input, each with the new one: rewritten before validation, and never listed. */
+  aliases?: Readonly<Record<string, string>>;
   /**
    * The call may outlive its request: a client that knows MCP's tasks extension gets a task at once and looks for the
    * result later. `optional`: others wait for the result. `required`: others are refused.

@@ -4,6 +4,7 @@
  * immutable snapshot: when the tools change, another takes its place, and calls under way end on the old one.
  */
 import { AppError } from '@harness/contracts';
+import { withoutAliases } from './aliases.ts';
 import { boundResult } from './bound-result.ts';
 import type { CollectedTool } from './collect.ts';
 import type { InputRequired, PluginContext, PluginLogger, PluginTool, ToolInput } from './contract.ts';
@@ -192,7 +193,8 @@ function entriesOf(
 }
 
 /** MCP leaves `arguments` out where a tool takes none. */
-function parseInput({ tool, checkInput }: Entry, input: unknown = {}): ToolInput {
+function parseInput({ tool, checkInput }: Entry, given: unknown = {}): ToolInput {
+  const input = tool.aliases ? withoutAliases(given, tool.aliases) : given;
   const errors = checkInput(input);
   if (errors.length === 0) return input as ToolInput;
   const message = `The input of ${tool.qualifiedName} is not valid:\n${readableErrors(errors)}`;

@@ -78,6 +78,7 @@ function toolRules(): Rules {
       first((value) => (isPlainObject(value) ? undefined : 'must be a plain object'), isVisible),
     ),
     timeoutMs: optional(isTimeout),
+    aliases: optional(isNames),
     scope: optional(isNonBlank),
     idempotent: optional((value) => (typeof value === 'boolean' ? undefined : 'must be a boolean')),
   };
@@ -152,6 +153,11 @@ const matches =
 
 const isNonBlank: Problem = (value) =>
   typeof value === 'string' && /\S/.test(value) ? undefined : 'must be a non-blank string';
+
+const isNames: Problem = (value) =>
+  isPlainObject(value) && Object.values(value).every((name) => typeof name === 'string')
+    ? undefined
+    : 'must be an object of names by their old ones';
 
 const isFunction: Problem = (value) => (typeof value === 'function' ? undefined : 'must be a function');
 

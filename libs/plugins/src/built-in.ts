@@ -1,4 +1,5 @@
 import type { PluginDefinition } from '@harness/plugin-kit';
+import { bus } from './bus/bus.ts';
 import { context } from './context/context.ts';
 import { delegation } from './delegation/delegation.ts';
 import { skillPluginOf } from './skills/skill-plugin.ts';
@@ -11,5 +12,6 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   validation,
   time,
   context,
+  bus,
   skillPluginOf([]), // its tools come from HARNESS_SKILLS_DIR
 ];

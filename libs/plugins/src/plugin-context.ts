@@ -47,6 +47,7 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
       history: (threadId, { limit }) => dispatch.runs.history(threadId, limit),
     },
     tasks: createPluginTasks(deps),
+    bus: dispatch.bus,
     tools: {
       async call(name, input) {
         const server = deps.toolServer();

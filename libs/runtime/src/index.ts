@@ -3,6 +3,7 @@ export * from './child.ts';
 export * from './config.ts';
 export * from './embedded-redis.ts';
 export * from './event-stream.ts';
+export * from './fleet-limits.ts';
 export * from './logger.ts';
 export * from './pdeathsig.ts';
 export * from './redis.ts';

@@ -13,6 +13,7 @@ import { createAccessTokens } from './oauth/access-tokens.ts';
 import { addProtectedResourceRoutes } from './oauth/protected-resource.ts';
 import { openApiInfo } from './openapi.ts';
 import { addAgentRoutes } from './rest/agents.ts';
+import { addBusRoutes } from './rest/bus.ts';
 import { addCommandRoutes } from './rest/commands.ts';
 import { createEventStreams } from './rest/event-stream.ts';
 import { addEventRoutes } from './rest/events.ts';
@@ -103,6 +104,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   });
   app.addHook('preClose', async () => {
     streams.close();
+    deps.dispatch.bus.endPolls();
     // A connection that is answered from now on would stay, idle, and keep the server from closing; so would one that
     // was opened ahead and never used (browsers and pools do that): Node does not call it idle.
     const tidy = setInterval(() => {
@@ -133,6 +135,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     addCommandRoutes(scope, routes);
     addSessionRoutes(scope, routes);
     addWorkerRoutes(scope, routes);
+    addBusRoutes(scope, routes);
     const observe = addMetricsRoute(scope, routes);
     addHealthRoutes(scope, routes);
     await scope.register(async (mcp) => {

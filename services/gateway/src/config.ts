@@ -1,5 +1,5 @@
 import type { ToolLocking } from '@harness/plugin-kit';
-import { ConfigError, envInteger, envList, loadConfig } from '@harness/runtime';
+import { ConfigError, envFleetLimits, envInteger, envList, loadConfig } from '@harness/runtime';
 import { z } from 'zod';
 import { type ApiKey, apiKeyOf, loadApiKeys } from './auth.ts';
 import { isOrigin, isTrustedUrl, loopbackHosts, oauthSettingsOf } from './oauth/settings.ts';
@@ -42,7 +42,7 @@ const schema = z.object({
   HARNESS_AGENTS_DIR: z.string().optional(),
   /** Plugins whose tools and prompts may go by their bare names. */
   HARNESS_UNPREFIXED_PLUGINS: envList.default([]),
-  HARNESS_RETENTION_MS: envInteger(60_000, 10 * 365 * 86_400_000).optional(),
+  ...envFleetLimits,
   HARNESS_TURN_TIMEOUT_MS: envInteger(1000, 86_400_000).default(600_000),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });

@@ -1,6 +1,6 @@
-import { createDispatch } from '@harness/dispatch';
+import { createDispatch, startBusSweeper } from '@harness/dispatch';
 import { startPlugins } from '@harness/plugins';
-import { connectRedis, createLogger, onShutdown, runMain } from '@harness/runtime';
+import { connectRedis, createLogger, fleetLimitsOf, onShutdown, runMain } from '@harness/runtime';
 import { createApp } from './app.ts';
 import { followBroadcasts } from './broadcasts.ts';
 import { callerScope } from './caller-scope.ts';
@@ -12,8 +12,7 @@ runMain(async () => {
   const logger = createLogger('gateway', config.LOG_LEVEL);
   const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'fail-fast' });
   const [redis, subscriber] = [connect(), connect()];
-  const limits =
-    config.HARNESS_RETENTION_MS === undefined ? {} : { retentionMs: config.HARNESS_RETENTION_MS };
+  const limits = fleetLimitsOf(config);
   const dispatch = createDispatch({ redis, subscriber, logger, limits });
   await Promise.all([redis, subscriber].map(untilReady));
   await dispatch.replicas.join();
@@ -32,6 +31,7 @@ runMain(async () => {
   });
   const ended = new AbortController();
   followBroadcasts({ dispatch, plugins, logger }, ended.signal);
+  const busSweeper = startBusSweeper({ bus: dispatch.bus, logger });
 
   const app = await createApp({
     dispatch,
@@ -57,6 +57,7 @@ runMain(async () => {
   onShutdown(
     async () => {
       await app.close();
+      busSweeper.close();
       ended.abort();
       await plugins.close();
       await dispatch.close();

@@ -22,6 +22,7 @@ export const openApiInfo: FastifyDynamicSwaggerOptions = {
       { name: 'sessions', description: 'Warm sessions of threads' },
       { name: 'commands', description: 'What a person types after a slash' },
       { name: 'workers', description: 'The fleet' },
+      { name: 'bus', description: 'Tasks for external workers, which wait for them' },
       { name: 'health', description: 'For probes' },
     ],
   },

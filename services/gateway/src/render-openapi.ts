@@ -7,6 +7,7 @@ import { createApp } from './app.ts';
 const nowhere = {
   replicas: { onSignal: () => () => undefined },
   pluginStates: { disabled: async () => [] },
+  bus: { endPolls: () => undefined },
 } as unknown as Dispatch;
 
 /** openapi.yaml, from the routes themselves. Nothing is called, so nothing needs to run. */

@@ -51,6 +51,9 @@ const shared = {
   Task: contracts.Task,
   ThreadSession: contracts.ThreadSession,
   Worker: contracts.WorkerInfo,
+  BusTask: contracts.BusTask,
+  BusTaskDetail: contracts.BusTaskDetail,
+  BusWorker: contracts.BusWorker,
   Tool: ToolDescription,
   ToolAnswer,
   Plugin: contracts.Plugin,
@@ -71,7 +74,10 @@ export const listOf = (field: string, name: keyof typeof shared) => ({
 });
 
 /** Answers of a route: its own, and the failures it names. */
-export const answers = (own: Record<number, object>, ...failures: (400 | 404 | 409 | 410 | 422 | 429)[]) => {
+export const answers = (
+  own: Record<number, object>,
+  ...failures: (400 | 404 | 409 | 410 | 412 | 422 | 428 | 429)[]
+) => {
   const all = [...failures, 401, 403, 503];
   return {
     ...own,
@@ -88,7 +94,9 @@ const failureWords: Record<number, string> = {
   404: 'Unknown to this tenant',
   409: 'In conflict with what is there',
   410: 'The cursor is older than what is kept',
+  412: 'The lease is not the task’s current one: it was given to somebody else',
   422: 'Understood, but not acceptable',
+  428: 'The task was assigned more than once: say which assignment, by its lease',
   429: 'A bound is reached; try again later',
   503: 'Redis does not answer; the request may have been accepted: repeat it with the same Idempotency-Key',
 };

@@ -15,11 +15,14 @@ import {
 import type { Logger } from '@harness/runtime';
 import { type Caller, requireScope } from './auth.ts';
 import { callerScope } from './caller-scope.ts';
+import type { Scope } from './scopes.ts';
 import { createToolAudit } from './tool-audit.ts';
 
 export interface ToolCall extends Given<PluginToolMeta> {
   name: string;
   door: 'mcp' | 'rest';
+  /** The scope that lets a caller in at this door; `tools` unless given. A tool may ask for another besides. */
+  scope?: Scope;
   arguments: unknown;
   /** A thread the caller names; only for keys, whose tenant must own it. */
   threadId?: string | undefined;
@@ -87,12 +90,12 @@ export function createToolCalls(deps: {
     return { threadId: named };
   };
 
-  const serverFor = (caller: Caller, name: string) => {
-    requireScope(caller, 'tools');
+  const serverFor = (caller: Caller, name: string, scope: Scope = 'tools') => {
+    requireScope(caller, scope);
     if (!plugins.toolServer) throw new AppError('tool_not_found', `There is no tool "${name}".`);
     return plugins.toolServer;
   };
-  const metaOf = async (caller: Caller, call: Omit<ToolCall, 'name' | 'arguments' | 'door'>) => ({
+  const metaOf = async (caller: Caller, call: Omit<ToolCall, 'name' | 'arguments' | 'door' | 'scope'>) => ({
     ...call,
     ...(await sourceOf(caller, call.threadId)),
     principal: caller.principal,
@@ -125,8 +128,8 @@ export function createToolCalls(deps: {
     present,
     call: (caller, toolCall) =>
       audit(caller, toolCall, async (from) => {
-        const { name, arguments: input, door: _, ...call } = toolCall;
-        const toolServer = serverFor(caller, name);
+        const { name, arguments: input, door: _, scope, ...call } = toolCall;
+        const toolServer = serverFor(caller, name, scope);
         const meta = await metaOf(caller, call);
         from(meta);
         const { tenant } = caller.principal;

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { envInteger, envList, loadConfig } from '@harness/runtime';
+import { envFleetLimits, envInteger, envList, loadConfig } from '@harness/runtime';
 import { z } from 'zod';
 
 const schema = z.object({
@@ -17,7 +17,7 @@ const schema = z.object({
   HARNESS_WORKER_TTL_MS: envInteger(500, 600_000).default(10_000),
   HARNESS_TURN_TIMEOUT_MS: envInteger(1000, 86_400_000).default(600_000),
   HARNESS_DRAIN_MS: envInteger(0, 3_600_000).default(30_000),
-  HARNESS_RETENTION_MS: envInteger(60_000, 10 * 365 * 86_400_000).optional(),
+  ...envFleetLimits,
   /** Another executable that speaks the Agent SDK's protocol. */
   HARNESS_AGENT_EXECUTABLE: z.string().optional(),
   HARNESS_PLUGINS: envList.default([]),

@@ -1,7 +1,7 @@
 import { newWorkerId } from '@harness/contracts';
 import { consumeRings, createDispatch, followControl, startLiveness, startSweeper } from '@harness/dispatch';
 import { followPluginStates, startPlugins } from '@harness/plugins';
-import { connectRedis, createLogger, onShutdown, runMain } from '@harness/runtime';
+import { connectRedis, createLogger, fleetLimitsOf, onShutdown, runMain } from '@harness/runtime';
 import { loadWorkerConfig, useTempDir } from './config.ts';
 import { startLeash } from './hold-leash.ts';
 import { createInvoker } from './invoker.ts';
@@ -23,8 +23,7 @@ runMain(async () => {
   const logger = createLogger('worker', config.LOG_LEVEL).child({ workerId });
   const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'wait' });
   const redis = connect();
-  const limits =
-    config.HARNESS_RETENTION_MS === undefined ? {} : { retentionMs: config.HARNESS_RETENTION_MS };
+  const limits = fleetLimitsOf(config);
   const dispatch = createDispatch({ redis, subscriber: connect(), logger, limits });
   const { keys, scripts, doorbell, lease, feed, workers } = dispatch;
   const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);

@@ -41,23 +41,30 @@ const delegate: PluginTool = {
         maximum: maxTaskIterations,
         description: 'How often the result may be reviewed before it is taken as it is; default 5',
       },
+      target: {
+        enum: ['fleet', 'bus'],
+        description:
+          'Who does it: fleet = a sub-agent here (default); bus = an external worker that waits for tasks',
+      },
     },
     required: ['prompt'],
     additionalProperties: false,
   },
   idempotent: true,
   async handler(ctx, input, meta) {
-    const { prompt, model, agent, maxIterations } = input as {
+    const { prompt, model, agent, maxIterations, target } = input as {
       prompt: string;
       model?: string;
       agent?: string;
       maxIterations?: number;
+      target?: 'fleet' | 'bus';
     };
     const { task, existing, streamUrl } = await ctx.tasks.create({
       prompt,
       model,
       agent,
       maxIterations,
+      target,
       parentThreadId: meta.threadId,
       principal: meta.principal,
       runId: meta.runId,
@@ -65,7 +72,8 @@ const delegate: PluginTool = {
       attempt: meta.attempt,
     });
     const { taskId, threadId } = task;
-    const message = `Task ${taskId} is delegated to a sub-agent in thread ${threadId} (events: ${streamUrl}). You will be told when it ends.`;
+    const doer = task.target === 'bus' ? 'an external worker, on the bus,' : 'a sub-agent';
+    const message = `Task ${taskId} is delegated to ${doer} in thread ${threadId} (events: ${streamUrl}). You will be told when it ends.`;
     // A client that knows MCP's tasks gets one in place of the ids: the mark tells the gateway which.
     return {
       ...told(message, { taskId, threadId, streamUrl, existing }),

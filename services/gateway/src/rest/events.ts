@@ -1,6 +1,6 @@
 import { AppError } from '@harness/contracts';
-import type { Subscriber } from '@harness/dispatch';
-import type { FastifyInstance } from 'fastify';
+import type { EventScope, Subscriber } from '@harness/dispatch';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
 import { answers } from '../schemas.ts';
@@ -8,8 +8,48 @@ import { threadParams } from './threads.ts';
 
 const pageLimit = 200;
 
-export function addEventRoutes(app: FastifyInstance, { dispatch, streams }: RouteDeps): void {
-  const { threads, events } = dispatch;
+const after = { type: 'string', description: 'An event id; Last-Event-ID does the same and wins' };
+const follow = { type: 'boolean', default: false, description: 'Stay and send what happens' };
+export const eventQuery = { type: 'object', properties: { after, follow }, additionalProperties: false };
+
+export const eventResponse = {
+  200: {
+    description: 'Events',
+    content: {
+      'text/event-stream': { schema: { type: 'string' } },
+      'application/json': {
+        schema: {
+          type: 'object',
+          properties: {
+            events: { type: 'array', items: { type: 'object' } },
+            next: { type: ['string', 'null'] },
+          },
+        },
+      },
+    },
+  },
+};
+
+type EventRequest = FastifyRequest<{ Querystring: { after?: string; follow: boolean } }>;
+
+/** Answers with the events of a scope that the caller may see: a page, a replay, or a stream. */
+export function createEventDoor({ dispatch: { events }, streams }: RouteDeps) {
+  return async (request: EventRequest, reply: FastifyReply, scope: EventScope) => {
+    const after = request.headers['last-event-id']?.toString() ?? request.query.after;
+    if (wantsJson(request.headers.accept)) {
+      const found = await events.read(scope, after, pageLimit);
+      return { events: found, next: found.at(-1)?.id ?? after ?? null };
+    }
+    const { follow } = request.query;
+    return streams.send(request, reply, (subscriber) =>
+      events.subscribe(scope, { after }, follow ? subscriber : onlyReplay(subscriber)),
+    );
+  };
+}
+
+export function addEventRoutes(app: FastifyInstance, routes: RouteDeps): void {
+  const { threads } = routes.dispatch;
+  const send = createEventDoor(routes);
   app.get<{
     Params: { threadId: string };
     Querystring: { after?: string; follow: boolean; children: boolean };
@@ -21,59 +61,28 @@ export function addEventRoutes(app: FastifyInstance, { dispatch, streams }: Rout
         summary: 'Events of a thread: SSE, or a JSON page with Accept: application/json',
         params: threadParams,
         querystring: {
-          type: 'object',
+          ...eventQuery,
           properties: {
-            after: { type: 'string', description: 'An event id; Last-Event-ID does the same and wins' },
-            follow: { type: 'boolean', default: false, description: 'Stay and send what happens' },
+            ...eventQuery.properties,
             children: {
               type: 'boolean',
               default: false,
               description: 'With the threads below this root thread',
             },
           },
-          additionalProperties: false,
         },
-        response: answers(
-          {
-            200: {
-              description: 'Events',
-              content: {
-                'text/event-stream': { schema: { type: 'string' } },
-                'application/json': {
-                  schema: {
-                    type: 'object',
-                    properties: {
-                      events: { type: 'array', items: { type: 'object' } },
-                      next: { type: ['string', 'null'] },
-                    },
-                  },
-                },
-              },
-            },
-          },
-          400,
-          404,
-          410,
-        ),
+        response: answers(eventResponse, 400, 404, 410),
       },
     },
     async (request, reply) => {
       requireScope(request.caller, 'threads');
       const { threadId } = request.params;
       const thread = await threads.get(request.caller.principal.tenant, threadId);
-      if (request.query.children && thread.parentThreadId) {
+      const { children } = request.query;
+      if (children && thread.parentThreadId) {
         throw new AppError('invalid_request', 'children=true shows a whole tree: ask its root thread.');
       }
-      const scope = { threadId, children: request.query.children };
-      const after = request.headers['last-event-id']?.toString() ?? request.query.after;
-      if (wantsJson(request.headers.accept)) {
-        const found = await events.read(scope, after, pageLimit);
-        return { events: found, next: found.at(-1)?.id ?? after ?? null };
-      }
-      const { follow } = request.query;
-      return streams.send(request, reply, (subscriber) =>
-        events.subscribe(scope, { after }, follow ? subscriber : onlyReplay(subscriber)),
-      );
+      return send(request as EventRequest, reply, { threadId, children });
     },
   );
 }

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { signThreadToken } from '@harness/contracts';
 import { definePlugin } from '@harness/plugin-kit';
+import { builtInPlugins } from '@harness/plugins';
 import { SignJWT } from 'jose';
 import { expect, onTestFinished, test } from 'vitest';
 import { openAuthorizationServer, trusting } from '../authorization-server.ts';
@@ -64,12 +65,13 @@ async function openHouse(): Promise<House> {
   const server = await openAuthorizationServer();
   const gateway = await openGateway({
     tag,
-    plugins: [counter],
+    plugins: [counter, ...builtInPlugins.filter(({ name }) => name === 'bus')],
     oauth: trusting(server),
     keys: [
       keyFor('key-of-acme', { tenant: 'acme' }),
       keyFor('key-of-umbrella', { tenant: 'umbrella', scopes: ['threads', 'tools', 'tasks', 'bus'] }),
-      keyFor('key-without-scopes', { tenant: 'acme', scopes: ['bus'] }),
+      keyFor('key-of-the-bus', { tenant: 'acme', scopes: ['bus'] }),
+      keyFor('key-without-bus', { tenant: 'acme', scopes: ['threads', 'tools', 'tasks', 'admin'] }),
     ],
     waitLimitMs: 100,
   });
@@ -92,15 +94,42 @@ async function openHouse(): Promise<House> {
   };
   await dispatch.workers.report(workerId, { ...report, ...counters }, 60_000);
 
+  // On the bus: a task that waits, of the delegated one's id, and one that a worker has; the names are the tool's.
+  const name = 'counter__count';
+  await dispatch.bus.register({ tenant: 'acme', name });
+  await dispatch.bus.submit({ tenant: 'acme', taskId: 'failing' });
+  const failing = await dispatch.bus.poll({ tenant: 'acme', name, timeoutMs: 0 });
+  await dispatch.bus.ack({ tenant: 'acme', name, taskId: 'failing' });
+  await dispatch.bus.submit({ tenant: 'acme', taskId: task.taskId });
+  const onBus = (await dispatch.bus.tasks('acme', { limit: 9, offset: 0 })).map(({ taskId }) => taskId);
+  if (!failing || onBus.length !== 2) throw new Error('the bus is not as it should be');
+
   const ids = {
     threadId,
     runId: run.runId,
     taskId: task.taskId,
     workerId,
-    name: 'counter__count',
+    name,
+    workerName: name,
     plugin: 'counter',
   };
-  const bodies: Record<string, object> = {
+  /** Where a route wants another task of the bus. */
+  const elsewhere: Record<string, string> = {
+    '/v1/bus/tasks/:taskId/failed': 'failing',
+    '/v1/bus/tasks/:taskId/retry': 'failing',
+  };
+  const leaseOf = (taskId: string) => redis.hget(dispatch.keys.of('bt', `acme:${taskId}`), 'lease');
+  const bodies: Record<string, object | (() => Promise<object>)> = {
+    'POST /v1/bus/tasks': { taskId: task.taskId },
+    'POST /v1/bus/workers': { name },
+    'POST /v1/bus/workers/:name/poll': { timeoutMs: 0 },
+    'POST /v1/bus/tasks/:taskId/ack': { name },
+    'POST /v1/bus/tasks/:taskId/heartbeat': async () => ({
+      name,
+      lease: (await leaseOf(task.taskId)) ?? 'x',
+    }),
+    'POST /v1/bus/tasks/:taskId/done': { result: 'x' },
+    'POST /v1/bus/tasks/:taskId/failed': { reason: 'x' },
     'POST /v1/threads': { threadId, ifExists: 'doNothing' },
     'PATCH /v1/threads/:threadId': { metadata: { changed: true } },
     'POST /v1/threads/:threadId/runs': { input: 'x' },
@@ -134,8 +163,12 @@ async function openHouse(): Promise<House> {
     issue: server.sign,
     guarded: gateway.routes.filter(({ url }) => !publicUrls.includes(url)),
     async send({ method, url }, credential) {
-      const path = url.replaceAll(/:(\w+)/g, (_, name: string) => ids[name as keyof typeof ids] ?? 'x');
-      const body = bodies[`${method} ${url}`];
+      const path = url.replaceAll(
+        /:(\w+)/g,
+        (_, param: string) => elsewhere[url] ?? ids[param as keyof typeof ids] ?? 'x',
+      );
+      const made = bodies[`${method} ${url}`];
+      const body = typeof made === 'function' ? await made() : made;
       const leave = new AbortController();
       onTestFinished(() => leave.abort()); // of streams only the first words are wanted
       const response = await fetch(gateway.url + path, {
@@ -176,7 +209,9 @@ const withoutSession = ({ method, url }: { method: string; url: string }) =>
 test('the requests of this file work with a good key: what refuses them below is the credential', async () => {
   const { guarded, send, state } = await openHouse();
   const before = await state();
-  const last = (route: { method: string }) => Number(route.method === 'DELETE');
+  // A worker has one task at a time: it gives up its first before it polls for the next.
+  const first = (route: { url: string }) => Number(/bus.*\/failed$/.test(route.url)) * -1;
+  const last = (route: { method: string; url: string }) => Number(route.method === 'DELETE') + first(route);
   for (const route of guarded.toSorted((one, other) => last(one) - last(other))) {
     const { status } = await send(route, 'key-of-acme');
     const wanted = withoutSession(route);
@@ -231,11 +266,13 @@ test('a thread token opens /mcp alone, and a stale one nothing', async () => {
   expect([status, text]).toEqual([200, expect.stringContaining('"text":"1"')]);
 });
 
+const isOfBus = ({ url }: { url: string }) => url.startsWith('/v1/bus/');
+
 test('a key without the scope is 403 everywhere', async () => {
   const { guarded, send, state } = await openHouse();
   const before = await state();
   for (const route of guarded) {
-    const { status } = await send(route, 'key-without-scopes');
+    const { status } = await send(route, isOfBus(route) ? 'key-without-bus' : 'key-of-the-bus');
     expect([route, status]).toEqual([route, 403]);
   }
   expect(await state()).toEqual(before);
@@ -251,14 +288,22 @@ const ownThings = [
   '/v1/skills',
   '/v1/agents',
   '/v1/commands',
+  '/v1/bus/status',
+  '/v1/bus/tasks',
+  '/v1/bus/workers',
+  '/v1/bus/events',
 ];
+
+/** What makes something of one's own tenant, whoever else has the same. */
+const makesOwn = ({ method, url }: { method: string; url: string }) =>
+  method === 'POST' && (url === '/v1/bus/tasks' || url === '/v1/bus/workers');
 
 test.each(['a key', 'an access token'])('%s of another tenant finds nothing of ours', async (kind) => {
   const { guarded, send, state, ids, issue } = await openHouse();
   const access = await issue({ tenant: 'umbrella', scope: 'threads tools tasks bus' });
   const credential = kind === 'a key' ? 'key-of-umbrella' : access;
   const before = await state();
-  for (const route of guarded) {
+  for (const route of guarded.filter((one) => !makesOwn(one))) {
     const { status, text } = await send(route, credential);
     const reads = route.method === 'GET' || route.method === 'HEAD';
     let expected = 404;

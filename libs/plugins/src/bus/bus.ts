@@ -1,0 +1,125 @@
+import {
+  type BusInput,
+  type BusOutput,
+  type BusToolName,
+  busAliasesOf,
+  busTools,
+  defaultPollMs,
+} from '@harness/contracts';
+import {
+  definePlugin,
+  defineTool,
+  type PluginBus,
+  type PluginTool,
+  type PluginToolMeta,
+  type ToolResult,
+} from '@harness/plugin-kit';
+import { z } from 'zod';
+
+export const busPluginName = 'bus';
+
+interface BusCall {
+  bus: PluginBus;
+  tenant: string;
+  signal: AbortSignal;
+}
+
+/** What each tool does; all else about it is in the table. */
+const handlers: {
+  [Name in BusToolName]: (call: BusCall, input: BusInput<Name>) => Promise<BusOutput<Name>>;
+} = {
+  async submit_task({ bus, tenant }, input) {
+    const { taskId } = input;
+    const { state, existing } = await bus.submit({ tenant, ...input });
+    const message = existing
+      ? `The task "${taskId}" was submitted before; it is ${state}.`
+      : `The task "${taskId}" is ${state}.`;
+    return { message, taskId, state, existing };
+  },
+  async register_worker({ bus, tenant }, input) {
+    const { name } = input;
+    const { state, labels } = await bus.register({ tenant, ...input });
+    return { message: `"${name}" is registered and ${state}. Call poll_task.`, name, labels, state };
+  },
+  async poll_task({ bus, tenant, signal }, { name, timeoutMs = defaultPollMs }) {
+    const task = await bus.poll({ tenant, name, timeoutMs, signal });
+    if (!task) return { message: 'There was no task for you. Poll again.', taskId: null };
+    const message = `The task "${task.taskId}" is yours. Acknowledge it with ack_task until ${task.acknowledgeBy}, then work on its payload, and end it with worker_done or task_failed; send the lease each time.`;
+    return { message, ...task };
+  },
+  async ack_task({ bus, tenant }, input) {
+    const { taskId } = input;
+    const { deadline } = await bus.ack({ tenant, ...input });
+    const message = `The task "${taskId}" is in progress. End it until ${deadline}, or send heartbeats.`;
+    return { message, taskId, state: 'in_progress', deadline };
+  },
+  async heartbeat_task({ bus, tenant }, input) {
+    const { taskId } = input;
+    const { deadline } = await bus.heartbeat({ tenant, ...input });
+    const message = `The task "${taskId}" stays yours until ${deadline}; the next heartbeat must come before.`;
+    return { message, taskId, state: 'in_progress', deadline };
+  },
+  async worker_done({ bus, tenant }, { result, ...hold }) {
+    const { taskId } = hold;
+    const { existing } = await bus.done({ tenant, ...hold }, result);
+    const again = existing ? ' This result was accepted before.' : '';
+    return { message: `The task "${taskId}" is done.${again}`, taskId, state: 'done', existing };
+  },
+  async task_failed({ bus, tenant }, { reason, ...hold }) {
+    const { taskId } = hold;
+    const { existing } = await bus.failed({ tenant, ...hold }, reason);
+    return {
+      message: `The task "${taskId}" is blocked until somebody calls retry_task.`,
+      taskId,
+      state: 'blocked',
+      existing,
+    };
+  },
+  async get_status({ bus, tenant }) {
+    const [stats, workerStates] = await Promise.all([
+      bus.stats(tenant),
+      bus.workers(tenant, { limit: 100, offset: 0 }),
+    ]);
+    const message = `${stats.depth} tasks wait, ${stats.assigned} are assigned, ${stats.inProgress} in progress, ${stats.blocked} blocked, ${stats.dead} dead; ${stats.workersPolling} of ${stats.workers} workers wait.`;
+    return { message, ...stats, workerStates };
+  },
+  async reset_worker({ bus, tenant }, { workerName: name }) {
+    const { before, taskId } = await bus.reset(tenant, name);
+    const back = taskId === null ? '' : ` Its task "${taskId}" is back in the queue.`;
+    return { message: `"${name}" was ${before} and is idle.${back}`, name, before, taskId };
+  },
+  async retry_task({ bus, tenant }, { taskId }) {
+    const { before, state } = await bus.retry(tenant, taskId);
+    return { message: `The task "${taskId}" was ${before} and is ${state}.`, taskId, before, state };
+  },
+};
+
+function toolOf(name: BusToolName): PluginTool {
+  const { input, output, title, description, annotations, idempotent, ...rest } = busTools[name];
+  const handle = handlers[name] as (call: BusCall, input: unknown) => Promise<Record<string, unknown>>;
+  return defineTool({
+    name,
+    title,
+    description,
+    input,
+    outputSchema: z.toJSONSchema(output, { target: 'draft-2020-12', io: 'input' }),
+    annotations,
+    idempotent,
+    scope: busPluginName,
+    aliases: busAliasesOf(name),
+    ...('timeoutMs' in rest ? { timeoutMs: rest.timeoutMs } : {}),
+    handler: async ({ bus }, checked, { principal, signal }: PluginToolMeta): Promise<ToolResult> => {
+      const told = await handle({ bus, tenant: principal.tenant, signal }, checked);
+      // Clients that read no structured content need all of it, too.
+      return { content: [{ type: 'text', text: JSON.stringify(told) }], structuredContent: told };
+    },
+  });
+}
+
+/** The bus's tools, from their table; what they do is done by dispatch. */
+export const bus = definePlugin({
+  name: busPluginName,
+  version: '1.0.0',
+  tools: (Object.keys(busTools) as BusToolName[]).map(toolOf),
+  register: () => ({}),
+});

@@ -1,0 +1,223 @@
+import { type BusToolName, busTools } from '@harness/contracts';
+import { builtInPlugins } from '@harness/plugins';
+import { expect, test } from 'vitest';
+import { bearer, type Gateway, keyFor, openGateway } from '../fixture.ts';
+import { openReplicas } from '../open-replicas.ts';
+import { readEvents } from '../read-events.ts';
+
+const names = Object.keys(busTools) as BusToolName[];
+
+/** Resolves when so many workers wait. */
+async function waiting({ call }: Gateway, workers: number): Promise<void> {
+  for (;;) if ((await call('GET', '/v1/bus/status')).body.workersPolling === workers) return;
+}
+
+test('the tools are the table’s, as tools and as routes, and old names are not listed', async () => {
+  const { call } = await openGateway();
+  const { tools } = (await call('GET', '/v1/tools')).body as {
+    tools: { name: string; description: string }[];
+  };
+  const listed = tools.filter(({ name }) => name.startsWith('bus__'));
+  expect(listed.map(({ name }) => name)).toEqual(names.map((name) => `bus__${name}`));
+  expect(JSON.stringify(listed)).not.toMatch(/bead_id|worker_name|timeout_ms/);
+  expect(listed.find(({ name }) => name === 'bus__register_worker')).toMatchObject({
+    inputSchema: {
+      properties: {
+        name: {
+          minLength: 1,
+          pattern: '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$',
+          description: expect.stringMatching(/./),
+        },
+      },
+      required: ['name'],
+      additionalProperties: false,
+    },
+  });
+  const yaml = (await call('GET', '/openapi.yaml')).body as string;
+  for (const name of names) {
+    const { path, title } = busTools[name];
+    expect(yaml).toContain(`  ${path.replaceAll(/:(\w+)/g, '{$1}')}:`);
+    expect(yaml).toContain(`summary: ${title}`);
+  }
+});
+
+test('a task over REST: from one gateway to a worker that waits at another, and back', async () => {
+  const [here, there] = await openReplicas(['a', 'b'], { more: builtInPlugins });
+  await there.call('POST', '/v1/bus/workers', { name: 'w', labels: ['gpu'] });
+  const polling = there.call('POST', '/v1/bus/workers/w/poll', { timeoutMs: 20_000 });
+  await waiting(here, 1);
+  const payload = { list: [1, { deep: [] }], text: 'ä' };
+  const submitted = await here.call('POST', '/v1/bus/tasks', {
+    taskId: 'bd-1.2',
+    payload,
+    requires: ['gpu'],
+  });
+  expect([submitted.status, submitted.body]).toMatchObject([
+    201,
+    { taskId: 'bd-1.2', state: 'assigned', existing: false },
+  ]);
+  expect((await here.call('POST', '/v1/bus/tasks', { taskId: 'bd-1.2' })).status).toBe(200);
+  const { body: task } = await polling;
+  expect(task).toMatchObject({
+    taskId: 'bd-1.2',
+    payload,
+    attempt: 1,
+    lease: expect.stringMatching(/^[0-9a-f]{32}$/),
+  });
+
+  const { lease } = task;
+  expect((await there.call('POST', '/v1/bus/tasks/bd-1.2/ack', { name: 'w', lease })).body).toMatchObject({
+    state: 'in_progress',
+  });
+  expect((await there.call('POST', '/v1/bus/tasks/bd-1.2/heartbeat', { name: 'w', lease })).status).toBe(200);
+  expect((await here.call('GET', '/v1/bus/status')).body).toMatchObject({
+    depth: 0,
+    assigned: 0,
+    inProgress: 1,
+    oldestQueuedAt: null,
+    workersPolling: 0,
+    dead: 0,
+    workerStates: [{ name: 'w', state: 'executing', taskId: 'bd-1.2' }],
+  });
+  expect(
+    (await there.call('POST', '/v1/bus/tasks/bd-1.2/done', { result: [true], lease })).body,
+  ).toMatchObject({ state: 'done' });
+  expect((await here.call('GET', '/v1/bus/tasks/bd-1.2')).body).toMatchObject({
+    state: 'done',
+    payload,
+    result: [true],
+  });
+  expect((await here.call('GET', '/v1/bus/tasks?state=done&limit=1')).body.tasks).toMatchObject([
+    { taskId: 'bd-1.2' },
+  ]);
+  expect((await here.call('GET', '/v1/bus/tasks?state=dead')).body.tasks).toEqual([]);
+  expect((await here.call('GET', '/v1/bus/workers')).body.workers).toMatchObject([
+    { name: 'w', labels: ['gpu'], state: 'idle' },
+  ]);
+});
+
+test('what is refused has its status, and names the state', async () => {
+  const { call } = await openGateway();
+  const refused = async (path: string, body: object) => {
+    const answer = await call('POST', `/v1/bus/${path}`, body);
+    const { code, details } = answer.body.error;
+    return [answer.status, code, details?.state];
+  };
+  expect(await refused('workers', {})).toEqual([422, 'invalid_tool_input', undefined]);
+  expect(await refused('workers', { name: '-w' })).toEqual([422, 'invalid_tool_input', undefined]);
+  expect(await refused('tasks', { taskId: 't', priority: 1001 })).toEqual([
+    422,
+    'invalid_tool_input',
+    undefined,
+  ]);
+  expect(await refused('workers/w/poll', { timeoutMs: 0 })).toEqual([404, 'worker_not_found', undefined]);
+  expect(await refused('tasks/t/done', {})).toEqual([404, 'task_not_found', undefined]);
+  await call('POST', '/v1/bus/workers', { name: 'w' });
+  await call('POST', '/v1/bus/tasks', { taskId: 't' });
+  expect(await refused('tasks/t/done', {})).toEqual([409, 'wrong_state', 'queued']);
+  const { lease } = (await call('POST', '/v1/bus/workers/w/poll', {})).body;
+  await call('POST', '/v1/bus/tasks/t/ack', { name: 'w' });
+  await call('POST', '/v1/bus/tasks/t/retry');
+  expect(await refused('tasks/t/done', { lease })).toEqual([412, 'lease_lost', undefined]);
+  await call('POST', '/v1/bus/workers/w/poll', {});
+  expect(await refused('tasks/t/ack', { name: 'w' })).toEqual([428, 'lease_required', undefined]);
+  const half = 'x'.repeat(200 * 1024);
+  expect((await call('POST', '/v1/bus/tasks', { taskId: 'large', payload: half })).status).toBe(201);
+  const large = await call('POST', '/v1/bus/tasks', { taskId: 'larger', payload: half + half });
+  expect([large.status, large.body.error.code]).toEqual([413, 'body_too_large']);
+});
+
+test('old names are understood everywhere', async () => {
+  const { call } = await openGateway();
+  const use = async (tool: BusToolName, input: object) =>
+    (await call('POST', `/v1/tools/bus__${tool}`, { arguments: input })).body.structuredContent;
+  expect(await use('submit_task', { bead_id: 'bd-1' })).toMatchObject({ taskId: 'bd-1', state: 'queued' });
+  await use('register_worker', { worker_name: 'w' });
+  const { lease } = await use('poll_task', { worker_name: 'w', timeout_ms: 0 });
+  expect(await use('ack_task', { worker_name: 'w', bead_id: 'bd-1', lease })).toMatchObject({
+    state: 'in_progress',
+  });
+  expect(await use('reset_worker', { worker_name: 'w' })).toMatchObject({ name: 'w', before: 'executing' });
+  expect((await call('POST', '/v1/bus/tasks', { bead_id: 'bd-2' })).status).toBe(201);
+  expect((await call('POST', '/v1/bus/workers/w/poll', { timeout_ms: 0 })).body).toMatchObject({
+    taskId: 'bd-1',
+  });
+});
+
+test('a client that leaves its poll gives back what it would have got', async () => {
+  const gateway = await openGateway();
+  const { call } = gateway;
+  for (const name of ['leaver', 'w']) await call('POST', '/v1/bus/workers', { name });
+  const leave = new AbortController();
+  const left = fetch(`${gateway.url}/v1/bus/workers/leaver/poll`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"timeoutMs":60000}',
+    signal: leave.signal,
+  });
+  await waiting(gateway, 1);
+  leave.abort();
+  await expect(left).rejects.toThrow();
+  await waiting(gateway, 0);
+  await call('POST', '/v1/bus/tasks', { taskId: 't' });
+  expect((await call('POST', '/v1/bus/workers/w/poll', { timeoutMs: 0 })).body).toMatchObject({
+    taskId: 't',
+    attempt: 1,
+  });
+});
+
+test('a gateway that closes ends its polls: their clients ask elsewhere', async () => {
+  const gateway = await openGateway();
+  await gateway.call('POST', '/v1/bus/workers', { name: 'w' });
+  const polling = gateway.call('POST', '/v1/bus/workers/w/poll', { timeoutMs: 60_000 });
+  await waiting(gateway, 1);
+  await gateway.app.close();
+  expect((await polling).body).toMatchObject({ taskId: null });
+});
+
+test('what happens on the bus is an event stream, with replay, of the tenant alone', async () => {
+  const keys = ['acme', 'umbrella'].map((tenant) => keyFor(`key-of-${tenant}`, { tenant, scopes: ['bus'] }));
+  const { call, url } = await openGateway({ keys });
+  const acme = bearer('key-of-acme');
+  await call('POST', '/v1/bus/tasks', { taskId: 'theirs' }, bearer('key-of-umbrella'));
+  await call('POST', '/v1/bus/tasks', { taskId: 't', priority: 7 }, acme);
+  await call('POST', '/v1/bus/workers', { name: 'w' }, acme);
+  const replayed = await readEvents(`${url}/v1/bus/events?follow=true`, {
+    headers: acme,
+    until: ({ type }) => type === 'stream.replayed',
+  });
+  expect(replayed.map(({ type }) => type)).toEqual([
+    'bus.task_queued',
+    'bus.worker_registered',
+    'stream.replayed',
+  ]);
+  expect(replayed[0]?.data).toMatchObject({ taskId: 't', priority: 7, reason: 'submitted' });
+  const after = replayed[1]?.id as string;
+  await call('POST', '/v1/bus/workers/w/poll', { timeoutMs: 0 }, acme);
+  const rest = await call('GET', `/v1/bus/events?after=${after}`, undefined, {
+    ...acme,
+    accept: 'application/json',
+  });
+  expect(rest.body.events).toMatchObject([
+    { type: 'bus.task_assigned', data: { taskId: 't', worker: 'w', attempt: 1 } },
+  ]);
+});
+
+test('a key sees the tools by its scope: bus and tools for MCP, bus alone for REST', async () => {
+  const keys = [
+    keyFor('key-of-both', { scopes: ['bus', 'tools'] }),
+    keyFor('key-of-tools', { scopes: ['tools'] }),
+    keyFor('key-of-bus', { scopes: ['bus'] }),
+    keyFor('key-of-one-tool', { scopes: ['bus'], tools: ['bus__get_status'] }),
+  ];
+  const { call } = await openGateway({ keys });
+  const seen = async (key: string) =>
+    ((await call('GET', '/v1/tools', undefined, bearer(key))).body.tools as { name: string }[]).filter(
+      ({ name }) => name.startsWith('bus__'),
+    ).length;
+  expect([await seen('key-of-both'), await seen('key-of-tools')]).toEqual([10, 0]);
+  expect((await call('GET', '/v1/bus/status', undefined, bearer('key-of-bus'))).status).toBe(200);
+  expect((await call('GET', '/v1/bus/status', undefined, bearer('key-of-one-tool'))).status).toBe(200);
+  const submitted = await call('POST', '/v1/bus/tasks', { taskId: 't' }, bearer('key-of-one-tool'));
+  expect([submitted.status, submitted.body.error.code]).toEqual([403, 'forbidden']);
+});
