@@ -7,6 +7,7 @@ import { createGatewayClient } from './gateway-client.ts';
 const named = (...names: string[]) => names.map((name) => ({ name }));
 const answers: Record<string, object> = {
   '/v1/commands': { commands: named('use', 'help', 'status', 'skills', 'tea-time') },
+  '/v1/agents': { agents: named('clerk', 'scout') },
   '/v1/skills': { skills: named('tea-time', 'tidy', 'coffee') },
 };
 
@@ -26,6 +27,7 @@ test.each([
   ['/', [['/help', '/skills', '/status', '/tea-time', '/use'], '/']],
   ['/use t', [['tea-time', 'tidy'], 't']],
   ['/use ', [['coffee', 'tea-time', 'tidy'], '']],
+  ['/agent c', [['clerk '], 'c']],
   ['/help st', [['status '], 'st']],
   ['/nothing', [[], '/nothing']],
   ['/model x', [[], '/model x']],

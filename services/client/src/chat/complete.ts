@@ -6,15 +6,16 @@ export type Completion = [fits: string[], part: string];
 /** A Tab should not wait for long, ms. */
 const timeoutMs = 2_000;
 
-/** Completes the names of commands, and after `/use` of skills; asks the gateway each time, since both change. */
+/** Completes the names of commands, and after `/use` of skills, after `/agent` of agents; asks the gateway each time, since all of them change. */
 export function createCompleter(client: GatewayClient): (line: string) => Promise<Completion> {
-  const namesAt = async (path: string, field: 'commands' | 'skills'): Promise<string[]> => {
+  const namesAt = async (path: string, field: 'commands' | 'skills' | 'agents'): Promise<string[]> => {
     const answer = await client.call<Record<string, { name: string }[]>>('GET', path, { timeoutMs });
     return (answer[field] ?? []).map(({ name }) => name);
   };
   const commands = () => namesAt('/v1/commands', 'commands');
   const arguments_: Record<string, () => Promise<string[]>> = {
     use: () => namesAt('/v1/skills', 'skills'),
+    agent: () => namesAt('/v1/agents', 'agents'),
     help: commands,
   };
   return async (line) => {

@@ -91,11 +91,12 @@ test('a burst of changes reaches a client as one notification', async () => {
   await client.connect(transport as Transport);
   onTestFinished(() => client.close());
   await listening;
-  for (const enabled of [false, true, false, true, false])
-    await gateway.call('PATCH', '/v1/plugins/other', { enabled });
+  // All at once: one after the other they may take longer than a burst, on a busy machine.
+  await Promise.all(
+    ['other', 'probe'].map((name) => gateway.call('PATCH', `/v1/plugins/${name}`, { enabled: false })),
+  );
   await heard;
-  expect(told).toHaveLength(1);
-  expect(told[0]).not.toContain('other__hello');
+  expect(told).toEqual([[]]);
 });
 
 test('an unknown plugin is 404, a key without the scope admin 403', async () => {
