@@ -24,6 +24,8 @@ export interface AppDeps {
   skillsDirectory?: string | undefined;
   /** Whether code beside a skill is loaded. */
   skillsCode?: boolean | undefined;
+  /** How long a call of a forked skill waits for its result, ms; a minute unless given. */
+  forkWaitMs?: number | undefined;
   /** Folder of agents; undefined = there are none. */
   agentsDirectory?: string | undefined;
   /** Longest wait of `runs/wait`, ms. */

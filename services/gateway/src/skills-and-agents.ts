@@ -26,6 +26,7 @@ export async function followSkillsAndAgents(
   const skills = await followSkills({
     directory: deps.skillsDirectory,
     code: deps.skillsCode ?? false,
+    forkWaitMs: deps.forkWaitMs,
     plugins,
     logger,
     async onChanged(profiles) {

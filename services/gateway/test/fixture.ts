@@ -44,6 +44,7 @@ export interface GatewayOptions {
   waitLimitMs?: number;
   skillsDirectory?: string;
   skillsCode?: boolean;
+  forkWaitMs?: number;
   agentsDirectory?: string;
 }
 
@@ -76,6 +77,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     tokenSecret,
     skillsDirectory: options.skillsDirectory,
     skillsCode: options.skillsCode,
+    forkWaitMs: options.forkWaitMs,
     agentsDirectory: options.agentsDirectory,
     allowedHosts: ['gateway.test'],
     allowedOrigins: ['https://app.test'],

@@ -21,8 +21,13 @@ export async function followSkills({
   logger,
   plugins,
   code,
+  forkWaitMs,
   onChanged,
-}: Following & { plugins: PluginHost; code: boolean }): Promise<SkillSet> {
+}: Following & {
+  plugins: PluginHost;
+  code: boolean;
+  forkWaitMs?: number | undefined;
+}): Promise<SkillSet> {
   if (directory === undefined) return emptyFolder;
   return followFolder<Skill>({
     directory,
@@ -31,7 +36,7 @@ export async function followSkills({
     load: (folder) => loadSkills(folder, { code }),
     placeOf: ({ folder }) => folder,
     onChanged(skills) {
-      plugins.replace(skillPluginOf(skills));
+      plugins.replace(skillPluginOf(skills, { forkWaitMs }));
       return onChanged(new Map(skills.map((skill) => [skill.name, profileOfSkill(skill)])));
     },
   });

@@ -19,14 +19,20 @@ import { readTool, type Skill } from './skill.ts';
 
 export const skillPluginName = 'skill';
 
-export function skillPluginOf(skills: readonly Skill[]): PluginDefinition {
+/** How long a caller waits for a sub-agent, ms; then it gets the task's ids. */
+const defaultForkWaitMs = 60_000;
+
+export function skillPluginOf(
+  skills: readonly Skill[],
+  { forkWaitMs = defaultForkWaitMs }: { forkWaitMs?: number | undefined } = {},
+): PluginDefinition {
   return definePlugin({
     name: skillPluginName,
     version: '1.0.0',
     tools:
       skills.length === 0
         ? []
-        : [...skills.flatMap((skill) => [toolOf(skill), ...skill.tools]), readFileTool(skills)],
+        : [...skills.flatMap((skill) => [toolOf(skill, forkWaitMs), ...skill.tools]), readFileTool(skills)],
     resources: skills.map(manifestOf),
     resourceTemplates: [
       {
@@ -43,7 +49,7 @@ export function skillPluginOf(skills: readonly Skill[]): PluginDefinition {
 export const uriOf = ({ name }: Pick<Skill, 'name'>, path: string): string =>
   `skill://${name}/${path.split('/').map(encodeURIComponent).join('/')}`;
 
-function toolOf(skill: Skill): PluginTool {
+function toolOf(skill: Skill, forkWaitMs: number): PluginTool {
   const { name, description, argumentHint, parameters } = skill;
   const text = {
     type: 'string',
@@ -59,7 +65,7 @@ function toolOf(skill: Skill): PluginTool {
     handler: (ctx, input, meta) => {
       const instructions = renderedOf(skill, input);
       return skill.context === 'fork'
-        ? fork(skill, instructions, { ctx, meta })
+        ? fork(skill, instructions, { ctx, meta, forkWaitMs })
         : inline(skill, instructions, { ctx, meta });
     },
   };
@@ -93,14 +99,11 @@ async function inline(
   return instructions;
 }
 
-/** How long a caller waits for a sub-agent; then it gets the task's ids. */
-const forkWaitMs = 60_000;
-
 /** A sub-agent follows the instructions, with the skill's model and tools; its result is the answer. */
 async function fork(
   skill: Skill,
   prompt: string,
-  { ctx, meta }: { ctx: PluginContext; meta: PluginToolMeta },
+  { ctx, meta, forkWaitMs }: { ctx: PluginContext; meta: PluginToolMeta; forkWaitMs: number },
 ): Promise<ToolResult> {
   const { threadId: parentThreadId, principal, runId, toolUseId, attempt, signal } = meta;
   const { task, streamUrl } = await ctx.tasks.create({

@@ -3,11 +3,11 @@ import { connectTestRedis, type Gateway, openFakeWorker, openGateway } from '../
 import { modernCaller } from '../mcp-wire.ts';
 import { openSkills, writeSkill } from '../skill-folder.ts';
 
-async function openForking() {
+async function openForking(options: { forkWaitMs?: number } = {}) {
   const folder = await openSkills();
   const front = 'context: fork\nmodel: small\nallowed-tools: time__current_time\n';
   await writeSkill(folder, 'tea', 'Steep $ARGUMENTS.', front);
-  const gateway = await openGateway({ skillsDirectory: folder });
+  const gateway = await openGateway({ skillsDirectory: folder, ...options });
   const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
   return { gateway, worker };
 }
@@ -50,8 +50,8 @@ test('a sub-agent follows it, with its model and tools; what it says is the answ
   }
 });
 
-test('after a minute the caller gets the task in place of its result', { timeout: 90_000 }, async () => {
-  const { gateway } = await openForking();
+test('a caller that has waited long enough gets the task in place of its result', async () => {
+  const { gateway } = await openForking({ forkWaitMs: 100 });
   const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
   const viaMcp = modernCaller({ capabilities }).call(gateway.url, 'skill__tea');
   const [rest, mcp] = await Promise.all([steep(gateway), viaMcp.then((call) => call.message())]);
