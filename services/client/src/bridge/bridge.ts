@@ -41,7 +41,7 @@ const methodNotFound = -32601;
 const invalidParams = -32602;
 const connectionClosed = -32000;
 /** What a narrow view has besides. */
-const narrowMethods = /^(initialize|ping|tools\/.*|logging\/.*)$/;
+const narrowMethods = /^(initialize|tools\/.*|logging\/.*)$/;
 const narrowNotifications = /^notifications\/(resources|prompts)\//;
 const lost = 'The connection to the gateway broke; whether the call took effect is unknown.';
 
@@ -80,8 +80,9 @@ export function createBridge({ client, gateway, view, say, giveUp }: BridgeDeps)
     }
     if (!isJSONRPCRequest(message)) return void forward(message);
     const { id, method, params } = message;
+    if (method === 'ping') return toClient({ jsonrpc: '2.0', id, result: {} }); // it is the bridge that lives
     // Protocols of 2026 begin without initialize; a client that hears this falls back.
-    if (!begun && method !== 'initialize' && method !== 'ping')
+    if (!begun && method !== 'initialize')
       return fail(id, methodNotFound, `"${method}" comes before initialize.`);
     if (view.narrow && !narrowMethods.test(method))
       return fail(id, methodNotFound, `There is no method "${method}" here.`);
