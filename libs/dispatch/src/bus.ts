@@ -252,7 +252,10 @@ function refusalOf({ outcome, state }: Answer, taskId: string): AppError {
         `The task "${taskId}" was assigned more than once: send the lease that poll_task returned with it.`,
       );
     case 'ended':
-      return new AppError('wrong_state', `The delegated task that "${taskId}" was work for has ended.`);
+      return new AppError(
+        'wrong_state',
+        `The delegated task that "${taskId}" was work for failed with it: delegate it again.`,
+      );
     default:
       return new AppError('wrong_state', `The task "${taskId}" is ${state}: ${adviceOf(state)}`, {
         details: { state },

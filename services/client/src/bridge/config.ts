@@ -1,0 +1,41 @@
+import { parseArgs } from 'node:util';
+import { ConfigError, loadConfig } from '@harness/runtime';
+import { z } from 'zod';
+
+const schema = z.object({
+  HARNESS_URL: z.url('must be an address like http://127.0.0.1:8080').default('http://127.0.0.1:8080'),
+  HARNESS_API_KEY: z.string().optional(),
+});
+
+export interface BridgeConfig {
+  /** Of the gateway's MCP endpoint. */
+  mcpUrl: URL;
+  apiKey: string | undefined;
+  /** Only this plugin's tools; undefined = all there is. */
+  plugin: string | undefined;
+  /** Its tools go by their bare names. */
+  bare: boolean;
+}
+
+export const bridgeUsage = `npm run --silent bridge -- [--plugin NAME [--bare]]
+  An MCP server on standard input and output that offers what a gateway offers.
+  --plugin NAME   only the tools of this plugin
+  --bare          without "NAME__" before their names
+  HARNESS_URL     the gateway (default http://127.0.0.1:8080)
+  HARNESS_API_KEY the key, where it wants one`;
+
+/** Throws ConfigError for what cannot be understood. The key comes from the environment alone: arguments are seen by all. */
+export function loadBridgeConfig(args = process.argv.slice(2), env = process.env): BridgeConfig {
+  const { HARNESS_URL, HARNESS_API_KEY } = loadConfig(schema, env);
+  const { plugin, bare = false } = optionsOf(args);
+  if (bare && plugin === undefined) throw new ConfigError(`--bare needs --plugin.\n${bridgeUsage}`);
+  return { mcpUrl: new URL('/mcp', HARNESS_URL), apiKey: HARNESS_API_KEY, plugin, bare };
+}
+
+function optionsOf(args: string[]) {
+  try {
+    return parseArgs({ args, options: { plugin: { type: 'string' }, bare: { type: 'boolean' } } }).values;
+  } catch (error) {
+    throw new ConfigError(`${(error as Error).message}\n${bridgeUsage}`);
+  }
+}
