@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { ConfigError } from './config.ts';
 import { ended } from './embedded-redis.ts';
 import { pdeathsig } from './pdeathsig.ts';
@@ -24,6 +25,8 @@ export interface ChildOptions {
   visible?: boolean;
 }
 
+/** Where Node keeps what it made of the source, for the next start: a quarter faster. Nobody else writes there. */
+const compileCache = fileURLToPath(new URL('../../../node_modules/.cache/node', import.meta.url));
 const readyLimitMs = 60_000;
 const keptChars = 4_000;
 
@@ -35,7 +38,7 @@ const keptChars = 4_000;
 export async function startChild<Ready>(options: ChildOptions): Promise<Child<Ready>> {
   const [command, ...args] = [...pdeathsig(), process.execPath, options.main, ...(options.args ?? [])];
   const child = spawn(command as string, args, {
-    env: options.env,
+    env: { NODE_COMPILE_CACHE: compileCache, ...options.env },
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     detached: true,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Run, Task, ThreadEvent } from '@harness/contracts';
 import { readEventStream } from '@harness/runtime';
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import { type Fleet, startFleet } from '../src/fleet.ts';
 
 export interface TestFleet extends Fleet {
@@ -22,10 +22,33 @@ export interface TestFleet extends Fleet {
   task(taskId: string): Promise<Task>;
 }
 
+export interface FleetOptions {
+  workers?: number;
+  env?: Record<string, string>;
+  /** Takes what closes it; unless given, it is closed after the test. */
+  onEnd?: (close: () => Promise<void>) => void;
+}
+
+/**
+ * One fleet for those tests of a file that change nothing but their own threads: begun by the first of them, closed
+ * after the last test of the file.
+ */
+export function shareFleet(): () => Promise<TestFleet> {
+  let fleet: Promise<TestFleet> | undefined;
+  let close: (() => Promise<void>) | undefined;
+  afterAll(() => close?.(), 60_000);
+  return () => {
+    fleet ??= openFleet({
+      onEnd(end) {
+        close = end;
+      },
+    });
+    return fleet;
+  };
+}
+
 /** A private fleet of real processes with scripted-model; nothing of this machine's environment but PATH. */
-export async function openFleet(
-  options: { workers?: number; env?: Record<string, string> } = {},
-): Promise<TestFleet> {
+export async function openFleet(options: FleetOptions = {}): Promise<TestFleet> {
   const dir = await mkdtemp(join(tmpdir(), 'harness-fleet-'));
   const env = { PATH: process.env.PATH ?? '', LOG_LEVEL: 'warn', ...options.env };
   const fleet = await startFleet({
@@ -35,10 +58,11 @@ export async function openFleet(
     env,
     scripted: true,
   });
-  onTestFinished(async () => {
+  const { onEnd = (close) => onTestFinished(close, 60_000) } = options;
+  onEnd(async () => {
     await fleet.close();
     await rm(dir, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const call = async <T>(
     method: string,

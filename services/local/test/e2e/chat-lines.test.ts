@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
-import { openFleet } from '../open-fleet.ts';
+import { openFleet, shareFleet } from '../open-fleet.ts';
 import { keys, openTerminal, runChat } from '../open-terminal.ts';
 
+const sharedFleet = shareFleet();
+
 test('--message: the answer on stdout, notes on stderr, and the exit code tells success', async () => {
-  const { url, get } = await openFleet();
+  const { url, get } = await sharedFleet();
   const send = (message: string, ...args: string[]) =>
     runChat({ url, args: ['--message', message, ...args] });
   const first = await send('remember: plum\ncall: time__current_time {}');
@@ -26,7 +28,7 @@ test('--message: the answer on stdout, notes on stderr, and the exit code tells 
 });
 
 test('--json: every event of the conversation, a line each', async () => {
-  const { url } = await openFleet();
+  const { url } = await sharedFleet();
   const { code, stdout } = await runChat({ url, args: ['--json', '--message', 'stream: 20'] });
   const events = stdout
     .trimEnd()
@@ -45,7 +47,7 @@ test('--json: every event of the conversation, a line each', async () => {
 });
 
 test('in a pipe, lines go one after another; it ends with the answer to the last one', async () => {
-  const { url } = await openFleet();
+  const { url } = await sharedFleet();
   const input = 'stream: 30\n/model large\n\nsay: two\nrecall:';
   const piped = await runChat({ url, input });
   const numbers = Array.from({ length: 30 }, (_, n) => n + 1).join(' ');
@@ -67,7 +69,7 @@ test('in a pipe, lines go one after another; it ends with the answer to the last
 });
 
 test('Ctrl-C ends the run, and then the program; what stands behind it is not sent', async () => {
-  const { url, get } = await openFleet();
+  const { url, get } = await sharedFleet();
   const input = 'stream: 2000\nsay: never\n';
   const { code, stdout, stderr } = await runChat({
     url,
@@ -82,7 +84,7 @@ test('Ctrl-C ends the run, and then the program; what stands behind it is not se
 });
 
 test('a terminal that cannot move its cursor is a pipe of lines', async () => {
-  const { url } = await openFleet();
+  const { url } = await sharedFleet();
   const terminal = openTerminal({ url, env: { TERM: 'dumb' } });
   await terminal.until(/thread thr_/);
   terminal.type('say: plain\r');

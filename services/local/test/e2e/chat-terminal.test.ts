@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startChild } from '@harness/runtime';
 import { expect, onTestFinished, test } from 'vitest';
-import { openFleet } from '../open-fleet.ts';
+import { openFleet, shareFleet } from '../open-fleet.ts';
 import { keys, openTerminal } from '../open-terminal.ts';
 
 async function openFolder(): Promise<string> {
@@ -25,6 +25,7 @@ async function openSkills(...names: string[]): Promise<string> {
   return folder;
 }
 
+const sharedFleet = shareFleet();
 const threadIn = (shown: string): string => shown.match(/thr_[0-9a-f]{32}/g)?.at(-1) ?? 'none';
 const timesOf = (text: string, shown: string) => shown.split(text).length - 1;
 /** Numbers from 1, as `stream: N` says them, without the blanks at which rows may end. */
@@ -32,7 +33,7 @@ const counted = (count: number) => Array.from({ length: count }, (_, n) => n + 1
 const squeezed = (shown: string) => shown.replaceAll(/\s/g, '');
 
 test('answers stream above the line that is typed, which stays whole', async () => {
-  const fleet = await openFleet();
+  const fleet = await sharedFleet();
   const env = { XDG_STATE_HOME: await openFolder() };
   const terminal = openTerminal({ url: fleet.url, env, columns: 60 });
   await terminal.until(/\n> $/);
@@ -64,7 +65,7 @@ test('answers stream above the line that is typed, which stays whole', async () 
 });
 
 test('tools and tasks are told in short lines; what a model says cannot command the terminal', async () => {
-  const fleet = await openFleet();
+  const fleet = await sharedFleet();
   const env = { XDG_STATE_HOME: await openFolder(), NO_COLOR: '1' };
   const terminal = openTerminal({ url: fleet.url, env });
   const threadId = threadIn(await terminal.until(/\n> $/));

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
-import { openFleet } from '../open-fleet.ts';
+import { openFleet, shareFleet } from '../open-fleet.ts';
+
+const sharedFleet = shareFleet();
 
 test('a message reaches a real session, which calls a tool natively; the next one finds it warm', async () => {
-  const fleet = await openFleet();
+  const fleet = await sharedFleet();
   const threadId = await fleet.thread();
   const first = await fleet.ask(
     threadId,
@@ -32,7 +34,7 @@ test('a message reaches a real session, which calls a tool natively; the next on
 });
 
 test('bad input is answered by the schema: the model reads which field', async () => {
-  const fleet = await openFleet();
+  const fleet = await sharedFleet();
   const run = await fleet.ask(await fleet.thread(), 'call: time__current_time {"timezone": 5}');
   expect(run.result).toContain('/timezone');
 });
@@ -58,7 +60,7 @@ test('two threads at once: each tool call knows its own', async () => {
 });
 
 test('delegate, check in, reject once, accept, tell the parent: all seen over one stream', async () => {
-  const fleet = await openFleet();
+  const fleet = await sharedFleet();
   const parent = await fleet.thread();
   const work = 'checkin: half way\\ncall: time__current_time {}\\nsay: the report\\nreject: 1';
   let notified = '';
