@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { ConfigError, runMain, startEmbeddedRedis } from '@harness/runtime';
 import { measureAccept } from './accept-rate.ts';
 import { measureBus } from './bus-overhead.ts';
+import { tellBusPoll } from './bus-poll.ts';
 import { searchPath } from './config.ts';
 import { failOverTtlMs, measureFailOver } from './fail-over.ts';
 import { figureOf, quantile, ratioOf, textOf } from './figures.ts';
@@ -23,6 +24,7 @@ const rounds = 5;
 const pathRounds = 7;
 const kills = 20;
 const mcpSeconds = 8;
+const busPollRounds = 3;
 const faultyRuns = 10_000;
 const gatewayMain = fileURLToPath(new URL('../../gateway/src/main.ts', import.meta.url));
 const soakMain = fileURLToPath(new URL('../../local/test/faults/soak.ts', import.meta.url));
@@ -30,6 +32,7 @@ const soakMain = fileURLToPath(new URL('../../local/test/faults/soak.ts', import
 /** What can be asked for by name. `mcp` is the last: it keeps this process, and what it starts, to one core. */
 const sections: Record<string, (redisUrl: string) => Promise<void>> = {
   bus: tellBus,
+  'bus-poll': (redisUrl) => tellBusPoll(redisUrl, busPollRounds),
   accept: tellAccept,
   sse: (redisUrl) => tellSse(redisUrl, rounds),
   paths: tellPaths,
