@@ -29,7 +29,6 @@ export async function followSkills({
     what: 'skills',
     logger,
     load: (folder) => loadSkills(folder, { code }),
-    placeOf: ({ folder }) => folder,
     onChanged(skills) {
       plugins.replace(skillPluginOf(skills));
       return onChanged(new Map(skills.map((skill) => [skill.name, profileOfSkill(skill)])));
