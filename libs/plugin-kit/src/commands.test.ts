@@ -32,6 +32,15 @@ describe('dispatch', () => {
     expect(await registry.dispatch(line, context)).toEqual({ output, isError: false });
   });
 
+  it('takes a line at one pass, however much white space is in it', async () => {
+    const registry = createCommandRegistry();
+    registry.register(commandOf('echo', (args) => String(args.length)));
+    const begunAt = performance.now();
+    const { output } = await registry.dispatch(`/echo a${' '.repeat(60_000)}b`, context);
+    expect(output).toBe('60002');
+    expect(performance.now() - begunAt).toBeLessThan(1_000);
+  });
+
   it('hands on the context and what the command wants done', async () => {
     const registry = createCommandRegistry();
     registry.register(

@@ -71,7 +71,9 @@ export function createCommandRegistry(deps: { logger?: PluginLogger } = {}): Com
       return { registered: false, error };
     },
     async dispatch(line, context) {
-      const [, name = '', args = ''] = /^\s*\/?(\S*)\s*([\s\S]*?)\s*$/.exec(line) ?? [];
+      const said = line.trim().replace(/^\//, '');
+      const [name = ''] = said.split(/\s/, 1);
+      const args = said.slice(name.length).trim();
       const command = commands.get(name);
       if (!command) return failed(`There is no command /${name}. /help lists all.`);
       try {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { toolNames, visibleText } from './skill.ts';
+import { modelName, toolNames, visibleText } from './skill.ts';
 
 /** A named profile of an agent: one Markdown file, in the format of Claude Code's subagents. */
 export interface Agent {
@@ -12,8 +12,8 @@ export interface Agent {
   tools: readonly string[] | undefined;
   /** Its system prompt. */
   instructions: string;
-  /** Absolute. */
-  file: string;
+  /** As diagnostics name it. */
+  place: string;
 }
 
 /** Unknown fields are others' business. */
@@ -22,11 +22,6 @@ export const AgentFields = z.object({
     .string()
     .regex(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/, 'must be lower-case letters, digits and hyphens'),
   description: visibleText.min(1).max(4096),
-  model: z
-    .string()
-    .min(1)
-    .max(200)
-    .transform((model) => (model === 'inherit' ? undefined : model))
-    .optional(),
+  model: modelName,
   tools: toolNames,
 });

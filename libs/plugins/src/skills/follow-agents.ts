@@ -13,7 +13,6 @@ export async function followAgents({ directory, logger, onChanged }: Following):
     what: 'agents',
     logger,
     load: loadAgents,
-    placeOf: ({ file }) => file,
     onChanged: (agents) =>
       onChanged(
         new Map(agents.map(({ name, instructions, model, tools }) => [name, { instructions, model, tools }])),

@@ -1,5 +1,6 @@
+import { resolve } from 'node:path';
 import type { Diagnostic, PluginLogger } from '@harness/plugin-kit';
-import { watch } from 'chokidar';
+import { followTree } from './follow-tree.ts';
 
 /** What people wrote into a folder, as it is now. */
 export interface Followed<Item> {
@@ -10,6 +11,8 @@ export interface Followed<Item> {
 
 export interface Written {
   name: string;
+  /** Its folder or file; sources of diagnostics about it begin so. */
+  place: string;
 }
 
 /** Long enough for a checkout of many files, short enough for "within a second". */
@@ -27,41 +30,45 @@ export async function followFolder<Item extends Written>(deps: {
   what: string;
   logger: PluginLogger;
   load(directory: string): Promise<{ loaded: Item[]; diagnostics: Diagnostic[] }>;
-  /** Where an item was read: its folder, or its file. */
-  placeOf(item: Item): string;
   /** Awaited, one after the other. */
   onChanged(items: readonly Item[]): Promise<void> | void;
 }): Promise<Followed<Item>> {
-  const { directory, what, logger, placeOf } = deps;
+  const { what, logger } = deps;
+  const directory = resolve(deps.directory);
   let loaded: readonly Item[] = [];
   let told: string | undefined;
   let diagnostics: readonly Diagnostic[] = [];
   let loading: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
+  let closed = false;
 
   /** Items that were there, are broken now, and whose name no other took. */
   const keptOf = (now: { loaded: Item[]; diagnostics: Diagnostic[] }) => {
     const isBroken = (place: string) =>
       now.diagnostics.some(
-        ({ level, source }) => level === 'error' && (source === place || source.startsWith(`${place}/`)),
+        // Of the item, of one of its files, or of the whole folder.
+        ({ level, source }) =>
+          level === 'error' && (source === directory || source === place || source.startsWith(`${place}/`)),
       );
     return loaded.filter(
       (item) =>
-        isBroken(placeOf(item)) &&
-        !now.loaded.some((other) => other.name === item.name || placeOf(other) === placeOf(item)),
+        isBroken(item.place) &&
+        !now.loaded.some((other) => other.name === item.name || other.place === item.place),
     );
   };
   const load = async () => {
+    if (closed) return;
+    await watching.aim();
     const now = await deps.load(directory);
     const kept = keptOf(now);
     const next = [...now.loaded, ...kept];
     loaded = next;
     diagnostics = [
       ...now.diagnostics,
-      ...kept.map((item) => ({
-        source: placeOf(item),
+      ...kept.map(({ name, place }) => ({
+        source: place,
         level: 'warning' as const,
-        message: `${placeOf(item)}: "${item.name}" stays as it was before the edit`,
+        message: `${place}: "${name}" stays as it was before the edit`,
       })),
     ];
     for (const { level, message } of now.diagnostics) logger[level === 'error' ? 'error' : 'warn'](message);
@@ -77,13 +84,13 @@ export async function followFolder<Item extends Written>(deps: {
     return loading;
   };
 
-  const watcher = watch(directory, { ignoreInitial: true, followSymlinks: false });
-  watcher.on('all', () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => void reload(), settleMs);
+  const watching = followTree(directory, {
+    onEvent() {
+      clearTimeout(timer);
+      timer = setTimeout(() => void reload(), settleMs);
+    },
+    onError: (error) => logger.error({ err: error }, `${what} are not watched`),
   });
-  watcher.on('error', (error) => logger.error({ err: error }, `${what} are not watched`));
-  await new Promise<void>((resolve) => watcher.once('ready', () => resolve()));
   await reload();
 
   return {
@@ -94,9 +101,10 @@ export async function followFolder<Item extends Written>(deps: {
       return diagnostics;
     },
     async close() {
+      closed = true;
       clearTimeout(timer);
-      await watcher.close();
       await loading;
+      await watching.close();
     },
   };
 }

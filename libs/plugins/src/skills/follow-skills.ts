@@ -34,7 +34,6 @@ export async function followSkills({
     what: 'skills',
     logger,
     load: (folder) => loadSkills(folder, { code }),
-    placeOf: ({ folder }) => folder,
     onChanged(skills) {
       plugins.replace(skillPluginOf(skills, { forkWaitMs }));
       return onChanged(new Map(skills.map((skill) => [skill.name, profileOfSkill(skill)])));

@@ -31,18 +31,19 @@ export function parseFrontMatter(text: string): FrontMatter | Problem {
   }
   let data: unknown;
   try {
-    // Aliases can make a small text huge.
-    data = document.toJS({ maxAliasCount: 10 });
+    // Aliases can make a small text huge, or refer to themselves: what comes out is plain JSON.
+    data = JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 10 })));
   } catch (thrown) {
-    return { line: 2, message: `bad YAML: ${thrown instanceof Error ? thrown.message : String(thrown)}` };
+    const message = thrown instanceof Error ? thrown.message : String(thrown);
+    return { line: 2, message: `bad YAML: ${message.split('\n')[0]}` };
   }
   if (typeof data !== 'object' || data === null || Array.isArray(data))
     return { line: 2, message: 'the front matter must be a map of names to values' };
   return { data: data as Record<string, unknown>, body: text.slice(found[0].length) };
 }
 
-/** The line of a field, for a problem with its value. */
+/** The line of a field, in either spelling, for a problem with its value. */
 export function lineOf(text: string, field: string): number {
-  const at = text.split('\n').findIndex((line) => line.startsWith(`${field}:`));
+  const at = text.split('\n').findIndex((line) => line.replaceAll('_', '-').startsWith(`${field}:`));
   return at < 0 ? 1 : at + 1;
 }

@@ -2,12 +2,12 @@
  * Reads a folder of agents: one Markdown file each. Never rejects for what somebody wrote: what is wrong is a diagnostic
  * with file and line, and the rest load.
  */
-import { readdir } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Diagnostic } from '@harness/plugin-kit';
 import { type Agent, AgentFields } from './agent.ts';
 import { lineOf, parseFrontMatter } from './front-matter.ts';
-import { readFileWithin } from './read-file-within.ts';
+import { levelOf, readFileWithin } from './read-file-within.ts';
 import { foreignNames } from './skill.ts';
 
 export async function loadAgents(directory: string): Promise<{ loaded: Agent[]; diagnostics: Diagnostic[] }> {
@@ -18,30 +18,36 @@ export async function loadAgents(directory: string): Promise<{ loaded: Agent[]; 
     (line, message, level = 'error') => {
       diagnostics.push({ source: file, level, message: `${file}:${line}: ${message}` });
     };
+  let folder: string;
   let names: string[];
   try {
-    names = await readdir(directory);
+    folder = await realpath(directory);
+    names = await readdir(folder);
   } catch (error) {
-    teller(directory)(1, `the folder of agents cannot be read: ${(error as Error).message}`);
+    teller(directory)(1, `the folder of agents cannot be read: ${(error as Error).message}`, levelOf(error));
     return { loaded: [], diagnostics };
   }
   for (const name of names.sort()) {
     if (name.startsWith('.') || !name.endsWith('.md') || name.toLowerCase() === 'readme.md') continue;
     const tell = teller(join(directory, name));
-    const agent = await loadAgent(directory, name, tell);
+    const agent = await loadAgent(folder, name, tell);
     if (!agent) continue;
     const known = loaded.get(agent.name);
-    if (known) tell(1, `the name "${agent.name}" is taken by ${known.file}`);
-    else loaded.set(agent.name, agent);
+    if (known) tell(1, `the name "${agent.name}" is taken by ${known.place}`);
+    else loaded.set(agent.name, { ...agent, place: join(directory, name) });
   }
   return { loaded: [...loaded.values()], diagnostics };
 }
 
 type Tell = (line: number, message: string, level?: Diagnostic['level']) => void;
 
-async function loadAgent(directory: string, name: string, tell: Tell): Promise<Agent | undefined> {
+async function loadAgent(
+  folder: string,
+  name: string,
+  tell: Tell,
+): Promise<Omit<Agent, 'place'> | undefined> {
   try {
-    const text = (await readFileWithin(directory, name)).toString('utf8');
+    const text = (await readFileWithin(folder, name)).toString('utf8');
     const parsed = parseFrontMatter(text);
     if ('message' in parsed) {
       tell(parsed.line, parsed.message);
@@ -65,10 +71,9 @@ async function loadAgent(directory: string, name: string, tell: Tell): Promise<A
       model,
       tools,
       instructions: parsed.body.trim(),
-      file: join(directory, name),
     };
   } catch (error) {
-    tell(1, (error as Error).message);
+    tell(1, (error as Error).message, levelOf((error as Error).cause));
     return undefined;
   }
 }

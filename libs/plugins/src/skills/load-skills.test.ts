@@ -57,6 +57,25 @@ test('every field, in both spellings, with the files beside it', async () => {
   ]);
 });
 
+test('what people write who know the format from elsewhere', async () => {
+  const folder = await folderOf({
+    'a/SKILL.md': skill(
+      'name: a\ndescription: x\nargument-hint: [issue-number]\nmodel: inherit\nallowed-tools: time__current_time\nallowed_tools: "*"',
+    ),
+  });
+  const { loaded, diagnostics } = await loadSkills(folder);
+  expect(diagnostics).toEqual([]);
+  expect(loaded).toMatchObject([{ argumentHint: '[issue-number]', allowedTools: ['time__current_time'] }]);
+  expect(loaded[0]?.model).toBeUndefined();
+});
+
+test('of more files than a skill may have, the rest is left out, and said once', async () => {
+  const many = Object.fromEntries(Array.from({ length: 520 }, (_, n) => [`a/${n}.txt`, 'x']));
+  const { loaded, diagnostics } = await loadSkills(await folderOf({ 'a/SKILL.md': plain('a'), ...many }));
+  expect(loaded[0]?.files).toHaveLength(512);
+  expect(diagnostics.map(({ message }) => message)).toEqual([expect.stringContaining('more than 512 files')]);
+});
+
 test.each([
   ['no front matter', 'hello', /SKILL\.md:1: it must begin with YAML front matter/],
   ['bad YAML', skill('name: bad\ndescription: [open'), /SKILL\.md:\d: bad YAML/],
@@ -69,13 +88,28 @@ test.each([
   ],
   [
     'a bad schema',
-    skill('name: bad\ndescription: x\nparameters: {type: nothing}'),
+    skill('name: bad\ndescription: x\nparameters: {properties: {a: {type: nothing}}}'),
     /SKILL\.md:4: parameters: is no JSON Schema/,
   ],
   [
     'a bomb of aliases',
     skill(`name: bad\ndescription: x\na: &a [1,1]\nb: &b [${'*a,'.repeat(50)}]`),
     /SKILL\.md:2: bad YAML/,
+  ],
+  [
+    'a map within itself',
+    skill('name: bad\ndescription: x\nmetadata: &a {self: *a}'),
+    /SKILL\.md:2: bad YAML: .*circular/,
+  ],
+  [
+    'arguments that are no object',
+    skill('name: bad\ndescription: x\nparameters: {type: string}'),
+    /SKILL\.md:4: parameters: must describe an object/,
+  ],
+  [
+    'a field in its other spelling',
+    skill('name: bad\ndescription: x\nuser_invocable: maybe'),
+    /SKILL\.md:4: user-invocable: /,
   ],
   ['too large', skill('name: bad\ndescription: x', 'x'.repeat(300 * 1024)), /SKILL\.md:1: .* bytes; at most/],
 ])('%s is a diagnostic with file and line; the rest load', async (_what, text, told) => {
@@ -106,7 +140,7 @@ test('a name belongs to the first; a link that leads out is left out', async () 
   expect(loaded[1]?.files.map(({ path }) => path)).toEqual(['SKILL.md', 'alias.txt', 'own.txt']);
   expect(diagnostics.map(({ message }) => message)).toEqual([
     expect.stringContaining('the name "same" is taken by'),
-    expect.stringContaining("secret.txt:1: secret.txt leads out of the skill's folder"),
+    expect.stringContaining('secret.txt:1: secret.txt leads out of its folder'),
     expect.stringContaining('the link leads out of the folder of skills'),
   ]);
 });

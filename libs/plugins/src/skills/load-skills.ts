@@ -8,7 +8,7 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { Diagnostic } from '@harness/plugin-kit';
 import { lineOf, parseFrontMatter } from './front-matter.ts';
-import { isWithin, readFileWithin } from './read-file-within.ts';
+import { isWithin, levelOf, readFileWithin } from './read-file-within.ts';
 import { foreignNames, type Skill, SkillFields, type SkillFile, withFormatNames } from './skill.ts';
 import { codeFile, loadSkillTools } from './skill-code.ts';
 
@@ -40,7 +40,7 @@ export async function loadSkills(
   try {
     entries = await readdir(directory, { withFileTypes: true });
   } catch (error) {
-    report('', 1, `the folder of skills cannot be read: ${(error as Error).message}`);
+    report('', 1, `the folder of skills cannot be read: ${(error as Error).message}`, levelOf(error));
     return { loaded: [], diagnostics };
   }
   for (const { name: folder } of entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
@@ -71,7 +71,12 @@ async function loadSkill({
       tell('', 1, 'the link leads out of the folder of skills');
       return undefined;
     }
-    const text = (await readFileWithin(folder, 'SKILL.md')).toString('utf8');
+    const file = await readFileWithin(folder, 'SKILL.md').catch((error) => error as Error);
+    if (file instanceof Error) {
+      tell('SKILL.md', 1, file.message, levelOf(file.cause));
+      return undefined;
+    }
+    const text = file.toString('utf8');
     const parsed = parseFrontMatter(text);
     if ('message' in parsed) {
       tell('SKILL.md', parsed.line, parsed.message);
@@ -100,6 +105,7 @@ async function loadSkill({
       context: data.context,
       instructions: parsed.body.trim(),
       frontMatter: parsed.data,
+      place: join(directory, name),
       folder,
       files,
       tools: await toolsOf({ name: data.name, folder, files, code, tell }),
@@ -136,19 +142,28 @@ async function toolsOf({
 async function filesOf(folder: string, tell: Tell): Promise<SkillFile[]> {
   const files: SkillFile[] = [];
   let bytes = 0;
-  for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
-    if (entry.isDirectory()) continue;
-    const path = relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/');
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  const paths = entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'));
+  for (const path of paths.sort()) {
     try {
       const content = await readFileWithin(folder, path, maxSkillBytes);
       bytes += content.length;
-      if (files.length >= maxFiles || bytes > maxSkillBytes)
-        throw new Error(`more than ${maxFiles} files or ${maxSkillBytes} bytes: the rest is left out`);
+      if (files.length >= maxFiles || bytes > maxSkillBytes) {
+        tell(
+          path,
+          1,
+          `more than ${maxFiles} files or ${maxSkillBytes} bytes: the rest is left out`,
+          'warning',
+        );
+        break;
+      }
       const digest = `sha256:${createHash('sha256').update(content).digest('hex')}`;
       files.push({ path, size: content.length, digest });
     } catch (error) {
       tell(path, 1, (error as Error).message, 'warning');
     }
   }
-  return files.sort((one, other) => (one.path < other.path ? -1 : 1));
+  return files;
 }

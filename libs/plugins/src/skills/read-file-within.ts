@@ -1,12 +1,17 @@
 import { constants as flags } from 'node:fs';
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
+import type { Diagnostic } from '@harness/plugin-kit';
 
 /** Of SKILL.md, of an agent, and of any file that a tool hands out, bytes. */
 export const maxFileBytes = 256 * 1024;
 
 export const isWithin = (folder: string, path: string) =>
   path === folder || path.startsWith(`${folder}${sep}`);
+
+/** What is not there was taken away; what cannot be read is broken. */
+export const levelOf = (error: unknown): Diagnostic['level'] =>
+  (error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT' ? 'warning' : 'error';
 
 /**
  * A regular file below the folder, at most so large. What is read is what was opened: the path is resolved after that,
@@ -17,8 +22,10 @@ export async function readFileWithin(folder: string, path: string, limit = maxFi
   try {
     // Not to wait for the other end of a pipe.
     file = await open(join(folder, path), flags.O_RDONLY | flags.O_NONBLOCK);
-  } catch {
-    throw new Error(`there is no file ${path}`);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const isThere = code === 'EMFILE' || code === 'ENFILE' || code === 'EACCES';
+    throw new Error(isThere ? `${path} cannot be opened (${code})` : `there is no file ${path}`, { cause });
   }
   try {
     const opened = await file.stat();
@@ -26,7 +33,7 @@ export async function readFileWithin(folder: string, path: string, limit = maxFi
     const resolved = await realpath(join(folder, path));
     const found = await stat(resolved);
     if (!isWithin(folder, resolved) || found.ino !== opened.ino || found.dev !== opened.dev)
-      throw new Error(`${path} leads out of the skill's folder`);
+      throw new Error(`${path} leads out of its folder`);
     if (opened.size > limit) throw new Error(`${path} has ${opened.size} bytes; at most ${limit} are read`);
     return await file.readFile();
   } finally {

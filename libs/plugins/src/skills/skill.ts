@@ -27,6 +27,8 @@ export interface Skill {
   instructions: string;
   /** The front matter as written. */
   frontMatter: Record<string, unknown>;
+  /** Its entry in the folder of skills, as diagnostics name it. */
+  place: string;
   /** Absolute, links resolved. */
   folder: string;
   files: readonly SkillFile[];
@@ -41,6 +43,14 @@ export const readTool = 'read_file';
 export const toolNames = z
   .union([z.array(z.string()), z.string().transform((text) => text.split(/[\s,]+/).filter(Boolean))])
   .transform((names) => names.map((name) => name.replace(/^mcp__harness__/, '')))
+  .optional();
+
+/** `inherit` is how Claude Code says that there is none of its own. */
+export const modelName = z
+  .string()
+  .min(1)
+  .max(200)
+  .transform((model) => (model === 'inherit' ? undefined : model))
   .optional();
 
 /** What people and models read; what only one of them would see is refused. */
@@ -69,11 +79,18 @@ export const SkillFields = z.object({
   description: visibleText.min(1).max(1024),
   'user-invocable': z.boolean().default(true),
   'allowed-tools': toolNames,
-  'argument-hint': visibleText.max(200).optional(),
-  model: z.string().min(1).max(200).optional(),
+  // Unquoted brackets are a list to YAML, and how people write a hint.
+  'argument-hint': z
+    .union([z.string(), z.array(z.string()).transform((words) => `[${words.join(', ')}]`)])
+    .pipe(visibleText.max(200))
+    .optional(),
+  model: modelName,
   parameters: z
     .record(z.string(), z.unknown())
     .superRefine((schema, context) => {
+      // Clients refuse a whole list of tools for one that takes anything else.
+      if (schema.type !== undefined && schema.type !== 'object')
+        context.addIssue(`must describe an object: type is ${JSON.stringify(schema.type)}`);
       const found = invisibleIn(schema);
       if (found) context.addIssue(`has an invisible character (${found})`);
       try {
@@ -92,6 +109,10 @@ const aliases: Record<string, string> = {
   argument_hint: 'argument-hint',
 };
 
-/** With the names of the format, whichever spelling was used. */
-export const withFormatNames = (data: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(data).map(([name, value]) => [aliases[name] ?? name, value]));
+/** With the names of the format, whichever spelling was used; where both were, its own counts. */
+export const withFormatNames = (data: Record<string, unknown>): Record<string, unknown> => ({
+  ...Object.fromEntries(
+    Object.entries(aliases).flatMap(([alias, name]) => (alias in data ? [[name, data[alias]]] : [])),
+  ),
+  ...data,
+});

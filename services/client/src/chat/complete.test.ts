@@ -31,6 +31,7 @@ test.each([
   ['/help st', [['status '], 'st']],
   ['/nothing', [[], '/nothing']],
   ['/model x', [[], '/model x']],
+  ['/constructor x', [[], '/constructor x']],
   ['/use tea-time more', [[], '/use tea-time more']],
   ['//us', [[], '//us']],
   ['hello', [[], 'hello']],

@@ -22,7 +22,8 @@ export function createCompleter(client: GatewayClient): (line: string) => Promis
     const found = /^\/([a-z0-9-]*)(?:\s+(\S*))?$/.exec(line);
     if (!found) return [[], line];
     const [, name = '', argument] = found;
-    const names = argument === undefined ? commands : arguments_[name];
+    const names =
+      argument === undefined ? commands : Object.hasOwn(arguments_, name) ? arguments_[name] : undefined;
     if (!names) return [[], line];
     // Nobody to ask is nothing to complete: the line says so when it is sent.
     const all = await names().catch(() => []);

@@ -1,0 +1,128 @@
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { followFolder } from './follow-folder.ts';
+import { loadAgents } from './load-agents.ts';
+import { loadSkills } from './load-skills.ts';
+import type { Skill } from './skill.ts';
+
+async function openFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'harness-follow-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function writeSkill(folder: string, body: string, name = 'tea'): Promise<void> {
+  await mkdir(join(folder, name), { recursive: true });
+  await writeFile(join(folder, name, 'SKILL.md'), `---\nname: ${name}\ndescription: x\n---\n${body}\n`);
+}
+
+async function follow(directory: string) {
+  const logged: string[] = [];
+  let wake: () => void = () => undefined;
+  const log = (_fields: unknown, message?: unknown) => {
+    logged.push(String(message ?? _fields));
+    wake();
+  };
+  const followed = await followFolder<Skill>({
+    directory,
+    what: 'skills',
+    logger: { debug: log, info: log, warn: log, error: log },
+    load: loadSkills,
+    onChanged: () => wake(),
+  });
+  onTestFinished(followed.close);
+  return {
+    followed,
+    bodies: () => followed.loaded.map(({ name, instructions }) => `${name}: ${instructions}`),
+    /** Resolves when the step has led to another state, or to a diagnostic. */
+    async after(step: () => Promise<unknown>) {
+      const told = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      await step();
+      await told;
+    },
+  };
+}
+
+test('a link to the folder is followed, and so is what it is made to lead to', async () => {
+  const base = await openFolder();
+  const [one, two, link] = [join(base, 'one'), join(base, 'two'), join(base, 'current')];
+  await writeSkill(one, 'one');
+  await writeSkill(two, 'two');
+  await symlink(one, link);
+  const { bodies, after, followed } = await follow(link);
+  expect(bodies()).toEqual(['tea: one']);
+  await after(() => writeSkill(one, 'edited'));
+  expect(bodies()).toEqual(['tea: edited']);
+  await symlink(two, `${link}.new`);
+  await after(() => rename(`${link}.new`, link));
+  expect(bodies()).toEqual(['tea: two']);
+  await after(() => writeSkill(two, 'edited, too'));
+  expect(bodies()).toEqual(['tea: edited, too']);
+  await after(() => writeFile(join(two, 'tea/SKILL.md'), 'broken'));
+  await expect.poll(() => followed.diagnostics).toHaveLength(2);
+  expect(bodies()).toEqual(['tea: edited, too']);
+});
+
+test('a folder that is not there yet, is taken away and made again', async () => {
+  const directory = join(await openFolder(), 'a/skills');
+  const { bodies, after, followed } = await follow(directory);
+  expect(followed.diagnostics).toMatchObject([{ level: 'warning' }]);
+  await after(() => writeSkill(directory, 'one'));
+  expect(bodies()).toEqual(['tea: one']);
+  await after(() => rm(directory, { recursive: true }));
+  await expect.poll(bodies).toEqual([]);
+  await after(() => writeSkill(directory, 'two'));
+  expect(bodies()).toEqual(['tea: two']);
+});
+
+test('a folder that has lost its SKILL.md is no skill any more', async () => {
+  const directory = await openFolder();
+  await writeSkill(directory, 'one');
+  await writeFile(join(directory, 'tea/notes.txt'), 'x');
+  const { bodies, after, followed } = await follow(directory);
+  await after(() => rm(join(directory, 'tea/SKILL.md')));
+  await expect.poll(bodies).toEqual([]);
+  expect(followed.diagnostics).toMatchObject([
+    { level: 'warning', message: expect.stringContaining('no file') },
+  ]);
+});
+
+test('two skills swap their names; a broken edit that is then deleted is gone', async () => {
+  const directory = await openFolder();
+  await writeSkill(directory, 'one', 'a');
+  await writeSkill(directory, 'two', 'b');
+  const { bodies, after } = await follow(directory);
+  await after(async () => {
+    await rename(join(directory, 'a'), join(directory, 'c'));
+    await rename(join(directory, 'b'), join(directory, 'a'));
+    await rename(join(directory, 'c'), join(directory, 'b'));
+  });
+  expect(bodies()).toEqual(['b: two', 'a: one']);
+  await after(() => writeFile(join(directory, 'a/SKILL.md'), 'broken'));
+  expect(bodies().toSorted()).toEqual(['a: one', 'b: two']);
+  await after(() => rm(join(directory, 'a'), { recursive: true }));
+  expect(bodies()).toEqual(['a: one']);
+});
+
+test.each(['relative', 'link', 'slash'])(
+  'agents are read from a folder that is named as a %s path',
+  async (how) => {
+    const folder = await openFolder();
+    const agents = join(folder, 'agents');
+    await mkdir(agents);
+    await writeFile(join(agents, 'clerk.md'), '---\nname: clerk\ndescription: x\n---\nYou are a clerk.\n');
+    await symlink(agents, join(folder, 'link'));
+    const paths = {
+      relative: relative(process.cwd(), agents),
+      link: join(folder, 'link'),
+      slash: `${agents}/`,
+    };
+    const { loaded, diagnostics } = await loadAgents(paths[how as keyof typeof paths]);
+    expect(diagnostics).toEqual([]);
+    expect(loaded).toMatchObject([{ name: 'clerk', instructions: 'You are a clerk.' }]);
+  },
+);
