@@ -1,10 +1,19 @@
 -- A: tenant, name, labels
 -- outcome: registered {state} | full {limit}
+-- When there are too many, one that has not been heard of for long and has nothing to do makes room.
 -- Again: its labels change and nothing else, but a lost worker is idle. One that polls keeps its place, among others.
 local name = workerKey(A.tenant, A.name)
 local worker = hash(name)
-if not worker.name and redis.call('ZCARD', key('bws', A.tenant)) >= C.busMaxWorkers then
-  return answer('full', { limit = C.busMaxWorkers })
+local known = key('bws', A.tenant)
+if not worker.name and redis.call('ZCARD', known) >= C.busMaxWorkers then
+  local forgotten
+  for _, one in ipairs(redis.call('ZRANGEBYSCORE', known, '-inf', now - C.busSilentMs, 'LIMIT', 0, 100)) do
+    local state = redis.call('HGET', workerKey(A.tenant, one), 'state')
+    if state == 'idle' or state == 'lost' then forgotten = one break end
+  end
+  if not forgotten then return answer('full', { limit = C.busMaxWorkers }) end
+  redis.call('DEL', workerKey(A.tenant, forgotten))
+  redis.call('ZREM', known, forgotten)
 end
 redis.call('HSET', name, 'name', A.name, 'labels', A.labels)
 redis.call('HSETNX', name, 'registeredAt', stamp)

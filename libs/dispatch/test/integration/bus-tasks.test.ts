@@ -206,6 +206,14 @@ test('the bus is bounded: tasks that are not done, workers, payloads, results, d
   });
   await register('w');
   expect(await refusalOf(register('one too many'))).toBe('bus_full');
+  const bustling = await openBench(
+    { busMaxWorkers: 1, busSilentMs: -1 },
+    { tag: dispatch.keys.prefix.slice(1, -2) },
+  );
+  await bustling.dispatch.bus.register({ tenant, name: 'in its place' });
+  expect(await bus.workers(tenant, { limit: 9, offset: 0 })).toMatchObject([{ name: 'in its place' }]);
+  await redis.del(dispatch.keys.of('bws', tenant), dispatch.keys.of('bw', `${tenant}:in its place`));
+  await register('w');
   await register('w', ['again']);
   const tooLong = 'x'.repeat(256 * 1024);
   expect(await refusalOf(submit('t', { payload: tooLong }))).toBe('body_too_large');
