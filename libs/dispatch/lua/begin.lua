@@ -57,6 +57,7 @@ elseif attempt > C.maxAttempts then
 elseif fresh then
   redis.call('HSET', run, 'status', 'running', 'attempt', attempt)
   redis.call('HSETNX', run, 'startedAt', stamp)
+  holdTools(hash(th), runId)
   addEvent(A.threadId, 'run.started', cjson.encode({ runId = runId, attempt = attempt }))
 end
 local found = { run = hash(run), thread = hash(th) }

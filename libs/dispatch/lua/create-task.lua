@@ -76,7 +76,7 @@ fields.parentThreadId = A.parentThreadId
 fields.allowedTools = encodeList(commonTools(toolsInRun(parent, A.call and A.call.runId), A.allowedTools))
 fields.agent = A.agent
 -- As its parent, unless its agent has a model of its own.
-fields.model = A.model or (not (agent and agent.model) and parent.model) or nil
+fields.model = A.model or (not (agent and agent.model) and modelOf(parent)) or nil
 makeThread(A.threadId, fields)
 if A.parentThreadId then
   redis.call('SADD', key('kids', A.parentThreadId), A.threadId)

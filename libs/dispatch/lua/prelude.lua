@@ -147,6 +147,11 @@ local function encodeList(list) return list and (#list == 0 and '[]' or cjson.en
 
 -- What the gateways know of an agent or a skill: {instructions, model?, tools?}; nil = not there.
 local function profileOf(kind, name) return name and decoded(redis.call('HGET', key('profiles', kind), name)) end
+-- The model of a thread's turns that name none.
+local function modelOf(thread)
+  local skill, agent = profileOf('skills', thread.skill), profileOf('agents', thread.agent)
+  return (skill and skill.model) or thread.model or (agent and agent.model)
+end
 -- The tools of a thread (a hash): its own, of those its agent's, of those its active skill's. An agent that is gone
 -- leaves none: nobody knows which were meant. A skill that is gone restricts no more.
 local function toolsOf(thread)
@@ -155,10 +160,21 @@ local function toolsOf(thread)
   local skill = profileOf('skills', thread.skill)
   return commonTools(tools, skill and skill.tools)
 end
--- The same in a run, which a skill may have narrowed on its way.
+-- A run keeps what it began with, whatever becomes of its thread, agent and skill meanwhile: `began` is what its session
+-- was given ('all' or a list), `tools` what is left of it where a skill has narrowed it.
+local function holdTools(thread, runId)
+  local run = key('run', runId)
+  local tools = toolsOf(thread)
+  redis.call('HSET', run, 'began', encodeList(tools) or 'all')
+  local narrowed = decoded(redis.call('HGET', run, 'tools'))
+  if narrowed then redis.call('HSET', run, 'tools', encodeList(commonTools(tools, narrowed))) end
+end
 local function toolsInRun(thread, runId)
-  local narrowed = runId and decoded(redis.call('HGET', key('run', runId), 'tools'))
-  return narrowed or toolsOf(thread)
+  if not runId then return toolsOf(thread) end
+  local held = redis.call('HMGET', key('run', runId), 'tools', 'began')
+  if held[1] then return decoded(held[1]) end
+  if held[2] == 'all' then return nil end
+  return decoded(held[2]) or toolsOf(thread)
 end
 
 -- Tells the gateways that a thread's session sees other tools than before.

@@ -18,11 +18,20 @@ export async function followSkillsAndAgents(
   let closed = false;
   /** What is there at the start changes for nobody. */
   let started = false;
-  const publish = (kind: 'agents' | 'skills', profiles: WorkProfiles) =>
-    untilReached(
-      () => dispatch.profiles.publish(kind, profiles),
+  const latest = new Map<'agents' | 'skills', WorkProfiles>();
+  const publish = (kind: 'agents' | 'skills', profiles: WorkProfiles) => {
+    latest.set(kind, profiles);
+    return untilReached(
+      () => dispatch.profiles.publish(kind, latest.get(kind) ?? profiles),
       () => closed,
     );
+  };
+  // A Redis that was away may have come back without what it was told last.
+  const stop = dispatch.replicas.onSignal((signal) => {
+    if (signal.kind !== 'missed') return;
+    for (const [kind, profiles] of latest)
+      publish(kind, profiles).catch((error) => logger.error({ err: error }, `${kind} not published`));
+  });
   const skills = await followSkills({
     directory: deps.skillsDirectory,
     code: deps.skillsCode ?? false,
@@ -45,6 +54,7 @@ export async function followSkillsAndAgents(
     agents,
     async close() {
       closed = true;
+      stop();
       await Promise.all([skills.close(), agents.close()]);
     },
   };

@@ -1,5 +1,5 @@
 import { AppError } from '@harness/contracts';
-import { skillPluginName } from '@harness/plugins';
+import { type Skill, skillPluginName } from '@harness/plugins';
 import type { RouteDeps } from './deps.ts';
 
 /** Throws `agent_not_found` and `skill_not_found` for names that a thread cannot have; null and undefined are none. */
@@ -9,10 +9,10 @@ export function checkProfile(
 ): void {
   if (agent && !agents.loaded.some(({ name }) => name === agent))
     throw new AppError('agent_not_found', `There is no agent "${agent}".`);
-  if (skill && !skillNamesOf({ skills, plugins }).includes(skill))
+  if (skill && !usableSkills({ skills, plugins }).some(({ name }) => name === skill))
     throw new AppError('skill_not_found', `There is no skill "${skill}".`);
 }
 
 /** The skills that may be used: none while their plugin rests. */
-export const skillNamesOf = ({ skills, plugins }: Pick<RouteDeps, 'skills' | 'plugins'>): string[] =>
-  plugins.isEnabled(skillPluginName) ? skills.loaded.map(({ name }) => name) : [];
+export const usableSkills = ({ skills, plugins }: Pick<RouteDeps, 'skills' | 'plugins'>): readonly Skill[] =>
+  plugins.isEnabled(skillPluginName) ? skills.loaded : [];

@@ -148,8 +148,8 @@ export async function openFakeWorker(dispatch: Dispatch, redis: ReturnType<typeo
   };
 }
 
-export function connectTestRedis() {
-  const redis = connectRedis(inject('redisUrl'), { logger: silent, patience: 'wait' });
+export function connectTestRedis(url = inject('redisUrl')) {
+  const redis = connectRedis(url, { logger: silent, patience: 'wait' });
   onTestFinished(() => redis.disconnect());
   return redis;
 }

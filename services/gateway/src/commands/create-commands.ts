@@ -12,7 +12,7 @@ import type { Caller } from '../auth.ts';
 import { callerScope } from '../caller-scope.ts';
 import type { Changes } from '../changes.ts';
 import type { RouteDeps } from '../deps.ts';
-import { skillNamesOf } from '../thread-profile.ts';
+import { usableSkills } from '../thread-profile.ts';
 import { agentCommand } from './agent.ts';
 import { groups } from './command-call.ts';
 import { helpCommand } from './help.ts';
@@ -56,9 +56,8 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
     if (now.every((list, at) => list === seen[at])) return;
     seen = now;
     for (const takeBack of takenBack) takeBack();
-    const usable = new Set(skillNamesOf(deps));
-    const ofSkills = skills.loaded
-      .filter(({ name, userInvocable }) => userInvocable && usable.has(name))
+    const ofSkills = usableSkills(deps)
+      .filter(({ userInvocable }) => userInvocable)
       .map((skill) => skillCommandOf(skill, deps));
     takenBack = [...plugins.commands, ...ofSkills].flatMap((command) => {
       const made = registry.registerChecked(command);
@@ -79,7 +78,7 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
       activeSkill: skill ?? undefined,
       model: model ?? undefined,
       toolNames: seesTools ? tools.list(caller).map(({ name }) => name) : [],
-      skillNames: skillNamesOf(deps),
+      skillNames: usableSkills(deps).map(({ name }) => name),
       agentNames: deps.agents.loaded.map(({ name }) => name),
       principal,
     };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Command, CommandAnswer, CommandContext } from '@harness/plugin-kit';
 import type { Skill } from '@harness/plugins';
 import { acceptMessage } from '../accept-message.ts';
-import { skillNamesOf } from '../thread-profile.ts';
+import { usableSkills } from '../thread-profile.ts';
 import { builtIn, callOf, refused, table } from './command-call.ts';
 import type { CommandDeps } from './create-commands.ts';
 
@@ -12,8 +12,7 @@ export const skillCommands = (deps: CommandDeps): Command[] => [
     name: 'skills',
     description: 'Lists the skills',
     execute(_args, { activeSkill }) {
-      const usable = new Set(skillNamesOf(deps));
-      const skills = deps.skills.loaded.filter(({ name }) => usable.has(name));
+      const skills = usableSkills(deps);
       if (skills.length === 0) return 'There are no skills.';
       const rows = skills.map(
         ({ name, description }) =>

@@ -9,6 +9,7 @@ import { type Authenticate, requireScope } from '../auth.ts';
 import { callerScope } from '../caller-scope.ts';
 import type { Changes } from '../changes.ts';
 import { appErrorOf } from '../errors.ts';
+import { usableSkills } from '../thread-profile.ts';
 import type { ToolCalls } from '../tool-calls.ts';
 import { createAnswers } from './answer.ts';
 import { createClientRequests } from './client-requests.ts';
@@ -42,7 +43,7 @@ export interface McpDeps {
  */
 export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
   const { dispatch, tools } = deps;
-  const methods = { ...createMethods(deps), ...createSkillMethods(deps.skills) };
+  const methods = { ...createMethods(deps), ...createSkillMethods(() => usableSkills(deps)) };
   const tasks = createTaskDoor(deps);
   const requests = createClientRequests(dispatch.replicas);
   const streams = createLegacyStreams(deps);

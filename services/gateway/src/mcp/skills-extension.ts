@@ -1,6 +1,6 @@
 /** MCP's skills extension (SEP-2640), from the same skills as the tools. */
 import { AppError } from '@harness/contracts';
-import { type Skill, type SkillSet, skillUriOf } from '@harness/plugins';
+import { type Skill, skillUriOf } from '@harness/plugins';
 import { requireScope } from '../auth.ts';
 import type { McpRequest, Methods } from './methods.ts';
 
@@ -12,7 +12,7 @@ export const skillMethods = ['skills/list', 'skills/get', 'resources/directory/r
 const cacheHint = { ttlMs: 60_000, cacheScope: 'private' };
 const directoryType = 'inode/directory';
 
-export function createSkillMethods(skills: SkillSet): Methods {
+export function createSkillMethods(usable: () => readonly Skill[]): Methods {
   const asked = ({ caller, params }: McpRequest) => {
     requireScope(caller, 'tools');
     return String(params.uri);
@@ -20,18 +20,18 @@ export function createSkillMethods(skills: SkillSet): Methods {
   return {
     'skills/list'(request) {
       asked(request);
-      return { skills: skills.loaded.map(entryOf), ...cacheHint };
+      return { skills: usable().map(entryOf), ...cacheHint };
     },
     'skills/get'(request) {
       const uri = asked(request);
-      const skill = skills.loaded.find((one) => skillUriOf(one, 'SKILL.md') === uri);
+      const skill = usable().find((one) => skillUriOf(one, 'SKILL.md') === uri);
       if (!skill)
         throw new AppError('resource_not_found', `There is no skill at "${uri}".`, { details: { uri } });
       return { skill: entryOf(skill), ...cacheHint };
     },
     'resources/directory/read'(request) {
       const uri = asked(request);
-      for (const skill of skills.loaded) {
+      for (const skill of usable()) {
         const children = childrenOf(skill, uri.replace(/\/$/, ''));
         if (children) return { resources: children, ...cacheHint };
       }

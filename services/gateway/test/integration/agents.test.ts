@@ -1,6 +1,8 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { startEmbeddedRedis } from '@harness/runtime';
+import { expect, onTestFinished, test } from 'vitest';
 import { connectTestRedis, openFakeWorker, openGateway } from '../fixture.ts';
 import { openAgents, openSkills, writeAgent, writeSkill } from '../skill-folder.ts';
 
@@ -28,6 +30,27 @@ test('agents follow their files; a broken edit keeps the last good version and s
   expect(await names()).toEqual(['clerk', 'scout']);
   await rm(join(folder, 'scout.md'));
   await expect.poll(names, within).toEqual(['clerk']);
+});
+
+test('a Redis that comes back without them is told of agents and skills again', async () => {
+  const data = await mkdtemp(join(tmpdir(), 'harness-lost-'));
+  onTestFinished(() => rm(data, { recursive: true, force: true }));
+  const { url, close } = await startEmbeddedRedis(data);
+  onTestFinished(close);
+  const redis = connectTestRedis(url);
+  const folders = {
+    agentsDirectory: await openAgents({ clerk: '' }),
+    skillsDirectory: await openSkills(['tea']),
+  };
+  const { dispatch } = await openGateway({ redisUrl: url, ...folders });
+  const known = async () => [
+    await redis.hkeys(dispatch.keys.of('profiles', 'agents')),
+    await redis.hkeys(dispatch.keys.of('profiles', 'skills')),
+  ];
+  expect(await known()).toEqual([['clerk'], ['tea']]);
+  await redis.flushall();
+  await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+  await expect.poll(known, { timeout: 5_000 }).toEqual([['clerk'], ['tea']]);
 });
 
 test('foreign tools, a taken name and files that are no agents are told with file and line', async () => {

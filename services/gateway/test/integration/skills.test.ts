@@ -11,6 +11,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Gateway, openGateway } from '../fixture.ts';
+import { modernCaller } from '../mcp-wire.ts';
 import { openSkills, writeSkill } from '../skill-folder.ts';
 
 const skillTools = async (gateway: Gateway) =>
@@ -130,4 +131,15 @@ test('its files are read through one tool and as resources, and nothing else is'
     { text: '1. Boil.' },
   ]);
   await expect(client.readResource({ uri: 'skill://tea/../secret.txt' })).rejects.toThrow(/no resource/);
+});
+
+test('while their plugin rests, the skills extension has none either', async () => {
+  const gateway = await openGateway({ skillsDirectory: await openSkills(['tea']) });
+  const listed = async () => {
+    const { result } = await (await modernCaller().request(gateway.url, 'skills/list')).message();
+    return result.skills.map(({ uri }: { uri: string }) => uri);
+  };
+  expect(await listed()).toEqual(['skill://tea/SKILL.md']);
+  await gateway.call('PATCH', '/v1/plugins/skill', { enabled: false });
+  await expect.poll(listed, within).toEqual([]);
 });
