@@ -9,6 +9,6 @@ if task.state ~= 'in_progress' then return refuse(task) end
 if task.worker ~= A.name then return answer('lease_lost') end
 seen(T, A.name)
 local deadline = now + C.busHeartbeatMs
-redis.call('HSET', taskKey(T, A.taskId), 'deadline', deadline, 'beats', 1)
+redis.call('HSET', taskKey(T, A.taskId), 'deadline', deadline)
 redis.call('ZADD', P .. 'bdue', deadline, T .. ':' .. A.taskId)
 return answer('ok', { deadline = deadline })

@@ -5,10 +5,11 @@ local T = A.tenant
 local worker = hash(workerKey(T, A.name))
 if worker.poll ~= A.poll then return answer('over') end
 if worker.state == 'pending' then
-  if not A.gone then return answer('assigned', { task = assignmentOf(T, worker.task) }) end
   local task = hash(taskKey(T, worker.task))
+  local isPending = isPendingOn(task, A.name)
+  if isPending and not A.gone then return answer('assigned', { task = assignmentOf(T, worker.task) }) end
   moveWorker(T, A.name, 'idle')
-  enqueue(T, task, 'poller_left')
+  if isPending then enqueue(T, task, 'poller_left') end
   return answer('left')
 end
 stopWaiting(T, A.name, worker.labels)

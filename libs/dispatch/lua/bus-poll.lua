@@ -13,8 +13,9 @@ end
 local since
 if worker.state == 'pending' then
   local task = hash(taskKey(T, worker.task))
-  if worker.poll == A.poll then return answer('assigned', { task = assignmentOf(T, worker.task) }) end
-  lose(T, task, 'unacknowledged')
+  local isPending = isPendingOn(task, A.name)
+  if isPending and worker.poll == A.poll then return answer('assigned', { task = assignmentOf(T, worker.task) }) end
+  if isPending then lose(T, task, 'unacknowledged') end
 elseif worker.state == 'polling' then
   if worker.poll == A.poll then
     since = redis.call('ZSCORE', key('bpolling', T), A.name)

@@ -58,6 +58,16 @@ if A.tidy then
       end
     end
     redis.call('PEXPIRE', key('bev', T), C.retentionMs)
+    -- What a torn log left out of a list, among those that have been as they are for longest.
+    for _, id in ipairs(redis.call('ZRANGE', inState(T, 'queued'), 0, 499)) do
+      local task = hash(taskKey(T, id))
+      if not redis.call('ZSCORE', key('bq', T .. ':' .. task.requires), id) then enqueue(T, task, 'mended') end
+    end
+    for _, state in ipairs({ 'assigned', 'in_progress' }) do
+      for _, id in ipairs(redis.call('ZRANGE', inState(T, state), 0, 499)) do
+        redis.call('ZADD', P .. 'bdue', 'NX', now, T .. ':' .. id)
+      end
+    end
   end
 end
 return answer('ok', { rung = rung, more = handled >= count })

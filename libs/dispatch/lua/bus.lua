@@ -20,7 +20,8 @@
 -- B2 A task has at most one accepted result: only in_progress becomes done, and done is left by nobody.
 -- B3 No queued task and no waiting worker that fit each other: whoever adds one looks for the other in the same script.
 -- B4 The order is priority, then age (submission): a task that comes back has its old place.
--- Repair: sets and lists follow the hashes; a name in a list whose hash says otherwise is dropped where it is met.
+-- Repair: lists follow the hashes. A name in a list whose hash says otherwise is dropped where it is met; one that a torn
+-- log left out of its list is put back by the sweep.
 
 -- Of bus tasks: hash. Of workers: hash. Lists are named at their use.
 local function taskKey(T, id) return key('bt', T .. ':' .. id) end
@@ -108,7 +109,12 @@ local function pick(T, labels)
   local id, place
   for _, requires in ipairs(redis.call('SMEMBERS', key('bqs', T))) do
     if fits(requires, labels) then
-      local head = redis.call('ZRANGE', key('bq', T .. ':' .. requires), 0, 0, 'WITHSCORES')
+      local list = key('bq', T .. ':' .. requires)
+      local head = redis.call('ZRANGE', list, 0, 0, 'WITHSCORES')
+      while head[1] and redis.call('HGET', taskKey(T, head[1]), 'state') ~= 'queued' do
+        redis.call('ZREM', list, head[1])
+        head = redis.call('ZRANGE', list, 0, 0, 'WITHSCORES')
+      end
       if head[1] and (not place or tonumber(head[2]) < place) then id, place = head[1], tonumber(head[2]) end
     end
   end
@@ -152,6 +158,9 @@ local function wait(T, worker, since)
   redis.call('ZADD', P .. 'bpolls', worker['until'], T .. ':' .. worker.name)
 end
 
+-- Whether the worker has this task and has not acknowledged it.
+local function isPendingOn(task, name) return task.state == 'assigned' and task.worker == name end
+
 -- The worker of an assignment that ends; it may have gone on to something else.
 local function dismiss(T, task, state)
   if task.worker and redis.call('HGET', workerKey(T, task.worker), 'task') == task.taskId then
@@ -167,7 +176,7 @@ end
 -- B4. Into the queue, whatever it was before.
 local function enqueue(T, task, reason)
   endLease(T, task)
-  redis.call('HDEL', taskKey(T, task.taskId), 'lease', 'worker', 'beats')
+  redis.call('HDEL', taskKey(T, task.taskId), 'lease', 'worker')
   moveTask(T, task, 'queued')
   redis.call('ZADD', key('bq', T .. ':' .. task.requires), placeOf(task), task.taskId)
   redis.call('SADD', key('bqs', T), task.requires)

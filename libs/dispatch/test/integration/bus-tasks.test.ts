@@ -285,3 +285,19 @@ test('while nobody swept, the bus was away, and no lease ends for that', async (
   await bus.sweep();
   expect(await states()).toEqual({ t: 'queued' });
 });
+
+test('what a torn log left out of its list is put back, and what it left in one too many is passed over', async () => {
+  const { bus, dispatch, redis, register, submit, take, states } = await openBus();
+  const queue = dispatch.keys.of('bq', `${tenant}:`);
+  await register('w');
+  for (const taskId of ['gone', 'ended', 'lost']) await submit(taskId);
+  await redis.zrem(queue, 'gone');
+  await redis.hset(dispatch.keys.of('bt', `${tenant}:ended`), 'state', 'done');
+  expect((await take('w')).taskId).toBe('lost');
+  await redis.zrem(`${dispatch.keys.prefix}bdue`, `${tenant}:lost`);
+  await redis.hset(dispatch.keys.of('bt', `${tenant}:ended`), 'state', 'queued');
+  await bus.sweep(true);
+  expect(await redis.zrange(queue, 0, '-1')).toEqual(['gone', 'ended']);
+  await bus.sweep();
+  expect(await states()).toEqual({ gone: 'queued', ended: 'queued', lost: 'queued' });
+});
