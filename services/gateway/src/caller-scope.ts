@@ -6,7 +6,7 @@ export interface CallerScope {
   tenant: string;
   /** Of the principal, in a request of MCP. */
   keyId?: string;
-  /** The tool call under way: what it calls in turn comes from the same caller, with the same rights. */
+  /** The request under way: what its code calls in turn comes from the same caller, with the same rights. */
   call?: OuterCall;
 }
 

@@ -12,6 +12,7 @@ import {
   type ToolResult,
   type ToolView,
 } from '@harness/plugin-kit';
+import type { OuterCall } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 import { type Caller, requireScope } from './auth.ts';
 import { callerScope } from './caller-scope.ts';
@@ -47,6 +48,8 @@ export interface ToolCalls {
    * D4: throws `stale_epoch` when its token no longer speaks for its thread.
    */
   present(caller: Caller): Promise<Caller>;
+  /** For code of plugins that is no tool (resources, prompts): with which rights it calls tools in turn. */
+  outerCallOf(caller: Caller): OuterCall;
 }
 
 export function createToolCalls(deps: {
@@ -113,6 +116,8 @@ export function createToolCalls(deps: {
     );
   };
 
+  const viewNowOf = (caller: Caller) => async () => viewOf(await present(caller));
+
   return {
     list: (caller) => plugins.toolServer?.list(viewOf(caller)) ?? [],
     listBytes(caller) {
@@ -133,9 +138,8 @@ export function createToolCalls(deps: {
         const meta = await metaOf(caller, call);
         from(meta);
         const { tenant } = caller.principal;
-        const viewNow = async () => viewOf(await present(caller));
         const run = () =>
-          callerScope.run({ tenant, call: { meta, view: viewNow } }, () =>
+          callerScope.run({ tenant, call: { meta, view: viewNowOf(caller) } }, () =>
             toolServer.call(name, input, meta, viewOf(caller)),
           );
         return caller.session && call.toolUseId && toolServer.runsOnce(name)
@@ -146,7 +150,17 @@ export function createToolCalls(deps: {
       const toolServer = serverFor(caller, name);
       const meta = await metaOf(caller, call);
       const { tenant } = caller.principal;
-      return callerScope.run({ tenant }, () => toolServer.beforeTask(name, input, meta, viewOf(caller)));
+      return callerScope.run({ tenant, call: { meta, view: viewNowOf(caller) } }, () =>
+        toolServer.beforeTask(name, input, meta, viewOf(caller)),
+      );
+    },
+    outerCallOf(caller) {
+      const { principal, session, authority } = caller;
+      const run = authority?.outcome === 'ok' ? { runId: authority.runId, attempt: authority.attempt } : {};
+      const source = session
+        ? { threadId: session.threadId, taskId: session.taskId, ...run }
+        : { threadId: defaultThreadOf(caller) };
+      return { meta: { ...source, principal }, view: viewNowOf(caller) };
     },
   };
 }

@@ -13,7 +13,8 @@ export interface Problem {
   message: string;
 }
 
-const fence = /^---[ \t]*\r?\n([\s\S]*?)^---[ \t]*(?:\r?\n|$)/m;
+/** Some editors put a byte order mark before it. */
+const fence = /^\ufeff?---[ \t]*\r?\n([\s\S]*?)^---[ \t]*(?:\r?\n|$)/m;
 
 /** The YAML between the first two lines of `---`, which must be the beginning of the text. */
 export function parseFrontMatter(text: string): FrontMatter | Problem {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -63,6 +63,7 @@ test('what people write who know the format from elsewhere', async () => {
       'name: a\ndescription: x\nargument-hint: [issue-number]\nmodel: inherit\nallowed-tools: time__current_time\nallowed_tools: "*"',
     ),
   });
+  await writeFile(join(folder, 'a/SKILL.md'), `\ufeff${await readFile(join(folder, 'a/SKILL.md'), 'utf8')}`);
   const { loaded, diagnostics } = await loadSkills(folder);
   expect(diagnostics).toEqual([]);
   expect(loaded).toMatchObject([{ argumentHint: '[issue-number]', allowedTools: ['time__current_time'] }]);
@@ -159,12 +160,18 @@ test('arguments stand where the instructions want them, else below', async () =>
     'a/SKILL.md': skill('name: a\ndescription: x', 'Write about $ARGUMENTS, only $ARGUMENTS.'),
     'b/SKILL.md': skill('name: b\ndescription: x', 'Write.'),
     'b/more.txt': 'more',
+    'c/SKILL.md': skill(
+      'name: c\ndescription: x\nparameters: {type: object, properties: {city: {type: string}}}',
+      'About $ARGUMENTS.',
+    ),
   });
-  const [a, b] = (await loadSkills(folder)).loaded;
-  if (!a || !b) throw new Error('not loaded');
+  const [a, b, c] = (await loadSkills(folder)).loaded;
+  if (!a || !b || !c) throw new Error('not loaded');
   expect(renderedOf(a, { arguments: 'tea' })).toBe('Write about tea, only tea.');
   expect(renderedOf(b, { arguments: 'tea' })).toMatch(
     /^Write\.\n\nARGUMENTS: tea\n\nFiles of this skill.*\n- more\.txt \(4 bytes\)$/s,
   );
   expect(renderedOf(b, {})).not.toContain('ARGUMENTS');
+  expect(renderedOf(c, { city: 'Rome' })).toBe('About {"city":"Rome"}.');
+  expect(renderedOf(c, {})).toBe('About .');
 });

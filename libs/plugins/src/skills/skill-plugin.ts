@@ -132,13 +132,15 @@ async function fork(
 
 /** Its instructions with the arguments in their place, and what else belongs to it. */
 export function renderedOf(skill: Skill, input: ToolInput): string {
-  const said = skill.parameters ? JSON.stringify(input) : String(input.arguments ?? '');
+  const { arguments: text = '' } = input;
+  const isEmpty = Object.keys(input).length === 0; // nobody has called it: it is active
+  const said = skill.parameters && !isEmpty ? JSON.stringify(input) : String(text);
   const hasPlace = skill.instructions.includes('$ARGUMENTS');
   const instructions = skill.instructions.replaceAll('$ARGUMENTS', () => said);
   const further = skill.files.filter(({ path }) => path !== 'SKILL.md');
   return [
     instructions,
-    ...(said !== '' && said !== '{}' && !hasPlace ? [`ARGUMENTS: ${said}`] : []),
+    ...(said !== '' && !hasPlace ? [`ARGUMENTS: ${said}`] : []),
     ...(further.length > 0
       ? [
           `Files of this skill, to read with ${skillPluginName}__${readTool} (skill: "${skill.name}"):\n${further.map(({ path, size }) => `- ${path} (${size} bytes)`).join('\n')}`,

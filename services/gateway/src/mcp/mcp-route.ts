@@ -81,7 +81,7 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
     const caller = await callerOf(request);
     // Resources, prompts and what is asked before a task are code of plugins, too.
     const { tenant, keyId } = caller.principal;
-    return callerScope.run({ tenant, keyId }, () => {
+    return callerScope.run({ tenant, keyId, call: tools.outerCallOf(caller) }, () => {
       if (isModern(request.body, request.headers['mcp-protocol-version'])) {
         const incoming = isMessage(request.body) ? parseIncoming(request.body) : undefined;
         return modern.post(request, reply, caller, incoming);

@@ -30,6 +30,13 @@ const relay = definePlugin({
       },
     },
   ],
+  resourceTemplates: [
+    {
+      uriTemplate: 'relay://task/{n}', // clients keep what they have read
+      name: 'A new task',
+      read: async (ctx) => JSON.stringify(await ctx.tools.call('delegation__delegate', { prompt: 'x' })),
+    },
+  ],
   register: () => undefined,
 });
 
@@ -58,6 +65,7 @@ async function openSession(gateway: Gateway, threadId: string) {
   return {
     turn,
     list: async () => (await client.listTools()).tools.map(({ name }) => name).sort(),
+    read: (uri: string) => client.readResource({ uri }),
     call: (name: string, args: Record<string, unknown> = {}) => client.callTool({ name, arguments: args }),
     /** What the client is told after `step`, that its tools have changed. */
     async toldAfter(step: () => Promise<unknown>) {
@@ -105,6 +113,18 @@ test('a tool that calls a skill is held to it from there on', async () => {
   const session = await openSession(gateway, await newThread(gateway));
   const both = await session.call('relay__call', { names: ['skill__narrow', 'delegation__checkin'] });
   expect(both).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('not allowed') }] });
+});
+
+test('what is no tool is held to it, too', async () => {
+  const gateway = await open({ narrow: 'allowed-tools: time__current_time\n' });
+  const threadId = await newThread(gateway);
+  const session = await openSession(gateway, threadId);
+  await session.read('relay://task/1');
+  const tasks = async () => (await gateway.call('GET', '/v1/tasks')).body.tasks;
+  expect(await tasks()).toMatchObject([{ parentThreadId: threadId }]);
+  await session.call('skill__narrow');
+  await expect(session.read('relay://task/2')).rejects.toThrow();
+  expect(await tasks()).toHaveLength(1);
 });
 
 test('sub-agents of a narrowed session have no more than it', async () => {
