@@ -92,6 +92,7 @@ describe('the list', () => {
     const names = (view: object) => server?.list(view).map(({ name }) => name);
     expect(names({ tools: ['two__a', 'unknown__x'] })).toEqual(['two__a']);
     expect(names({ tools: [] })).toEqual([]);
+    expect([['two__a', 'x'], ['two__a x']].map((tools) => names({ tools }))).toEqual([['two__a'], []]);
     expect(names({ scopes: ['tools'] })).toEqual(['one__a', 'two__a']);
     expect(names({ scopes: ['tools', 'bus'] })).toHaveLength(3);
     await expect(server?.call('one__a', {}, meta, { tools: ['two__a'] })).rejects.toMatchObject({

@@ -146,7 +146,7 @@ function createViews(entries: ReadonlyMap<string, Entry>, middleware: readonly T
   const views = new Map<string, Shown>();
   const byObject = new WeakMap<ToolView, Shown>();
   const shownBy = (view: ToolView): Shown => {
-    const key = `${view.scopes?.join(' ') ?? '*'}|${view.tools?.join(' ') ?? '*'}`;
+    const key = JSON.stringify([view.scopes, view.tools]); // names are as somebody wrote them, with any character
     const known = views.get(key);
     if (known) return known;
     const list = Object.freeze(

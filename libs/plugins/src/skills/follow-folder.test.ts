@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -89,6 +90,16 @@ test('a folder that has lost its SKILL.md is no skill any more', async () => {
   expect(followed.diagnostics).toMatchObject([
     { level: 'warning', message: expect.stringContaining('no file') },
   ]);
+});
+
+test('a folder in which something is written all the time is read all the same', async () => {
+  const directory = await openFolder();
+  const { bodies, after } = await follow(directory);
+  let count = 0;
+  const noise = setInterval(() => writeFileSync(join(directory, 'log.txt'), String(count++)), 50);
+  onTestFinished(() => clearInterval(noise));
+  await after(() => writeSkill(directory, 'one'));
+  expect(bodies()).toEqual(['tea: one']);
 });
 
 test('two skills swap their names; a broken edit that is then deleted is gone', async () => {

@@ -17,6 +17,8 @@ export interface Written {
 
 /** Long enough for a checkout of many files, short enough for "within a second". */
 const settleMs = 300;
+/** Where something is written all the time, it is read all the same. */
+const maxSettleMs = 2_000;
 
 export const emptyFolder: Followed<never> = { loaded: [], diagnostics: [], close: async () => undefined };
 
@@ -40,6 +42,7 @@ export async function followFolder<Item extends Written>(deps: {
   let diagnostics: readonly Diagnostic[] = [];
   let loading: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
+  let restlessSince: number | undefined;
   let closed = false;
 
   /** Items that were there, are broken now, and whose name no other took. */
@@ -86,8 +89,16 @@ export async function followFolder<Item extends Written>(deps: {
 
   const watching = followTree(directory, {
     onEvent() {
+      restlessSince ??= performance.now();
+      const leftMs = restlessSince + maxSettleMs - performance.now();
       clearTimeout(timer);
-      timer = setTimeout(() => void reload(), settleMs);
+      timer = setTimeout(
+        () => {
+          restlessSince = undefined;
+          void reload();
+        },
+        Math.min(settleMs, Math.max(0, leftMs)),
+      );
     },
     onError: (error) => logger.error({ err: error }, `${what} are not watched`),
   });

@@ -70,6 +70,25 @@ test('what people write who know the format from elsewhere', async () => {
   expect(loaded[0]?.model).toBeUndefined();
 });
 
+test('rules of Claude Code allow nothing here, whatever stands in their brackets', async () => {
+  const folder = await folderOf({
+    'a/SKILL.md': skill(
+      'name: a\ndescription: x\nallowed-tools: Bash(git * main), Bash(jq:*) Read time__current_time Edit( *',
+    ),
+    'b/SKILL.md': skill('name: b\ndescription: x\nallowed-tools: ""'),
+  });
+  const { loaded, diagnostics } = await loadSkills(folder);
+  expect(loaded.map(({ allowedTools }) => allowedTools)).toEqual([
+    ['Bash(git * main)', 'Bash(jq:*)', 'Read', 'time__current_time', 'Edit( *'],
+    [],
+  ]);
+  expect(diagnostics.map(({ message }) => message)).toEqual(
+    ['Bash(git * main)', 'Bash(jq:*)', 'Read', 'Edit( *'].map((name) =>
+      expect.stringContaining(`"${name}" is no tool`),
+    ),
+  );
+});
+
 test('of more files than a skill may have, the rest is left out, and said once', async () => {
   const many = Object.fromEntries(Array.from({ length: 520 }, (_, n) => [`a/${n}.txt`, 'x']));
   const { loaded, diagnostics } = await loadSkills(await folderOf({ 'a/SKILL.md': plain('a'), ...many }));

@@ -39,9 +39,12 @@ export interface Skill {
 /** The tool that reads files of skills. No skill has this name, for theirs have no underscore. */
 export const readTool = 'read_file';
 
+/** What stands in brackets belongs to the name before it: the `*` of `Bash(git * main)` is not all tools. */
+const nameInText = /(?:[^\s,(]|\([^)]*\)?)+/g;
+
 /** A list, or text with commas or spaces between; tools by our names, with or without how Claude Code calls them. */
 export const toolNames = z
-  .union([z.array(z.string()), z.string().transform((text) => text.split(/[\s,]+/).filter(Boolean))])
+  .union([z.array(z.string()), z.string().transform((text) => text.match(nameInText) ?? [])])
   .transform((names) => names.map((name) => name.replace(/^mcp__harness__/, '')))
   .optional();
 
