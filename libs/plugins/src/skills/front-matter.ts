@@ -22,7 +22,7 @@ export function parseFrontMatter(text: string): FrontMatter | Problem {
   if (found?.index !== 0)
     return { line: 1, message: 'it must begin with YAML front matter between lines of ---' };
   const lines = new LineCounter();
-  const document = parseDocument(found[1] ?? '', { lineCounter: lines, uniqueKeys: true });
+  const document = parseDocument(withHintQuoted(found[1] ?? ''), { lineCounter: lines, uniqueKeys: true });
   const [error] = document.errors;
   if (error) {
     return {
@@ -42,6 +42,17 @@ export function parseFrontMatter(text: string): FrontMatter | Problem {
     return { line: 2, message: 'the front matter must be a map of names to values' };
   return { data: data as Record<string, unknown>, body: text.slice(found[0].length) };
 }
+
+/** Hints are written `[file] [format]`, which is no YAML: people mean the text. */
+const withHintQuoted = (yaml: string): string =>
+  yaml.replace(
+    /^(argument[-_]hint):[ \t]+(\[.*\])[ \t]*$/m,
+    (_line, name, hint) => `${name}: ${JSON.stringify(hint)}`,
+  );
+
+/** The fields that say something: `model:` with nothing behind it is as good as absent. */
+export const saidIn = (data: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
 
 /** The line of a field, in either spelling, for a problem with its value. */
 export function lineOf(text: string, field: string): number {

@@ -6,7 +6,7 @@ import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Diagnostic } from '@harness/plugin-kit';
 import { type Agent, AgentFields } from './agent.ts';
-import { lineOf, parseFrontMatter } from './front-matter.ts';
+import { lineOf, parseFrontMatter, saidIn } from './front-matter.ts';
 import { levelOf, readFileWithin } from './read-file-within.ts';
 import { foreignNames } from './skill.ts';
 
@@ -53,7 +53,7 @@ async function loadAgent(
       tell(parsed.line, parsed.message);
       return undefined;
     }
-    const fields = AgentFields.safeParse(parsed.data);
+    const fields = AgentFields.safeParse(saidIn(parsed.data));
     if (!fields.success) {
       for (const { path, message } of fields.error.issues) {
         const field = String(path[0] ?? '');

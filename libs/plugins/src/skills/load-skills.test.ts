@@ -60,13 +60,15 @@ test('every field, in both spellings, with the files beside it', async () => {
 test('what people write who know the format from elsewhere', async () => {
   const folder = await folderOf({
     'a/SKILL.md': skill(
-      'name: a\ndescription: x\nargument-hint: [issue-number]\nmodel: inherit\nallowed-tools: time__current_time\nallowed_tools: "*"',
+      'name: a\ndescription: x\nargument-hint: [issue-number] [priority]\nmodel: inherit\nallowed-tools: time__current_time\nallowed_tools: "*"',
     ),
   });
   await writeFile(join(folder, 'a/SKILL.md'), `\ufeff${await readFile(join(folder, 'a/SKILL.md'), 'utf8')}`);
   const { loaded, diagnostics } = await loadSkills(folder);
   expect(diagnostics).toEqual([]);
-  expect(loaded).toMatchObject([{ argumentHint: '[issue-number]', allowedTools: ['time__current_time'] }]);
+  expect(loaded).toMatchObject([
+    { argumentHint: '[issue-number] [priority]', allowedTools: ['time__current_time'] },
+  ]);
   expect(loaded[0]?.model).toBeUndefined();
 });
 
@@ -193,4 +195,19 @@ test('arguments stand where the instructions want them, else below', async () =>
   expect(renderedOf(b, {})).not.toContain('ARGUMENTS');
   expect(renderedOf(c, { city: 'Rome' })).toBe('About {"city":"Rome"}.');
   expect(renderedOf(c, {})).toBe('About .');
+});
+
+test('fields with nothing behind them are absent; hidden files are nobody’s to read', async () => {
+  const folder = await folderOf({
+    'tea/SKILL.md': skill('name: tea\ndescription: x\nallowed-tools:\nmodel:'),
+    'tea/.env': 'SECRET=1',
+    'tea/.git/config': 'x',
+  });
+  await symlink('.env', join(folder, 'tea', 'notes.md'));
+  const { loaded, diagnostics } = await loadSkills(folder);
+  expect(loaded).toMatchObject([
+    { allowedTools: undefined, model: undefined, files: [{ path: 'SKILL.md' }] },
+  ]);
+  expect(diagnostics.map(({ message }) => message)).toEqual([expect.stringContaining('notes.md is hidden')]);
+  await expect(readFileWithin(loaded[0]?.folder ?? '', '.env')).rejects.toThrow(/hidden/);
 });

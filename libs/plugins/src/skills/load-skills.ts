@@ -7,8 +7,8 @@ import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { Diagnostic } from '@harness/plugin-kit';
-import { lineOf, parseFrontMatter } from './front-matter.ts';
-import { isWithin, levelOf, readFileWithin } from './read-file-within.ts';
+import { lineOf, parseFrontMatter, saidIn } from './front-matter.ts';
+import { isHidden, isWithin, levelOf, readFileWithin } from './read-file-within.ts';
 import { foreignNames, type Skill, SkillFields, type SkillFile, withFormatNames } from './skill.ts';
 import { codeFile, loadSkillTools } from './skill-code.ts';
 
@@ -82,7 +82,7 @@ async function loadSkill({
       tell('SKILL.md', parsed.line, parsed.message);
       return undefined;
     }
-    const fields = SkillFields.safeParse(withFormatNames(parsed.data));
+    const fields = SkillFields.safeParse(withFormatNames(saidIn(parsed.data)));
     if (!fields.success) {
       for (const { path, message } of fields.error.issues) {
         const field = String(path[0] ?? '');
@@ -145,7 +145,8 @@ async function filesOf(folder: string, tell: Tell): Promise<SkillFile[]> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
   const paths = entries
     .filter((entry) => !entry.isDirectory())
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'));
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
+    .filter((path) => !isHidden(path));
   for (const path of paths.sort()) {
     try {
       const content = await readFileWithin(folder, path, maxSkillBytes);

@@ -13,8 +13,11 @@ export const isWithin = (folder: string, path: string) =>
 export const levelOf = (error: unknown): Diagnostic['level'] =>
   (error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT' ? 'warning' : 'error';
 
+/** Below a folder: `.env`, or anything in `.git`. They are there for others than readers. */
+export const isHidden = (path: string) => /(^|[\\/])\.[^./\\]/.test(path);
+
 /**
- * A regular file below the folder, at most so large. What is read is what was opened: the path is resolved after that,
+ * A regular file below the folder that is not hidden, at most so large. What is read is what was opened: the path is resolved after that,
  * and must lead to the same file. Throws an Error whose message may be shown.
  */
 export async function readFileWithin(folder: string, path: string, limit = maxFileBytes): Promise<Buffer> {
@@ -34,8 +37,11 @@ export async function readFileWithin(folder: string, path: string, limit = maxFi
     const found = await stat(resolved);
     if (!isWithin(folder, resolved) || found.ino !== opened.ino || found.dev !== opened.dev)
       throw new Error(`${path} leads out of its folder`);
+    if (isHidden(path) || isHidden(resolved.slice(folder.length))) throw new Error(`${path} is hidden`);
     if (opened.size > limit) throw new Error(`${path} has ${opened.size} bytes; at most ${limit} are read`);
-    return await file.readFile();
+    // What it had when it was opened: it may grow meanwhile.
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(opened.size), position: 0 });
+    return buffer.subarray(0, bytesRead);
   } finally {
     await file.close();
   }

@@ -83,10 +83,7 @@ export const SkillFields = z.object({
   'user-invocable': z.boolean().default(true),
   'allowed-tools': toolNames,
   // Unquoted brackets are a list to YAML, and how people write a hint.
-  'argument-hint': z
-    .union([z.string(), z.array(z.string()).transform((words) => `[${words.join(', ')}]`)])
-    .pipe(visibleText.max(200))
-    .optional(),
+  'argument-hint': visibleText.max(200).optional(),
   model: modelName,
   parameters: z
     .record(z.string(), z.unknown())
