@@ -34,7 +34,8 @@ export default defineConfig({
           include: inTest('e2e'),
           ...withRedis,
           testTimeout: 60_000,
-          fileParallelism: false,
+          maxWorkers: 2, // they wait more than they work
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -42,8 +43,8 @@ export default defineConfig({
           name: 'faults',
           include: inTest('faults'),
           testTimeout: 120_000,
-          fileParallelism: false,
-          sequence: { groupOrder: 1 }, // after all others: its time limits are its subject
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 }, // after all others: its time limits are its subject
         },
       },
       {
