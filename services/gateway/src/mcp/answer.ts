@@ -112,14 +112,13 @@ function createAnswer(
       const streaming = state === 'streaming';
       state = 'ended';
       if (streaming) return push(message, true);
-      const parts = partsOf(message);
-      if (accepts === 'events' && status === 200) {
-        response.writeHead(200, { ...headers, ...streamHeaders });
-        return outbox.post(response, ['event: message\ndata: ', ...parts, '\n\n']);
-      }
+      const asEvent = accepts === 'events' && status === 200;
+      const body = partsOf(message);
+      const parts = asEvent ? ['event: message\ndata: ', ...body, '\n\n'] : body;
+      // With its length a body in pieces is not chunked: Node would end a corked chunked one before its last pieces.
       response.writeHead(status, {
         ...headers,
-        'content-type': 'application/json',
+        ...(asEvent ? streamHeaders : { 'content-type': 'application/json' }),
         'content-length': parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0),
       });
       outbox.post(response, parts);

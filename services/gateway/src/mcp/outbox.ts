@@ -8,7 +8,7 @@ type Body = readonly (string | Buffer)[];
  * to wake the reader, which costs more than the write; woken by the first answer it is awake for the others.
  */
 export interface Outbox {
-  /** Ends a response whose head is written. One whose client has left is dropped. */
+  /** Ends a response whose head is written, with its length. One whose client has left is dropped. */
   post(response: ServerResponse, body: Body): void;
 }
 

@@ -18,6 +18,7 @@ import {
   probe,
   tokenSecret,
 } from '../fixture.ts';
+import { beginSession, modernCaller } from '../mcp-wire.ts';
 
 interface Called {
   content: { text?: string }[];
@@ -273,3 +274,21 @@ test('a body of unknown or too large a size is bounded', async () => {
   expect(await inPieces(whole)).toBe(413);
   expect(await inPieces('{"jsonrpc":"2.0","id":1,"method":"ping"}')).toBe(200);
 });
+
+test.each(['application/json', 'text/event-stream', 'application/json, text/event-stream'])(
+  'a client that takes %s gets the whole of every answer, in both eras',
+  async (accept) => {
+    const { url } = await openGateway({ plugins: [probe] });
+    const session = await beginSession(url, { headers: { accept } });
+    const modern = modernCaller({ headers: { accept } });
+    const answers = [
+      await session.request(url, 'tools/list'),
+      await modern.request(url, 'tools/list'),
+      await session.call(url, 'probe__whoami'),
+      await modern.call(url, 'probe__whoami'),
+    ];
+    const results = await Promise.all(answers.map(async (wire) => (await wire.message()).result));
+    for (const { tools } of results.slice(0, 2)) expect(tools).toHaveLength(probe.tools?.length ?? 0);
+    for (const { content } of results.slice(2)) expect(content).toMatchObject([{ type: 'text' }]);
+  },
+);
