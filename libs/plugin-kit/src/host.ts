@@ -125,14 +125,17 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
   const contexts = new Map(running.map(({ plugin, ctx }) => [plugin.name, ctx]));
   const contextOf = (pluginName: string) => contexts.get(pluginName) as PluginContext;
   const { toolLock } = deps;
+  const started = new Map(plugins.map((plugin) => [plugin.name, plugin]));
+  const offered = new Map(started);
   if (toolLock) diagnostics.push(...lockDiagnosticsOf(collectTools(plugins), toolLock));
   /** What this process itself puts anew into a plugin (skills, from the operator's own folder) is not locked. */
-  const replaced = new Set<string>();
-  const isReplaced = (toolName: string) => replaced.has(toolName.split('__', 1)[0] as string);
+  const isReplaced = (toolName: string) => {
+    const [name = ''] = toolName.split('__', 1);
+    return offered.get(name) !== started.get(name);
+  };
   const admit = toolLock?.enforce
     ? (descriptor: ToolDescriptor) => isReplaced(descriptor.name) || isAccepted(descriptor, toolLock.lock)
     : undefined;
-  const offered = new Map(plugins.map((plugin) => [plugin.name, plugin]));
   const snapshotWithout = (disabled: ReadonlySet<string>) => {
     const enabled = [...offered.values()].filter(({ name }) => !disabled.has(name));
     const tools = collectTools(enabled);
@@ -186,7 +189,6 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
       const before = offered.get(plugin.name);
       if (!before) throw new Error(`There is no plugin "${plugin.name}".`);
       offered.set(plugin.name, plugin);
-      replaced.add(plugin.name);
       try {
         snapshot = snapshotWithout(snapshot.disabled);
       } catch (error) {

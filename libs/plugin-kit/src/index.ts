@@ -36,6 +36,7 @@ export type {
   ServedCatalog,
   TemplateDescriptor,
 } from './served.ts';
+export { withTimeLimit } from './time-limit.ts';
 export type { ToolDescriptor } from './tool-descriptor.ts';
 export {
   compareWithLock,

@@ -1,9 +1,9 @@
 import type { ThreadEvent } from '@harness/contracts';
 import { createParser } from 'eventsource-parser';
 
-/** The gateway's answer is not a stream. */
-export class EventStreamRefused extends Error {
-  override name = 'EventStreamRefused';
+/** The gateway's own refusal. */
+export class GatewayRefusal extends Error {
+  override name = 'GatewayRefusal';
   readonly status: number;
 
   constructor(status: number, message: string) {
@@ -21,7 +21,7 @@ export interface EventStreamOptions {
 
 /**
  * Thread events of a gateway's SSE stream, as they come. Ends with the stream; leaving the loop closes the connection.
- * Throws EventStreamRefused with the gateway's answer when it is not a stream. To resume, send `last-event-id`.
+ * Throws GatewayRefusal with the gateway's answer when it is not a stream. To resume, send `last-event-id`.
  */
 export async function* readEventStream(
   url: string,
@@ -38,7 +38,7 @@ export async function* readEventStream(
   try {
     const response = await fetch(url, { headers: options.headers ?? {}, signal });
     if (!response.ok || !response.body)
-      throw new EventStreamRefused(response.status, `${url}: ${response.status} ${await response.text()}`);
+      throw new GatewayRefusal(response.status, `${url}: ${response.status} ${await response.text()}`);
     for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
       quiet.restart();
       parser.feed(chunk);

@@ -17,8 +17,8 @@ export const levelOf = (error: unknown): Diagnostic['level'] =>
 export const isHidden = (path: string) => /(^|[\\/])\.[^./\\]/.test(path);
 
 /**
- * A regular file below the folder that is not hidden, at most so large. What is read is what was opened: the path is resolved after that,
- * and must lead to the same file. Throws an Error whose message may be shown.
+ * A regular file below the folder that is not hidden, at most so large. What is read is what was opened: the path is
+ * resolved after that, and must lead to the same file. Throws an Error whose message may be shown.
  */
 export async function readFileWithin(folder: string, path: string, limit = maxFileBytes): Promise<Buffer> {
   let file: FileHandle;

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type PluginTool, proveSchemas, validatePluginExport } from '@harness/plugin-kit';
+import { type PluginTool, proveSchemas, validatePluginExport, withTimeLimit } from '@harness/plugin-kit';
 import { readTool, type Skill } from './skill.ts';
 
 export const codeFile = 'tools.ts';
@@ -42,9 +42,7 @@ async function importFresh(path: string, files: Skill['files']): Promise<Record<
   const version = createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 16);
   const url = pathToFileURL(path);
   url.searchParams.set('v', version);
-  const late = AbortSignal.timeout(importTimeoutMs);
-  const tooLate = new Promise<never>((_, reject) => {
-    late.addEventListener('abort', () => reject(new Error('it takes too long to load')), { once: true });
-  });
-  return Promise.race([import(url.href) as Promise<Record<string, unknown>>, tooLate]);
+  const timeoutError = () => new Error('it takes too long to load');
+  const load = () => import(url.href) as Promise<Record<string, unknown>>;
+  return withTimeLimit({ timeoutMs: importTimeoutMs, timeoutError }, load);
 }

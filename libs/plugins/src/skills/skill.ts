@@ -82,7 +82,6 @@ export const SkillFields = z.object({
   description: visibleText.min(1).max(1024),
   'user-invocable': z.boolean().default(true),
   'allowed-tools': toolNames,
-  // Unquoted brackets are a list to YAML, and how people write a hint.
   'argument-hint': visibleText.max(200).optional(),
   model: modelName,
   parameters: z

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { isFinalRunEvent, type Run, type Thread, type ThreadEvent } from '@harness/contracts';
-import { EventStreamRefused } from '@harness/runtime';
+import { GatewayRefusal } from '@harness/runtime';
 import { followEvents, pause } from './follow-events.ts';
 import { GatewayAway, type GatewayClient } from './gateway-client.ts';
 import { createThreadView, type Shown } from './thread-view.ts';
@@ -206,7 +206,7 @@ const endOf = ({ data }: ThreadEvent): RunEnd => ({
 });
 
 function brokenBy(error: Error): Error {
-  const status = error instanceof EventStreamRefused ? error.status : 0;
+  const status = error instanceof GatewayRefusal ? error.status : 0;
   if (status === 404) return new Error('The thread is gone.', { cause: error });
   if (status === 401 || status === 403) return new Error('The key is no longer good.', { cause: error });
   return error;

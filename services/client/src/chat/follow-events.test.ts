@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { EventStreamRefused } from '@harness/runtime';
+import { GatewayRefusal } from '@harness/runtime';
 import { expect, onTestFinished, test } from 'vitest';
 import { followEvents } from './follow-events.ts';
 
@@ -86,7 +86,7 @@ test('where the log no longer reaches back, it says so and begins anew', async (
 test.each([400, 401, 403, 404])('a refusal with %i is for good', async (status) => {
   const { follow, cursors } = await openGateway([ending('1'), refusing(status)]);
   const failed = follow(2);
-  await expect(failed).rejects.toBeInstanceOf(EventStreamRefused);
+  await expect(failed).rejects.toBeInstanceOf(GatewayRefusal);
   await expect(failed).rejects.toMatchObject({ status });
   expect(cursors).toHaveLength(2);
 });

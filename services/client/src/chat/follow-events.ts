@@ -1,5 +1,7 @@
+import { setTimeout } from 'node:timers/promises';
 import type { ThreadEvent } from '@harness/contracts';
-import { EventStreamRefused, readEventStream } from '@harness/runtime';
+import { GatewayRefusal, readEventStream } from '@harness/runtime';
+import { reasonOf } from './gateway-client.ts';
 
 export interface Following {
   url: string;
@@ -22,7 +24,7 @@ const lastingRefusals: ReadonlySet<number> = new Set([400, 401, 403, 404]);
 
 /**
  * Events of a thread for ever, over as many connections as it takes: after a break from the last one that was seen, so
- * that none is lost and none comes twice. Throws EventStreamRefused where trying again is no use.
+ * that none is lost and none comes twice. Throws GatewayRefusal where trying again is no use.
  */
 export async function* followEvents(following: Following): AsyncGenerator<ThreadEvent> {
   const { url, headers, signal, silenceMs = defaultSilenceMs } = following;
@@ -46,7 +48,7 @@ export async function* followEvents(following: Following): AsyncGenerator<Thread
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof EventStreamRefused) {
+      if (error instanceof GatewayRefusal) {
         if (lastingRefusals.has(error.status)) throw error;
         if (error.status === 410 && lastEventId !== undefined) {
           lastEventId = undefined;
@@ -65,18 +67,5 @@ export async function* followEvents(following: Following): AsyncGenerator<Thread
 }
 
 /** Resolves early when the signal aborts. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end, { once: true });
-  });
-}
-
-const reasonOf = (error: Error): string =>
-  error.cause instanceof Error ? error.cause.message || error.cause.name : error.message;
+export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  setTimeout(ms, undefined, { signal }).catch(() => undefined);

@@ -1,19 +1,9 @@
 /** The gateway's REST, as the terminal uses it. */
+import { GatewayRefusal } from '@harness/runtime';
 
 /** Nobody answers, or the gateway cannot do its work just now: trying again may help. */
 export class GatewayAway extends Error {
   override name = 'GatewayAway';
-}
-
-/** The gateway's own refusal. */
-export class GatewayRefusal extends Error {
-  override name = 'GatewayRefusal';
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
 }
 
 export interface GatewayClient {
@@ -64,7 +54,7 @@ export function createGatewayClient(url: string, apiKey: string | undefined): Ga
 }
 
 /** `fetch failed` says nothing; its cause does. */
-const reasonOf = (error: Error): string =>
+export const reasonOf = (error: Error): string =>
   error.cause instanceof Error ? error.cause.message || error.cause.name : error.message;
 
 function messageIn(text: string): string | undefined {

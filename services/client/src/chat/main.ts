@@ -1,8 +1,8 @@
 /** `npm run chat`: a person's terminal at a running gateway. */
 import { createInterface } from 'node:readline';
-import { ConfigError, EventStreamRefused, runMain } from '@harness/runtime';
+import { ConfigError, GatewayRefusal, runMain } from '@harness/runtime';
 import { type ChatConfig, loadChatConfig, usage } from './config.ts';
-import { createGatewayClient, GatewayAway, GatewayRefusal } from './gateway-client.ts';
+import { createGatewayClient, GatewayAway } from './gateway-client.ts';
 import { runLines } from './lines.ts';
 import { runTerminal } from './terminal.ts';
 
@@ -35,7 +35,7 @@ function giveUp(error: Error, { url }: ChatConfig): never {
     throw new ConfigError(
       `No gateway answers at ${url} (${error.message}): run "npm start" first, or set HARNESS_URL.`,
     );
-  const status = error instanceof GatewayRefusal || error instanceof EventStreamRefused ? error.status : 0;
+  const status = error instanceof GatewayRefusal ? error.status : 0;
   if (status === 401) throw new ConfigError('The gateway wants another key: set HARNESS_API_KEY.');
   if (status > 0) throw new ConfigError(error.message);
   throw error;

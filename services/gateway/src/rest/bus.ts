@@ -14,9 +14,10 @@ import {
 } from '@harness/contracts';
 import type { ToolResult } from '@harness/plugin-kit';
 import { busPluginName } from '@harness/plugins';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
+import { leavingOf } from '../leaving.ts';
 import { answers, jsonSchemaOf, listOf, page, refTo } from '../schemas.ts';
 import { createEventDoor, eventQuery, eventResponse } from './events.ts';
 
@@ -81,21 +82,12 @@ function addToolRoute(app: FastifyInstance, { tools }: RouteDeps, name: BusToolN
         door: 'rest',
         scope,
         arguments: { ...request.body, ...request.params },
-        signal: leavingOf(reply),
+        signal: leavingOf(reply.raw),
       });
       const told = structuredOf(outcome as ToolResult);
       return reply.code(name === 'submit_task' && told.existing === false ? 201 : 200).send(told);
     },
   });
-}
-
-/** Aborts when the client leaves before it has its answer. */
-function leavingOf(reply: FastifyReply): AbortSignal {
-  const left = new AbortController();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) left.abort();
-  });
-  return left.signal;
 }
 
 /** Throws what the tool told as its failure. */

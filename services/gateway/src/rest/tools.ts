@@ -1,8 +1,9 @@
 import { AppError, CallTool, type ErrorBody } from '@harness/contracts';
 import type { ToolResult } from '@harness/plugin-kit';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
+import { leavingOf } from '../leaving.ts';
 import { answers, jsonSchemaOf, listOf, refTo } from '../schemas.ts';
 
 interface ToolRoute {
@@ -65,7 +66,7 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
       const { arguments: input = {}, threadId } = request.body;
       const { name } = request.params;
       // Nobody is asked here: what needs an answer fails with capability_missing.
-      const call = { name, door: 'rest', arguments: input, threadId, signal: signalOf(reply) } as const;
+      const call = { name, door: 'rest', arguments: input, threadId, signal: leavingOf(reply.raw) } as const;
       const outcome = await tools.call(request.caller, call);
       const { content, structuredContent, isError = false, _meta } = outcome as ToolResult;
       // What the schema refuses is the caller's mistake here, where a model would read it as the tool's answer.
@@ -76,13 +77,4 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
       return { content, ...(structuredContent && { structuredContent }), isError };
     },
   );
-}
-
-/** Aborts when the client leaves before its answer. */
-function signalOf({ raw }: FastifyReply): AbortSignal {
-  const left = new AbortController();
-  raw.once('close', () => {
-    if (!raw.writableEnded) left.abort(new Error('The client left.'));
-  });
-  return left.signal;
 }
