@@ -1,3 +1,4 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { z } from 'zod';
 
 /** A positive whole number from the environment; underscores and units are not read. */
@@ -27,6 +28,19 @@ export function loadConfig<Schema extends z.ZodObject>(
   if (parsed.success) return Object.freeze(parsed.data);
   const problems = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
   throw new ConfigError(`The environment does not fit:\n${problems.join('\n')}`);
+}
+
+/** The options of a command line. Throws ConfigError, with `usage`, for one that is unknown or lacks its value, and for stray words. */
+export function parseOptions<Options extends NonNullable<ParseArgsConfig['options']>>(
+  args: string[],
+  options: Options,
+  usage: string,
+) {
+  try {
+    return parseArgs({ args, options }).values;
+  } catch (error) {
+    throw new ConfigError(`${(error as Error).message}\n\n${usage}`);
+  }
 }
 
 /** What a person did wrong at start: printed as it is, without a stack. */

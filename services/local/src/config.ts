@@ -1,5 +1,4 @@
-import { parseArgs } from 'node:util';
-import { ConfigError, envInteger, loadConfig } from '@harness/runtime';
+import { ConfigError, envInteger, loadConfig, parseOptions } from '@harness/runtime';
 import { z } from 'zod';
 
 /** Enough for any one machine; more is a slip of the finger. */
@@ -41,12 +40,8 @@ export const bareEnv = (env: Env = process.env): Record<string, string> => ({
 });
 
 function parseWorkers(args: string[]): number {
-  let workers: string | undefined;
-  try {
-    workers = parseArgs({ args, options: { workers: { type: 'string' } } }).values.workers;
-  } catch (error) {
-    throw new ConfigError(`${(error as Error).message} Usage: npm start -- [--workers N]`);
-  }
+  const options = { workers: { type: 'string' } } as const;
+  const { workers } = parseOptions(args, options, 'Usage: npm start -- [--workers N]');
   const count = Number(workers ?? 1);
   if (Number.isInteger(count) && count >= 1 && count <= maxWorkers) return count;
   throw new ConfigError(`--workers must be a whole number from 1 to ${maxWorkers}.`);

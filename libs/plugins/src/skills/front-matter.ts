@@ -1,4 +1,5 @@
 import { LineCounter, parseDocument } from 'yaml';
+import type { z } from 'zod';
 
 export interface FrontMatter {
   /** As written. */
@@ -50,8 +51,30 @@ const withHintQuoted = (yaml: string): string =>
     (_line, name, hint) => `${name}: ${JSON.stringify(hint)}`,
   );
 
+/** Front matter that was found to be as it should. */
+export interface Fields<T> {
+  fields: T;
+  frontMatter: FrontMatter;
+}
+
+/** What a text says of itself, or every problem with that. `named` gives a field its name in the schema. */
+export function fieldsOf<T>(
+  text: string,
+  schema: z.ZodType<T>,
+  named: (data: Record<string, unknown>) => Record<string, unknown> = (data) => data,
+): Fields<T> | Problem[] {
+  const frontMatter = parseFrontMatter(text);
+  if ('message' in frontMatter) return [frontMatter];
+  const parsed = schema.safeParse(named(saidIn(frontMatter.data)));
+  if (parsed.success) return { fields: parsed.data, frontMatter };
+  return parsed.error.issues.map(({ path, message }) => {
+    const field = String(path[0] ?? '');
+    return { line: lineOf(text, field), message: `${field}: ${message}` };
+  });
+}
+
 /** The fields that say something: `model:` with nothing behind it is as good as absent. */
-export const saidIn = (data: Record<string, unknown>): Record<string, unknown> =>
+const saidIn = (data: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
 
 /** The line of a field, in either spelling, for a problem with its value. */

@@ -6,7 +6,7 @@ import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Diagnostic } from '@harness/plugin-kit';
 import { type Agent, AgentFields } from './agent.ts';
-import { lineOf, parseFrontMatter, saidIn } from './front-matter.ts';
+import { fieldsOf, lineOf } from './front-matter.ts';
 import { levelOf, readFileWithin } from './read-file-within.ts';
 import { foreignNames } from './skill.ts';
 
@@ -48,30 +48,16 @@ async function loadAgent(
 ): Promise<Omit<Agent, 'place'> | undefined> {
   try {
     const text = (await readFileWithin(folder, name)).toString('utf8');
-    const parsed = parseFrontMatter(text);
-    if ('message' in parsed) {
-      tell(parsed.line, parsed.message);
+    const said = fieldsOf(text, AgentFields);
+    if (Array.isArray(said)) {
+      for (const { line, message } of said) tell(line, message);
       return undefined;
     }
-    const fields = AgentFields.safeParse(saidIn(parsed.data));
-    if (!fields.success) {
-      for (const { path, message } of fields.error.issues) {
-        const field = String(path[0] ?? '');
-        tell(lineOf(text, field), `${field}: ${message}`);
-      }
-      return undefined;
-    }
-    const { data } = fields;
-    for (const foreign of foreignNames(data.tools))
+    const { fields, frontMatter } = said;
+    for (const foreign of foreignNames(fields.tools))
       tell(lineOf(text, 'tools'), `tools: ${foreign}`, 'warning');
-    const { name: agentName, description, model, tools } = data;
-    return {
-      name: agentName,
-      description,
-      model,
-      tools,
-      instructions: parsed.body.trim(),
-    };
+    const { name: agentName, description, model, tools } = fields;
+    return { name: agentName, description, model, tools, instructions: frontMatter.body.trim() };
   } catch (error) {
     tell(1, (error as Error).message, levelOf((error as Error).cause));
     return undefined;

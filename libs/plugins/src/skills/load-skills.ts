@@ -7,7 +7,7 @@ import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { Diagnostic } from '@harness/plugin-kit';
-import { lineOf, parseFrontMatter, saidIn } from './front-matter.ts';
+import { fieldsOf, lineOf } from './front-matter.ts';
 import { isHidden, isWithin, levelOf, readFileWithin } from './read-file-within.ts';
 import { foreignNames, type Skill, SkillFields, type SkillFile, withFormatNames } from './skill.ts';
 import { codeFile, loadSkillTools } from './skill-code.ts';
@@ -77,20 +77,12 @@ async function loadSkill({
       return undefined;
     }
     const text = file.toString('utf8');
-    const parsed = parseFrontMatter(text);
-    if ('message' in parsed) {
-      tell('SKILL.md', parsed.line, parsed.message);
+    const said = fieldsOf(text, SkillFields, withFormatNames);
+    if (Array.isArray(said)) {
+      for (const { line, message } of said) tell('SKILL.md', line, message);
       return undefined;
     }
-    const fields = SkillFields.safeParse(withFormatNames(saidIn(parsed.data)));
-    if (!fields.success) {
-      for (const { path, message } of fields.error.issues) {
-        const field = String(path[0] ?? '');
-        tell('SKILL.md', lineOf(text, field), `${field}: ${message}`);
-      }
-      return undefined;
-    }
-    const { data } = fields;
+    const { fields: data, frontMatter } = said;
     for (const foreign of foreignNames(data['allowed-tools']))
       tell('SKILL.md', lineOf(text, 'allowed-tools'), `allowed-tools: ${foreign}`, 'warning');
     const files = await filesOf(folder, tell);
@@ -103,8 +95,8 @@ async function loadSkill({
       model: data.model,
       parameters: data.parameters,
       context: data.context,
-      instructions: parsed.body.trim(),
-      frontMatter: parsed.data,
+      instructions: frontMatter.body.trim(),
+      frontMatter: frontMatter.data,
       place: join(directory, name),
       folder,
       files,

@@ -1,11 +1,9 @@
-import { parseArgs } from 'node:util';
-import { ConfigError, loadConfig } from '@harness/runtime';
+import { ConfigError, loadConfig, parseOptions } from '@harness/runtime';
 import { z } from 'zod';
+import { gatewayVariables } from '../gateway-variables.ts';
 
-const schema = z.object({
-  HARNESS_URL: z.url('must be an address like http://127.0.0.1:8080').default('http://127.0.0.1:8080'),
-  HARNESS_API_KEY: z.string().optional(),
-});
+const schema = z.object(gatewayVariables);
+const options = { plugin: { type: 'string' }, bare: { type: 'boolean' } } as const;
 
 export interface BridgeConfig {
   /** Of the gateway's MCP endpoint. */
@@ -24,18 +22,10 @@ export const bridgeUsage = `npm run --silent bridge -- [--plugin NAME [--bare]]
   HARNESS_URL     the gateway (default http://127.0.0.1:8080)
   HARNESS_API_KEY the key, where it wants one`;
 
-/** Throws ConfigError for what cannot be understood. The key comes from the environment alone: arguments are seen by all. */
+/** Throws ConfigError for what cannot be understood. */
 export function loadBridgeConfig(args = process.argv.slice(2), env = process.env): BridgeConfig {
   const { HARNESS_URL, HARNESS_API_KEY } = loadConfig(schema, env);
-  const { plugin, bare = false } = optionsOf(args);
-  if (bare && plugin === undefined) throw new ConfigError(`--bare needs --plugin.\n${bridgeUsage}`);
-  return { mcpUrl: new URL('/mcp', HARNESS_URL), apiKey: HARNESS_API_KEY, plugin, bare };
-}
-
-function optionsOf(args: string[]) {
-  try {
-    return parseArgs({ args, options: { plugin: { type: 'string' }, bare: { type: 'boolean' } } }).values;
-  } catch (error) {
-    throw new ConfigError(`${(error as Error).message}\n${bridgeUsage}`);
-  }
+  const { plugin, bare = false } = parseOptions(args, options, bridgeUsage);
+  if (bare && plugin === undefined) throw new ConfigError(`--bare needs --plugin.\n\n${bridgeUsage}`);
+  return { mcpUrl: new URL(`${HARNESS_URL}/mcp`), apiKey: HARNESS_API_KEY, plugin, bare };
 }

@@ -1,18 +1,19 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { threadIdPattern } from '@harness/contracts';
-import { ConfigError, loadConfig } from '@harness/runtime';
+import { ConfigError, loadConfig, parseOptions } from '@harness/runtime';
 import { z } from 'zod';
+import { gatewayVariables } from '../gateway-variables.ts';
 
 const schema = z.object({
-  HARNESS_URL: z
-    .url({ protocol: /^https?$/, error: 'must be the http(s) address of a gateway' })
-    .default('http://127.0.0.1:8080'),
-  HARNESS_API_KEY: z.string().optional(),
+  ...gatewayVariables,
   XDG_STATE_HOME: z.string().startsWith('/').optional().catch(undefined),
   TERM: z.string().optional(),
 });
+
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean' } as const;
+const options = { thread: text, agent: text, model: text, message: text, json: flag, help: flag };
 
 export const usage = `Usage: npm run chat -- [options]
 
@@ -45,12 +46,12 @@ type Env = Record<string, string | undefined>;
 /** Throws ConfigError for what does not fit. */
 export function loadChatConfig(env: Env = process.env, args: string[] = process.argv.slice(2)): ChatConfig {
   const { HARNESS_URL, HARNESS_API_KEY, XDG_STATE_HOME, TERM } = loadConfig(schema, env);
-  const { thread, agent, model, message, json = false, help = false } = optionsOf(args);
+  const { thread, agent, model, message, json = false, help = false } = parseOptions(args, options, usage);
   if (thread !== undefined && !new RegExp(threadIdPattern).test(thread))
     throw new ConfigError('--thread must be thr_ and 32 hex digits.');
   if (message !== undefined && message.trim() === '') throw new ConfigError('--message is empty.');
   return {
-    url: HARNESS_URL.replace(/\/+$/, ''),
+    url: HARNESS_URL,
     apiKey: HARNESS_API_KEY,
     threadId: thread,
     agent,
@@ -61,15 +62,4 @@ export function loadChatConfig(env: Env = process.env, args: string[] = process.
     historyFile: join(XDG_STATE_HOME ?? join(homedir(), '.local', 'state'), 'harness', 'chat-history'),
     cursor: TERM !== 'dumb',
   };
-}
-
-function optionsOf(args: string[]) {
-  const text = { type: 'string' } as const;
-  const flag = { type: 'boolean' } as const;
-  const options = { thread: text, agent: text, model: text, message: text, json: flag, help: flag };
-  try {
-    return parseArgs({ args, options }).values;
-  } catch (error) {
-    throw new ConfigError(`${(error as Error).message}\n\n${usage}`);
-  }
 }

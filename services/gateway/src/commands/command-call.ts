@@ -1,10 +1,16 @@
 import { AppError } from '@harness/contracts';
-import type { Command, CommandAnswer, CommandContext, Principal } from '@harness/plugin-kit';
+import type { Command, CommandAnswer, CommandContext, CommandRegistry, Principal } from '@harness/plugin-kit';
 import { requireScope } from '../auth.ts';
 import type { Scope } from '../scopes.ts';
 
 /** In the order in which they are listed. */
-export const groups = ['built-in', 'skill', 'plugin'] as const;
+const groups = ['built-in', 'skill', 'plugin'] as const;
+
+/** All commands, by group and by name within each. */
+export function commandsByGroup(registry: CommandRegistry): [(typeof groups)[number], Command[]][] {
+  const all = registry.names().flatMap((name) => registry.get(name) ?? []);
+  return groups.map((wanted) => [wanted, all.filter(({ group }) => group === wanted)]);
+}
 
 /** A built-in command's group is always the same. */
 export const builtIn = (command: Omit<Command, 'group'>): Command => ({ ...command, group: 'built-in' });

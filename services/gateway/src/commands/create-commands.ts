@@ -14,7 +14,7 @@ import type { Changes } from '../changes.ts';
 import type { RouteDeps } from '../deps.ts';
 import { usableSkills } from '../thread-profile.ts';
 import { agentCommand } from './agent.ts';
-import { groups } from './command-call.ts';
+import { commandsByGroup } from './command-call.ts';
 import { helpCommand } from './help.ts';
 import { leaveCommands } from './leave.ts';
 import { skillCommandOf, skillCommands } from './skills.ts';
@@ -87,16 +87,13 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
   return {
     list() {
       bringUpToDate();
-      const all = registry.names().flatMap((name) => registry.get(name) ?? []);
-      return groups.flatMap((wanted) =>
-        all
-          .filter(({ group }) => group === wanted)
-          .map(({ name, description, group, argumentHint }) => ({
-            name,
-            description,
-            group,
-            ...(argumentHint && { argumentHint }),
-          })),
+      return commandsByGroup(registry).flatMap(([group, commands]) =>
+        commands.map(({ name, description, argumentHint }) => ({
+          name,
+          description,
+          group,
+          ...(argumentHint && { argumentHint }),
+        })),
       );
     },
     async run(caller, threadId, line) {

@@ -1,7 +1,7 @@
 import type { Command, CommandRegistry } from '@harness/plugin-kit';
-import { builtIn, groups, refused, table } from './command-call.ts';
+import { builtIn, commandsByGroup, refused, table } from './command-call.ts';
 
-const headings: Record<(typeof groups)[number], string> = {
+const headings = {
   'built-in': 'Built-in commands',
   skill: 'Skill commands',
   plugin: 'Plugin commands',
@@ -14,13 +14,11 @@ export const helpCommand = (registry: CommandRegistry): Command =>
     argumentHint: '[command]',
     execute(args) {
       if (args !== '') return helpOn(registry, args.replace(/^\//, ''));
-      const all = registry.names().flatMap((name) => registry.get(name) ?? []);
-      return groups
-        .map((group) => [headings[group], all.filter((command) => command.group === group)] as const)
+      return commandsByGroup(registry)
         .filter(([, commands]) => commands.length > 0)
         .map(
-          ([heading, commands]) =>
-            `${heading}:\n${table(commands.map((command) => [usageOf(command), firstLine(command.description)]))}`,
+          ([group, commands]) =>
+            `${headings[group]}:\n${table(commands.map((command) => [usageOf(command), firstLine(command.description)]))}`,
         )
         .join('\n\n');
     },

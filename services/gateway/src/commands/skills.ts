@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Command, CommandAnswer, CommandContext } from '@harness/plugin-kit';
 import type { Skill } from '@harness/plugins';
-import { acceptMessage } from '../accept-message.ts';
+import { acceptMessage } from '../accept.ts';
 import { usableSkills } from '../thread-profile.ts';
 import { builtIn, callOf, refused, table } from './command-call.ts';
 import type { CommandDeps } from './create-commands.ts';

@@ -1,5 +1,6 @@
 import { CreateTask, type Run, type Task } from '@harness/contracts';
 import type { Command, CommandContext } from '@harness/plugin-kit';
+import { acceptTask } from '../accept.ts';
 import { builtIn, callOf, refused, table } from './command-call.ts';
 import type { CommandDeps } from './create-commands.ts';
 
@@ -18,8 +19,7 @@ export const taskCommands = (deps: CommandDeps): Command[] => [
       const { tenant, threadId: parentThreadId } = callOf(context, 'tasks');
       const wish = CreateTask.safeParse({ prompt: args, parentThreadId });
       if (!wish.success) return refused('Say what is to be done: /delegate <prompt>');
-      const { task } = await deps.dispatch.tasks.create({ tenant, prompt: args, parentThreadId });
-      await deps.plugins.hooks.taskCreate(task.threadId, task.taskId);
+      const { task } = await acceptTask(deps, { tenant, ...wish.data });
       return `Task ${task.taskId} is delegated to a sub-agent in thread ${task.threadId}.`;
     },
   }),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CreateRun, isFinalRunEvent, type Run, type ThreadEvent } from '@harness/contracts';
 import type { Subscriber } from '@harness/dispatch';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { acceptMessage } from '../accept-message.ts';
+import { acceptMessage } from '../accept.ts';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
 import { answers, jsonSchemaOf, listOf, page, refTo } from '../schemas.ts';

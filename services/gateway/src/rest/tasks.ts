@@ -1,7 +1,7 @@
 import { CreateTask } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
+import { acceptTask } from '../accept.ts';
 import { requireScope } from '../auth.ts';
-import { callerScope } from '../caller-scope.ts';
 import type { RouteDeps } from '../deps.ts';
 import { answers, jsonSchemaOf, listOf, page, refTo } from '../schemas.ts';
 import { idempotencyHeader } from './runs.ts';
@@ -16,8 +16,8 @@ const taskParams = {
   required: ['taskId'],
 };
 
-export function addTaskRoutes(app: FastifyInstance, { dispatch, plugins }: RouteDeps): void {
-  const { tasks } = dispatch;
+export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
+  const { tasks } = deps.dispatch;
   const tags = ['tasks'];
 
   app.post<{ Body: CreateTask }>(
@@ -43,9 +43,7 @@ export function addTaskRoutes(app: FastifyInstance, { dispatch, plugins }: Route
       if (body.parentThreadId) requireScope(request.caller, 'threads');
       const { tenant } = request.caller.principal;
       const idempotencyKey = request.headers['idempotency-key']?.toString();
-      const { task, existing } = await tasks.create({ tenant, ...body, idempotencyKey });
-      const { threadId, taskId } = task;
-      if (!existing) await callerScope.run({ tenant }, () => plugins.hooks.taskCreate(threadId, taskId));
+      const { task, existing } = await acceptTask(deps, { tenant, ...body, idempotencyKey });
       return reply.code(existing ? 200 : 201).send(task);
     },
   );

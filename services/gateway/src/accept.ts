@@ -1,4 +1,4 @@
-import type { CreateRun, Run } from '@harness/contracts';
+import type { CreateRun, CreateTask, Run, Task } from '@harness/contracts';
 import type { PluginLogger } from '@harness/plugin-kit';
 import { callerScope } from './caller-scope.ts';
 import type { RouteDeps } from './deps.ts';
@@ -25,4 +25,16 @@ export async function acceptMessage(
   if (created)
     await callerScope.run({ tenant }, () => plugins.hooks.message(threadId, 'user', request.input));
   return run;
+}
+
+/** A task is delegated by a person or a service, and plugins hear of it once. Throws like `tasks.create`. */
+export async function acceptTask(
+  { dispatch, plugins }: Pick<RouteDeps, 'dispatch' | 'plugins'>,
+  wish: CreateTask & { tenant: string; idempotencyKey?: string | undefined },
+): Promise<{ task: Task; existing: boolean }> {
+  const { tenant } = wish;
+  const { task, existing } = await dispatch.tasks.create(wish);
+  const { threadId, taskId } = task;
+  if (!existing) await callerScope.run({ tenant }, () => plugins.hooks.taskCreate(threadId, taskId));
+  return { task, existing };
 }
