@@ -13,6 +13,7 @@ export const threadTokenTtlSeconds = 3600;
 
 const Claims = z.object({
   sub: ThreadId,
+  exp: z.number(),
   tenant: z.string(),
   epoch: z.number().int(),
   taskId: TaskId.optional(),
@@ -26,6 +27,12 @@ export interface ThreadTokenClaims {
   taskId?: string | undefined;
   /** Qualified tool names this session may list and call; absent = all. */
   tools?: string[] | undefined;
+}
+
+/** A token that was found to be good, and until when it is, ms of the epoch. */
+export interface VerifiedThreadToken {
+  claims: ThreadTokenClaims;
+  goodUntil: number;
 }
 
 const keyOf = (secret: string) => new TextEncoder().encode(secret);
@@ -42,14 +49,14 @@ export function signThreadToken(claims: ThreadTokenClaims, secret: string): Prom
 }
 
 /** Throws `unauthorized` for a token that is forged, expired, or made for something else. */
-export async function verifyThreadToken(token: string, secret: string): Promise<ThreadTokenClaims> {
+export async function verifyThreadToken(token: string, secret: string): Promise<VerifiedThreadToken> {
   try {
     const { payload } = await jwtVerify(token, keyOf(secret), {
       audience,
       algorithms: ['HS256'],
     });
-    const { sub, ...claims } = Claims.parse(payload);
-    return { threadId: sub, ...claims };
+    const { sub, exp, ...claims } = Claims.parse(payload);
+    return { claims: { threadId: sub, ...claims }, goodUntil: exp * 1000 };
   } catch (cause) {
     throw new AppError('unauthorized', 'The thread token is not valid.', {
       cause,

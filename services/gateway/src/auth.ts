@@ -51,8 +51,8 @@ export interface Caller {
   authority?: Extract<Authority, { outcome: 'ok' | 'idle' }>;
   /** Names of tools, where the credential names some. */
   tools?: readonly string[] | undefined;
-  /** The credential stays good for as long as this process lives: a key of its configuration. */
-  lasting?: true;
+  /** ms of the epoch; until then the credential needs no second look. Absent: it is looked at each time. */
+  goodUntil?: number;
 }
 
 /** Without a key or an issuer configured the gateway is on loopback, and whoever reaches it may do everything. */
@@ -73,7 +73,7 @@ export function createAuthenticate(deps: {
   const { accessTokens } = deps;
   const keys = deps.keys.map(({ id, keySha256, tenant, scopes: granted, tools }) => ({
     digest: Buffer.from(keySha256, 'hex'),
-    caller: { principal: { keyId: id, tenant, scopes: granted }, tools, lasting: true } as const,
+    caller: { principal: { keyId: id, tenant, scopes: granted }, tools, goodUntil: Infinity },
   }));
   return async (authorization, { sessions }) => {
     const token = authorization?.match(/^Bearer +(\S+)$/i)?.[1];
@@ -86,13 +86,13 @@ export function createAuthenticate(deps: {
     if (key) return key.caller;
     if (accessTokens && !mayBeThreadToken(token)) return { principal: await accessTokens.verify(token) };
     if (!sessions) throw new AppError('unauthorized', 'The API key is not known.');
-    const session = await verifyThreadToken(token, deps.tokenSecret);
+    const { claims: session, goodUntil } = await verifyThreadToken(token, deps.tokenSecret);
     const principal = {
       keyId: session.threadId,
       tenant: session.tenant,
       scopes: ['tools', 'tasks', 'threads'],
     };
-    return { principal, session, tools: session.tools };
+    return { principal, session, tools: session.tools, goodUntil };
   };
 }
 

@@ -40,16 +40,20 @@ const suspicious = /__proto__|"constructor"/;
 export function createShortPath(deps: ShortPathDeps): ShortPath {
   const { tools, legacy, modern, bodyLimit } = deps;
   const bodies = new WeakMap<IncomingMessage, Buffer>();
-  /** The last good key of a connection: saying it again needs no second look. */
-  const lastCallers = new WeakMap<Socket, { authorization: string | undefined; caller: Caller }>();
+  /** The last good credential of a connection: saying it again needs no second look for a while. */
+  const lastCallers = new WeakMap<
+    Socket,
+    { authorization: string | undefined; caller: Caller; goodUntil: number }
+  >();
   let closed = false;
 
   const callerOf = async ({ headers: { authorization }, socket }: IncomingMessage): Promise<Caller> => {
     const last = lastCallers.get(socket);
-    if (last && last.authorization === authorization) return last.caller;
+    if (last && last.authorization === authorization && Date.now() < last.goodUntil) return last.caller;
     const caller = await deps.authenticate(authorization, { sessions: true });
     requireScope(caller, 'tools');
-    if (caller.lasting) lastCallers.set(socket, { authorization, caller });
+    const { goodUntil } = caller;
+    if (goodUntil !== undefined) lastCallers.set(socket, { authorization, caller, goodUntil });
     return caller;
   };
 

@@ -141,32 +141,6 @@ test.each([
   await expect(client.call('probe__whoami', {})).rejects.toThrow(); // no run is under way
 });
 
-test('D4: a token of an earlier epoch is refused with 409, and every token on REST', async () => {
-  const gateway = await openGateway({ plugins: [probe] });
-  const redis = connectTestRedis();
-  const { thread } = await gateway.dispatch.threads.create('default', {});
-  const { threadId } = thread;
-  await gateway.dispatch.runs.append({
-    tenant: 'default',
-    threadId,
-    request: { input: 'x' },
-    idempotencyKey: 'k',
-  });
-  const turn = await (await openFakeWorker(gateway.dispatch, redis)).begin(threadId);
-  const token = (epoch: number) => signThreadToken({ threadId, tenant: 'default', epoch }, tokenSecret);
-  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
-  const accept = { accept: 'application/json, text/event-stream' };
-  const post = async (credential: string) =>
-    (await gateway.call('POST', '/mcp', list, { ...accept, ...bearer(credential) })).status;
-  expect(await post(await token(turn.hold.epoch))).toBe(200);
-  expect(await post(await token(turn.hold.epoch - 1))).toBe(409);
-  expect(
-    await post(await signThreadToken({ threadId, tenant: 'default', epoch: 1 }, 'another secret, as long')),
-  ).toBe(401);
-  const onRest = await gateway.call('GET', '/v1/threads', undefined, bearer(await token(turn.hold.epoch)));
-  expect(onRest.status).toBe(401);
-});
-
 test('an outside caller may name a thread of its tenant, never a task', async () => {
   const gateway = await openGateway({ plugins: [probe] });
   const client = await connectModern(gateway);
