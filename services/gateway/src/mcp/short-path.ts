@@ -41,19 +41,15 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
   const { tools, legacy, modern, bodyLimit } = deps;
   const bodies = new WeakMap<IncomingMessage, Buffer>();
   /** The last good credential of a connection: saying it again needs no second look for a while. */
-  const lastCallers = new WeakMap<
-    Socket,
-    { authorization: string | undefined; caller: Caller; goodUntil: number }
-  >();
+  const lastCallers = new WeakMap<Socket, { authorization: string | undefined; caller: Caller }>();
   let closed = false;
 
   const callerOf = async ({ headers: { authorization }, socket }: IncomingMessage): Promise<Caller> => {
     const last = lastCallers.get(socket);
-    if (last && last.authorization === authorization && Date.now() < last.goodUntil) return last.caller;
+    if (last && last.authorization === authorization && isGood(last.caller)) return last.caller;
     const caller = await deps.authenticate(authorization, { sessions: true });
     requireScope(caller, 'tools');
-    const { goodUntil } = caller;
-    if (goodUntil !== undefined) lastCallers.set(socket, { authorization, caller, goodUntil });
+    lastCallers.set(socket, { authorization, caller });
     return caller;
   };
 
@@ -116,6 +112,8 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
     bodyOf: (request) => bodies.get(request),
   };
 }
+
+const isGood = ({ goodUntil = 0 }: Caller) => Date.now() < goodUntil;
 
 /** By its first line and headers alone; a body of unknown or too large a size is Fastify's to bound. */
 function isForUs({ method, url, headers }: IncomingMessage, bodyLimit: number): boolean {
