@@ -30,6 +30,42 @@ const ToolDescription = z.object({
   annotations: z.record(z.string(), z.unknown()).optional(),
 });
 
+const Diagnostic = z.object({
+  source: z.string().describe('The file or module'),
+  level: z.enum(['error', 'warning']).describe('An error did not load'),
+  message: z.string(),
+});
+
+const Skill = z.object({
+  name: z.string(),
+  description: z.string(),
+  tool: z.string().optional().describe('Absent where agents may not call it'),
+  userInvocable: z.boolean().describe('There is a command /<name>'),
+  modelInvocable: z.boolean(),
+  context: z.enum(['inline', 'fork']).describe('fork: a sub-agent follows it'),
+  allowedTools: z.array(z.string()).optional().describe('Absent: all'),
+  argumentHint: z.string().optional(),
+  model: z.string().optional(),
+  files: z.array(z.object({ path: z.string(), size: z.number().int().describe('Bytes') })),
+});
+
+const Agent = z.object({
+  name: z.string(),
+  description: z.string(),
+  model: z.string().optional(),
+  tools: z.array(z.string()).optional().describe('Absent: all'),
+});
+
+const Event = z.object({
+  id: z.string().nullable().describe('Null for what is not stored'),
+  type: z.enum(contracts.eventTypes),
+  data: z.looseObject({
+    threadId: contracts.ThreadId.optional(),
+    runId: contracts.RunId.optional(),
+    at: z.iso.datetime(),
+  }),
+});
+
 const Command = z.object({
   name: z.string().describe('Without the slash'),
   description: z.string(),
@@ -57,6 +93,10 @@ const shared = {
   Tool: ToolDescription,
   ToolAnswer,
   Plugin: contracts.Plugin,
+  Skill,
+  Agent,
+  Diagnostic,
+  Event,
   Command,
   CommandResult,
   Error: ErrorAnswer,
@@ -71,6 +111,16 @@ export const listOf = (field: string, name: keyof typeof shared) => ({
   type: 'object',
   properties: { [field]: { type: 'array', items: refTo(name) } },
   required: [field],
+});
+
+/** A list of what was loaded, and what is wrong with the rest. */
+export const loadedOf = (field: string, name: keyof typeof shared) => ({
+  type: 'object',
+  properties: {
+    [field]: { type: 'array', items: refTo(name) },
+    diagnostics: { type: 'array', items: refTo('Diagnostic') },
+  },
+  required: [field, 'diagnostics'],
 });
 
 /** Answers of a route: its own, and the failures it names. */

@@ -26,7 +26,7 @@ test('every field, in both spellings, with the files beside it', async () => {
     ),
     'full/notes/a.md': 'a',
     'other/SKILL.md': skill(
-      'name: other\ndescription: x\nuser_invocable: true\nallowed_tools: [time__current_time]\nargument_hint: y',
+      'name: other\ndescription: x\nuser_invocable: true\nallowed_tools: [time__current_time]\nargument_hint: y\ndisable_model_invocation: true',
     ),
   });
   const { loaded, diagnostics } = await loadSkills(folder);
@@ -35,6 +35,7 @@ test('every field, in both spellings, with the files beside it', async () => {
     {
       name: 'full',
       userInvocable: false,
+      modelInvocable: true,
       allowedTools: ['time__current_time', 'context__x'],
       argumentHint: 'a city',
       model: 'haiku',
@@ -50,6 +51,7 @@ test('every field, in both spellings, with the files beside it', async () => {
     {
       name: 'other',
       userInvocable: true,
+      modelInvocable: false,
       allowedTools: ['time__current_time'],
       argumentHint: 'y',
       context: 'inline',

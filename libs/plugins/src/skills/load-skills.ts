@@ -90,6 +90,7 @@ async function loadSkill({
       name: data.name,
       description: data.description,
       userInvocable: data['user-invocable'],
+      modelInvocable: !data['disable-model-invocation'],
       allowedTools: data['allowed-tools'],
       argumentHint: data['argument-hint'],
       model: data.model,

@@ -32,7 +32,7 @@ export function skillPluginOf(
     tools:
       skills.length === 0
         ? []
-        : [...skills.flatMap((skill) => [toolOf(skill, forkWaitMs), ...skill.tools]), readFileTool(skills)],
+        : [...skills.flatMap((skill) => toolsOf(skill, forkWaitMs)), readFileTool(skills)],
     resources: skills.map(manifestOf),
     resourceTemplates: [
       {
@@ -48,6 +48,9 @@ export function skillPluginOf(
 
 export const uriOf = ({ name }: Pick<Skill, 'name'>, path: string): string =>
   `skill://${name}/${path.split('/').map(encodeURIComponent).join('/')}`;
+
+const toolsOf = (skill: Skill, forkWaitMs: number): PluginTool[] =>
+  skill.modelInvocable ? [toolOf(skill, forkWaitMs), ...skill.tools] : [...skill.tools];
 
 function toolOf(skill: Skill, forkWaitMs: number): PluginTool {
   const { name, description, argumentHint, parameters } = skill;

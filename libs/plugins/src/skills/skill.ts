@@ -16,6 +16,8 @@ export interface Skill {
   description: string;
   /** People may call it by a slash command. */
   userInvocable: boolean;
+  /** Agents may call it as a tool; otherwise it is for people alone. */
+  modelInvocable: boolean;
   /** Qualified names; undefined = all of the session. */
   allowedTools: readonly string[] | undefined;
   argumentHint: string | undefined;
@@ -81,6 +83,7 @@ export const SkillFields = z.object({
     ),
   description: visibleText.min(1).max(1024),
   'user-invocable': z.boolean().default(true),
+  'disable-model-invocation': z.boolean().default(false),
   'allowed-tools': toolNames,
   'argument-hint': visibleText.max(200).optional(),
   model: modelName,
@@ -104,6 +107,7 @@ export const SkillFields = z.object({
 
 const aliases: Record<string, string> = {
   user_invocable: 'user-invocable',
+  disable_model_invocation: 'disable-model-invocation',
   allowed_tools: 'allowed-tools',
   argument_hint: 'argument-hint',
 };

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
-import { answers } from '../schemas.ts';
+import { answers, loadedOf } from '../schemas.ts';
 
 export function addAgentRoutes(app: FastifyInstance, { agents }: RouteDeps): void {
   app.get(
@@ -10,7 +10,7 @@ export function addAgentRoutes(app: FastifyInstance, { agents }: RouteDeps): voi
       schema: {
         tags: ['threads'],
         summary: 'List agents and what is wrong with those that did not load',
-        response: answers({ 200: { type: 'object' } }),
+        response: answers({ 200: loadedOf('agents', 'Agent') }),
       },
     },
     async (request) => {

@@ -3,7 +3,7 @@ import type { EventScope, Subscriber } from '@harness/dispatch';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
-import { answers } from '../schemas.ts';
+import { answers, refTo } from '../schemas.ts';
 import { threadParams } from './threads.ts';
 
 const pageLimit = 200;
@@ -21,7 +21,7 @@ export const eventResponse = {
         schema: {
           type: 'object',
           properties: {
-            events: { type: 'array', items: { type: 'object' } },
+            events: { type: 'array', items: refTo('Event') },
             next: { type: ['string', 'null'] },
           },
         },

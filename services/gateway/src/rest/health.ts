@@ -1,5 +1,15 @@
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import type { RouteDeps } from '../deps.ts';
+import { jsonSchemaOf } from '../schemas.ts';
+
+const alive = jsonSchemaOf(z.object({ status: z.literal('ok') }));
+const readiness = jsonSchemaOf(
+  z.object({
+    status: z.enum(['ready', 'not ready']),
+    missing: z.array(z.literal('redis')).describe('What does not answer'),
+  }),
+);
 
 /** Public: no key, no secret; Host and Origin rules hold as everywhere. */
 export function addHealthRoutes(app: FastifyInstance, { dispatch }: RouteDeps): void {
@@ -8,7 +18,7 @@ export function addHealthRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
     '/healthz',
     {
       config,
-      schema: { tags: ['health'], summary: 'The process answers', response: { 200: { type: 'object' } } },
+      schema: { tags: ['health'], summary: 'The process answers', response: { 200: alive } },
     },
     async () => ({
       status: 'ok',
@@ -21,7 +31,7 @@ export function addHealthRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
       schema: {
         tags: ['health'],
         summary: 'The parts it needs answer',
-        response: { 200: { type: 'object' }, 503: { type: 'object' } },
+        response: { 200: readiness, 503: readiness },
       },
     },
     async (_request, reply) => {

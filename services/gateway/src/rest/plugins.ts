@@ -3,7 +3,7 @@ import type { PluginDefinition } from '@harness/plugin-kit';
 import type { FastifyInstance } from 'fastify';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
-import { answers, jsonSchemaOf, refTo } from '../schemas.ts';
+import { answers, jsonSchemaOf, loadedOf, refTo } from '../schemas.ts';
 
 export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins }: RouteDeps): void {
   const tags = ['tools'];
@@ -20,15 +20,7 @@ export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins }: Rou
       schema: {
         tags,
         summary: 'List plugins and what was wrong with those that did not load',
-        response: answers({
-          200: {
-            type: 'object',
-            properties: {
-              plugins: { type: 'array', items: refTo('Plugin') },
-              diagnostics: { type: 'array', items: { type: 'object' } },
-            },
-          },
-        }),
+        response: answers({ 200: loadedOf('plugins', 'Plugin') }),
       },
     },
     async (request) => {

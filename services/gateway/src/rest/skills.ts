@@ -2,7 +2,7 @@ import { skillPluginName } from '@harness/plugins';
 import type { FastifyInstance } from 'fastify';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
-import { answers } from '../schemas.ts';
+import { answers, loadedOf } from '../schemas.ts';
 
 export function addSkillRoutes(app: FastifyInstance, { skills }: RouteDeps): void {
   app.get(
@@ -11,22 +11,23 @@ export function addSkillRoutes(app: FastifyInstance, { skills }: RouteDeps): voi
       schema: {
         tags: ['tools'],
         summary: 'List skills and what is wrong with those that did not load',
-        response: answers({ 200: { type: 'object' } }),
+        response: answers({ 200: loadedOf('skills', 'Skill') }),
       },
     },
     async (request) => {
       requireScope(request.caller, 'tools');
       const described = skills.loaded.map(
-        ({ name, description, userInvocable, context, allowedTools, argumentHint, model, files }) => ({
+        ({ name, description, userInvocable, modelInvocable, context, allowedTools, ...skill }) => ({
           name,
           description,
-          tool: `${skillPluginName}__${name}`,
+          ...(modelInvocable && { tool: `${skillPluginName}__${name}` }),
           userInvocable,
+          modelInvocable,
           context,
           ...(allowedTools && { allowedTools }),
-          ...(argumentHint && { argumentHint }),
-          ...(model && { model }),
-          files: files.map(({ path, size }) => ({ path, size })),
+          ...(skill.argumentHint && { argumentHint: skill.argumentHint }),
+          ...(skill.model && { model: skill.model }),
+          files: skill.files.map(({ path, size }) => ({ path, size })),
         }),
       );
       return { skills: described, diagnostics: skills.diagnostics };

@@ -1,7 +1,11 @@
+import { WorkerInfo } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
-import { answers, listOf } from '../schemas.ts';
+import { answers, jsonSchemaOf, listOf } from '../schemas.ts';
+
+const drained = jsonSchemaOf(WorkerInfo.pick({ workerId: true }).extend({ draining: z.literal(true) }));
 
 export function addWorkerRoutes(app: FastifyInstance, { dispatch }: RouteDeps): void {
   const tags = ['workers'];
@@ -22,7 +26,7 @@ export function addWorkerRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
         tags,
         summary: 'Let a worker finish its turns and leave',
         params: { type: 'object', properties: { workerId: { type: 'string' } }, required: ['workerId'] },
-        response: answers({ 202: { type: 'object' } }, 404),
+        response: answers({ 202: drained }, 404),
       },
     },
     async (request, reply) => {

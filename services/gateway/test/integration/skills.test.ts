@@ -49,6 +49,21 @@ test('adding, editing, renaming and removing a skill shows at every gateway with
   await all([]);
 });
 
+test('a skill that is for people alone is a command and no tool', async () => {
+  const folder = await openSkills(['tea']);
+  await writeSkill(folder, 'deploy', 'Do it.', 'disable-model-invocation: true\n');
+  const gateway = await openGateway({ skillsDirectory: folder });
+  expect(await skillTools(gateway)).toEqual(['skill__tea', 'skill__read_file']);
+  const { skills } = (await gateway.call('GET', '/v1/skills')).body;
+  expect(skills).toMatchObject([
+    { name: 'deploy', modelInvocable: false },
+    { name: 'tea', modelInvocable: true, tool: 'skill__tea' },
+  ]);
+  expect(skills[0]).not.toHaveProperty('tool');
+  const { commands } = (await gateway.call('GET', '/v1/commands')).body;
+  expect(commands).toContainEqual(expect.objectContaining({ name: 'deploy', group: 'skill' }));
+});
+
 test('a broken edit keeps the last good version and says so', async () => {
   const folder = await openSkills(['tea']);
   const gateway = await openGateway({ skillsDirectory: folder });
