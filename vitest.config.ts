@@ -1,5 +1,15 @@
 import { defineConfig } from 'vitest/config';
 
+/** A busy machine is slow, and that is no failure: what never comes is one. */
+const patient = { expect: { poll: { timeout: 10_000, interval: 25 } } };
+const withRedis = {
+  ...patient,
+  globalSetup: ['libs/runtime/test/redis-setup.ts'],
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+};
+const inTest = (kind: string) => [`{libs,services}/*/test/${kind}/**/*.test.ts`];
+
 /**
  * Projects, by what a test needs:
  * unit = nothing; integration = a real Redis; e2e = the real Agent SDK against scripted-model, too;
@@ -7,19 +17,18 @@ import { defineConfig } from 'vitest/config';
  * faults = real processes that are killed, stopped and cut off; FAULT_SEED repeats a run (`npm run test:faults`);
  * compose = a Docker engine (run by `npm run test:compose` alone).
  */
-const withRedis = {
-  globalSetup: ['libs/runtime/test/redis-setup.ts'],
-  testTimeout: 30_000,
-  hookTimeout: 60_000,
-};
-const inTest = (kind: string) => [`{libs,services}/*/test/${kind}/**/*.test.ts`];
-
 export default defineConfig({
   test: {
     projects: [
       {
         // They keep nothing in modules, so they may share a process: three times as fast.
-        test: { name: 'unit', include: ['{libs,services}/*/src/**/*.test.ts'], isolate: false },
+        test: {
+          name: 'unit',
+          include: ['{libs,services}/*/src/**/*.test.ts'],
+          ...patient,
+          testTimeout: 20_000,
+          isolate: false,
+        },
       },
       {
         test: {
@@ -42,6 +51,7 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: inTest('faults'),
+          ...patient,
           testTimeout: 120_000,
           maxWorkers: 2,
           sequence: { groupOrder: 2 }, // after all others: its time limits are its subject
@@ -51,6 +61,7 @@ export default defineConfig({
         test: {
           name: 'conformance',
           include: inTest('conformance'),
+          ...patient,
           testTimeout: 120_000,
           fileParallelism: false,
         },

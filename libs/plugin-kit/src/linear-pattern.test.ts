@@ -102,7 +102,7 @@ it.each(['^(a+)+$', '^(a|a)*$', '^(.*a){12}$', '(x+x+)+y'])(
     const start = performance.now();
     expect(pattern.test(`${'a'.repeat(50_000)}!`)).toBe(false);
     // V8 needs 1.7 s for 28 characters of the first, and twice that for each one more.
-    expect(performance.now() - start).toBeLessThan(1500);
+    expect(performance.now() - start).toBeLessThan(5_000);
   },
 );
 

@@ -17,7 +17,7 @@ test('a waiting poll ends at once when work comes, wherever it was submitted', a
   const begunAt = performance.now();
   await here.submit({ tenant, taskId: 't', payload: ['a', 1] });
   expect(await polling).toMatchObject({ taskId: 't', payload: ['a', 1], attempt: 1 });
-  expect(performance.now() - begunAt).toBeLessThan(1_000);
+  expect(performance.now() - begunAt).toBeLessThan(patient / 2);
 });
 
 test('the worker that has waited longest is first, among those that fit', async () => {

@@ -133,7 +133,7 @@ test('D5: a message whose doorbell was never rung is found by the sweep', async 
     mail,
   });
   await openWorker(tag);
-  await expect.poll(() => resultsOf(dispatch, threadId), { timeout: 10_000 }).toEqual(['0']);
+  await expect.poll(() => resultsOf(dispatch, threadId)).toEqual(['0']);
 });
 
 test('a dead worker’s threads move on, its queue and keys are removed', async () => {
@@ -159,7 +159,7 @@ test('a dead worker’s threads move on, its queue and keys are removed', async 
   for (const threadId of threadIds) {
     await expect.poll(() => resultsOf(dispatch, threadId), { timeout: 20_000 }).toEqual(expected(3));
   }
-  await expect.poll(() => redis.keys(`*${victim.workerId}*`), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => redis.keys(`*${victim.workerId}*`)).toEqual([]);
 });
 
 test('a full worker leaves unowned threads to the others', async () => {
@@ -178,11 +178,11 @@ test('a full worker leaves unowned threads to the others', async () => {
   await openWorker(tag);
   await send(dispatch, others, 1);
   for (const threadId of others) {
-    await expect.poll(() => resultsOf(dispatch, threadId), { timeout: 10_000 }).toEqual(['0']);
+    await expect.poll(() => resultsOf(dispatch, threadId)).toEqual(['0']);
   }
   expect(full.workerId).toMatch(/^wrk_/);
   free();
-  await expect.poll(() => resultsOf(dispatch, first), { timeout: 10_000 }).toEqual(['0']);
+  await expect.poll(() => resultsOf(dispatch, first)).toEqual(['0']);
 });
 
 test('a check-in reaches the parent once, however often it is sent', async () => {

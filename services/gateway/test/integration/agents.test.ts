@@ -6,8 +6,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { connectTestRedis, openFakeWorker, openGateway } from '../fixture.ts';
 import { openAgents, openSkills, writeAgent, writeSkill } from '../skill-folder.ts';
 
-const within = { timeout: 1_500, interval: 25 };
-
 test('agents follow their files; a broken edit keeps the last good version and says so', async () => {
   const folder = await openAgents({ clerk: '' });
   const gateway = await openGateway({ agentsDirectory: folder });
@@ -19,17 +17,17 @@ test('agents follow their files; a broken edit keeps the last good version and s
     );
   expect(await names()).toEqual(['clerk']);
   await writeAgent(folder, 'scout');
-  await expect.poll(names, within).toEqual(['clerk', 'scout']);
+  await expect.poll(names).toEqual(['clerk', 'scout']);
   await writeFile(join(folder, 'scout.md'), '---\nname: scout\n---\nx');
   await expect
-    .poll(diagnostics, within)
+    .poll(diagnostics)
     .toEqual([
       expect.stringMatching(/scout\.md:1: description: /),
       expect.stringContaining('"scout" stays as it was'),
     ]);
   expect(await names()).toEqual(['clerk', 'scout']);
   await rm(join(folder, 'scout.md'));
-  await expect.poll(names, within).toEqual(['clerk']);
+  await expect.poll(names).toEqual(['clerk']);
 });
 
 test('a Redis that comes back without them is told of agents and skills again', async () => {
@@ -50,7 +48,7 @@ test('a Redis that comes back without them is told of agents and skills again', 
   expect(await known()).toEqual([['clerk'], ['tea']]);
   await redis.flushall();
   await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
-  await expect.poll(known, { timeout: 5_000 }).toEqual([['clerk'], ['tea']]);
+  await expect.poll(known).toEqual([['clerk'], ['tea']]);
 });
 
 test('foreign tools, a taken name and files that are no agents are told with file and line', async () => {
@@ -100,15 +98,13 @@ test('a skill with code brings tools, and brings them anew after an edit', async
   const say = async () => (await gateway.call('POST', '/v1/tools/skill__tea_say', {})).body.content?.[0].text;
   expect(await say()).toBe('one');
   await writeFile(join(folder, 'tea', 'tools.ts'), code('two'));
-  await expect.poll(say, within).toBe('two');
+  await expect.poll(say).toBe('two');
   await writeFile(join(folder, 'tea', 'tools.ts'), 'export const tools = [{ name: 5 }];');
   const diagnostics = async () =>
     ((await gateway.call('GET', '/v1/skills')).body.diagnostics as { message: string }[]).map(
       ({ message }) => message,
     );
-  await expect
-    .poll(diagnostics, within)
-    .toContainEqual(expect.stringMatching(/tea\/tools\.ts:1: .*tools\[0\]/));
+  await expect.poll(diagnostics).toContainEqual(expect.stringMatching(/tea\/tools\.ts:1: .*tools\[0\]/));
   expect(await say()).toBe('two');
 });
 
@@ -126,7 +122,7 @@ test('a call under way ends on the version that it began with', async () => {
   await begun.promise;
   await writeFile(join(folder, 'tea', 'tools.ts'), code('two'));
   const described = async () => (await gateway.call('GET', '/v1/tools/skill__tea_say')).body.description;
-  await expect.poll(described, within).toBe('two');
+  await expect.poll(described).toBe('two');
   released.resolve();
   expect(await first).toBe('one');
   expect(await say()).toBe('two');

@@ -33,7 +33,6 @@ async function openThread(options: GatewayOptions = {}) {
 }
 const namesIn = (commands: { name: string; group: string }[], group: string) =>
   commands.filter((command) => command.group === group).map(({ name }) => name);
-const within = { timeout: 1_500, interval: 25 };
 
 test('/help lists every command by group, and explains one; what nobody knows is named', async () => {
   const folder = await openSkills(['tea']);
@@ -217,9 +216,9 @@ test('a plugin’s command acts with the rights of whoever types it, and rests w
     output: '/delegate failed: This key lacks the scope "tasks".',
   });
   await call('admin', 'PATCH', '/v1/plugins/greeter', { enabled: false });
-  await expect.poll(async () => (await greet('all')).output, within).toContain('There is no command /greet');
+  await expect.poll(async () => (await greet('all')).output).toContain('There is no command /greet');
   await call('admin', 'PATCH', '/v1/plugins/greeter', { enabled: true });
-  await expect.poll(async () => (await greet('all')).isError, within).toBe(false);
+  await expect.poll(async () => (await greet('all')).isError).toBe(false);
 });
 
 test('skills’ commands come and go with the folder; a name that is taken is logged and stays whose it was', async () => {
@@ -236,13 +235,13 @@ test('skills’ commands come and go with the folder; a name that is taken is lo
     expect(warn).toHaveBeenCalledWith({ command }, expect.stringContaining('there is a command'));
   expect((await run('/help greet')).output).toContain('(plugin)');
   await writeSkill(folder, 'coffee');
-  await expect.poll(async () => namesIn(await list(), 'skill'), within).toEqual(['coffee', 'tea']);
+  await expect.poll(async () => namesIn(await list(), 'skill')).toEqual(['coffee', 'tea']);
   await writeSkill(folder, 'tea', 'Do it.', 'argument-hint: a kind\n');
-  await expect.poll(async () => (await run('/help tea')).output, within).toContain('/tea a kind');
+  await expect.poll(async () => (await run('/help tea')).output).toContain('/tea a kind');
   await writeSkill(folder, 'tea', 'Do it.', 'user-invocable: false\n');
-  await expect.poll(async () => namesIn(await list(), 'skill'), within).toEqual(['coffee']);
+  await expect.poll(async () => namesIn(await list(), 'skill')).toEqual(['coffee']);
   expect(namesIn(await list(), 'built-in')).toEqual(builtInNames);
   await gateway.call('PATCH', '/v1/plugins/skill', { enabled: false });
-  await expect.poll(async () => namesIn(await list(), 'skill'), within).toEqual([]);
+  await expect.poll(async () => namesIn(await list(), 'skill')).toEqual([]);
   expect((await run('/skills')).output).toBe('There are no skills.');
 });

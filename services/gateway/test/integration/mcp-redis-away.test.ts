@@ -36,7 +36,7 @@ test('a task that ends while Redis is away has its result when Redis is back', a
   await whileAway(() => play.go());
   const task = async () =>
     (await (await client.request(gateway.url, 'tasks/get', { taskId })).message()).result;
-  await expect.poll(async () => (await task())?.status, { timeout: 10_000 }).toBe('completed');
+  await expect.poll(async () => (await task())?.status).toBe('completed');
   expect((await task()).result).toMatchObject({ content: [{ text: 'done at A' }] });
 });
 

@@ -26,7 +26,7 @@ function taskClient(headers: Record<string, string> = {}, capabilities: object =
     },
     get: async (url: string, taskId: string) => (await about(url, 'get', taskId)).result,
     ended: (url: string, taskId: string, status: string) =>
-      expect.poll(async () => (await about(url, 'get', taskId)).result.status, { interval: 20 }).toBe(status),
+      expect.poll(async () => (await about(url, 'get', taskId)).result.status).toBe(status),
   };
 }
 

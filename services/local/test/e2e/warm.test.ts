@@ -40,7 +40,7 @@ test('a message that races its prewarm shares the one session', async () => {
   await expect.poll(async () => (await sessionOf(fleet, threadId)).state).toBe('warm');
   const workers = async () => (await fleet.get<{ workers: WorkerInfo[] }>('/v1/workers')).workers;
   // A worker tells of itself with its heartbeat.
-  await expect.poll(async () => (await workers())[0]?.sessions, { timeout: 10_000 }).toBe(1);
+  await expect.poll(async () => (await workers())[0]?.sessions).toBe(1);
   const [{ ready }] = fleet.workers as [(typeof fleet.workers)[0], ...unknown[]];
   expect(await workers()).toMatchObject([{ workerId: ready.workerId, draining: false, turns: 1 }]);
 });
@@ -51,7 +51,7 @@ test('a known thread is prewarmed where its worker died: the conversation is the
   await fleet.ask(threadId, 'remember: plum');
   const before = await sessionOf(fleet, threadId);
   fleet.workers.find((worker) => worker.ready.workerId === before.workerId)?.process.kill('SIGKILL');
-  await expect.poll(async () => (await sessionOf(fleet, threadId)).workerId, { timeout: 10_000 }).toBeNull();
+  await expect.poll(async () => (await sessionOf(fleet, threadId)).workerId).toBeNull();
   const warm = warmed(fleet, threadId);
   await fleet.post(`/v1/threads/${threadId}/prewarm`);
   await warm;
@@ -119,15 +119,15 @@ test('a transcript that cannot be written raises the alarm, keeps its thread in 
   await redis.rename(uuids, `${uuids}:away`);
   await redis.set(uuids, 'no set');
   await fleet.ask(threadId, 'remember: plum');
-  await expect.poll(async () => (await sessionOf(fleet, threadId)).movable, { timeout: 10_000 }).toBe(false);
+  await expect.poll(async () => (await sessionOf(fleet, threadId)).movable).toBe(false);
   const alarm = async () =>
     Number(
       (await (await fetch(`${fleet.url}/metrics`)).text()).match(/^harness_transcript_errors (\d+)/m)?.[1],
     );
-  await expect.poll(alarm, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(alarm).toBeGreaterThan(0);
 
   await redis.rename(`${uuids}:away`, uuids);
-  await expect.poll(async () => (await sessionOf(fleet, threadId)).movable, { timeout: 10_000 }).toBe(true);
+  await expect.poll(async () => (await sessionOf(fleet, threadId)).movable).toBe(true);
   const [first] = fleet.workers;
   await Promise.all([first?.end(40_000), fleet.addWorker()]);
   expect(await fleet.ask(threadId, 'recall:')).toMatchObject({
