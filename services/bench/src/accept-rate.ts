@@ -4,10 +4,10 @@
  * the same body and answers (the raw limit: no key, no Redis).
  */
 import { CreateRun } from '@harness/contracts';
-import { startChild } from '@harness/runtime';
 import autocannon from 'autocannon';
 import { fastify } from 'fastify';
 import { z } from 'zod';
+import { startGateway } from './gateway.ts';
 
 const connections = 16;
 /** Stays below the mailbox limit of 100 per thread. */
@@ -21,17 +21,9 @@ export interface AcceptRound {
   p99Ms: number;
 }
 
-export async function measureAccept(
-  redisUrl: string,
-  gatewayMain: string,
-  path: string,
-): Promise<AcceptRound> {
+export async function measureAccept(redisUrl: string): Promise<AcceptRound> {
   const key = 'key-of-the-benchmark';
-  const gateway = await startChild<{ url: string }>({
-    name: 'gateway',
-    main: gatewayMain,
-    env: { PATH: path, REDIS_URL: redisUrl, PORT: '0', LOG_LEVEL: 'error', HARNESS_API_KEY: key },
-  });
+  const gateway = await startGateway(redisUrl, { LOG_LEVEL: 'error', HARNESS_API_KEY: key });
   try {
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
     const threadIds: string[] = [];

@@ -6,10 +6,9 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { type Child, connectRedis, createLogger, type Redis, startChild } from '@harness/runtime';
-import { searchPath } from './config.ts';
+import { connectRedis, createLogger, type Redis } from '@harness/runtime';
 import { figureOf, quantile, ratioOf, textOf } from './figures.ts';
+import { type GatewayProcess, settling, startGateway } from './gateway.ts';
 import { rssMbOf } from './mcp/load.ts';
 
 const pollers = 1_000;
@@ -20,11 +19,7 @@ const pollMs = 120_000;
 const quietMs = 10_000;
 const settleMs = 1_000;
 
-const gatewayMain = fileURLToPath(new URL('../../gateway/src/main.ts', import.meta.url));
-const settleMemory = new URL('./sse/settle-memory.ts', import.meta.url).href;
 const logger = createLogger('bench', 'silent');
-
-type Gateway = Child<{ url: string }>;
 
 interface Round {
   wakeP50Ms: number;
@@ -68,7 +63,7 @@ async function measure(redisUrl: string): Promise<Round> {
   const redis = connectRedis(redisUrl, { logger, patience: 'wait' });
   await redis.flushall();
   const before = await connectionsOf(redis);
-  const here = await startGateway(redisUrl);
+  const here = await startGateway(redisUrl, settling);
   try {
     const connections = (await connectionsOf(redis)) - before;
     const alone = await commandsIn(redis);
@@ -79,7 +74,7 @@ async function measure(redisUrl: string): Promise<Round> {
     const idleMb = (await settledMb(here)) - emptyMb;
     const waiting = await commandsIn(redis);
     await all.leave();
-    const there = await startGateway(redisUrl);
+    const there = await startGateway(redisUrl, settling);
     const wakes = await wakeUpsOf(here, there).finally(() => there.end(20_000));
     const pops = await popsOf(redis, redisUrl);
     return {
@@ -99,20 +94,7 @@ async function measure(redisUrl: string): Promise<Round> {
   }
 }
 
-const startGateway = (redisUrl: string): Promise<Gateway> =>
-  startChild<{ url: string }>({
-    name: 'gateway',
-    main: gatewayMain,
-    env: {
-      PATH: searchPath,
-      NODE_OPTIONS: `--import=${settleMemory} --disable-warning=ExperimentalWarning`,
-      REDIS_URL: redisUrl,
-      PORT: '0',
-      LOG_LEVEL: 'warn',
-    },
-  });
-
-async function call<T>({ ready }: Gateway, path: string, body?: object): Promise<T> {
+async function call<T>({ ready }: GatewayProcess, path: string, body?: object): Promise<T> {
   const init = body
     ? { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
     : {};
@@ -122,7 +104,7 @@ async function call<T>({ ready }: Gateway, path: string, body?: object): Promise
 }
 
 /** Resolves when so many workers wait. */
-async function untilWaiting(gateway: Gateway, count: number): Promise<void> {
+async function untilWaiting(gateway: GatewayProcess, count: number): Promise<void> {
   for (;;) {
     const { workersPolling } = await call<{ workersPolling: number }>(gateway, 'status');
     if (workersPolling === count) return;
@@ -131,7 +113,7 @@ async function untilWaiting(gateway: Gateway, count: number): Promise<void> {
 }
 
 /** Workers that wait, each on a connection of its own. */
-async function openCrowd(gateway: Gateway, count: number) {
+async function openCrowd(gateway: GatewayProcess, count: number) {
   const names = Array.from({ length: count }, (_, n) => `w${n}`);
   for (const name of names) await call(gateway, 'workers', { name });
   const agent = new Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY });
@@ -154,7 +136,7 @@ async function openCrowd(gateway: Gateway, count: number) {
   };
 }
 
-async function wakeUpsOf(here: Gateway, there: Gateway): Promise<number[]> {
+async function wakeUpsOf(here: GatewayProcess, there: GatewayProcess): Promise<number[]> {
   const name = 'woken';
   await call(here, 'workers', { name });
   const tookMs: number[] = [];
@@ -209,7 +191,7 @@ async function commandsIn(redis: Redis): Promise<{ commands: number; scripts: nu
   return { commands: after.commands - before.commands - 1, scripts: after.scripts - before.scripts };
 }
 
-async function settledMb({ process: child }: Gateway): Promise<number> {
+async function settledMb({ process: child }: GatewayProcess): Promise<number> {
   const pid = child.pid as number;
   for (let n = 0; n < 3; n++) {
     await wait(settleMs);

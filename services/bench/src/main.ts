@@ -12,7 +12,7 @@ import { ConfigError, runMain, startEmbeddedRedis } from '@harness/runtime';
 import { measureAccept } from './accept-rate.ts';
 import { measureBus } from './bus-overhead.ts';
 import { tellBusPoll } from './bus-poll.ts';
-import { searchPath } from './config.ts';
+import { tellChanges } from './changes.ts';
 import { failOverTtlMs, measureFailOver } from './fail-over.ts';
 import { figureOf, quantile, ratioOf, textOf } from './figures.ts';
 import { tellMcp } from './mcp/measure-mcp.ts';
@@ -25,14 +25,15 @@ const pathRounds = 7;
 const kills = 20;
 const mcpSeconds = 8;
 const busPollRounds = 3;
+const changeRounds = 3;
 const faultyRuns = 10_000;
-const gatewayMain = fileURLToPath(new URL('../../gateway/src/main.ts', import.meta.url));
 const soakMain = fileURLToPath(new URL('../../local/test/faults/soak.ts', import.meta.url));
 
 /** What can be asked for by name. `mcp` is the last: it keeps this process, and what it starts, to one core. */
 const sections: Record<string, (redisUrl: string) => Promise<void>> = {
   bus: tellBus,
   'bus-poll': (redisUrl) => tellBusPoll(redisUrl, busPollRounds),
+  changes: (redisUrl) => tellChanges(redisUrl, changeRounds),
   accept: tellAccept,
   sse: (redisUrl) => tellSse(redisUrl, rounds),
   paths: tellPaths,
@@ -48,9 +49,7 @@ runMain(async () => {
   if (chosen.includes(undefined)) throw new ConfigError(`Sections are ${Object.keys(sections).join(', ')}.`);
   const dir = await mkdtemp(join(tmpdir(), 'harness-bench-'));
   const redis = await startEmbeddedRedis(dir);
-  console.log(
-    `${rounds} rounds on ${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}, appendfsync always`,
-  );
+  console.log(`${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}, appendfsync always`);
   console.log('median [best..worst round]');
   try {
     for (const tell of chosen) {
@@ -77,7 +76,7 @@ async function tellBus(redisUrl: string): Promise<void> {
 }
 
 async function tellAccept(redisUrl: string): Promise<void> {
-  const accept = await inRounds(() => measureAccept(redisUrl, gatewayMain, searchPath));
+  const accept = await inRounds(() => measureAccept(redisUrl));
   const at = (name: keyof (typeof accept)[number]) => accept.map((round) => round[name]);
   console.log('Messages accepted by one gateway, 16 connections, durable');
   console.log(`  rate                    ${textOf(figureOf(at('acceptedPerSecond')), '/s')}`);

@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { type Child, startChild } from '@harness/runtime';
 import { searchPath } from '../config.ts';
+import { startGateway } from '../gateway.ts';
 import { echoNames } from './echo-tools.ts';
 import { openThreadToken } from './thread-token.ts';
 
@@ -19,7 +20,6 @@ type Era = '2025' | '2026';
 const key = 'key-of-the-benchmark';
 const secret = 'secret-of-the-benchmark';
 const inThisFolder = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-const gatewayMain = fileURLToPath(new URL('../../../gateway/src/main.ts', import.meta.url));
 const accept = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 
 export const contenders = [
@@ -49,7 +49,7 @@ export async function startContender(
     }
     case 'ours 2025 SSE':
     case 'ours 2025': {
-      const gateway = await startGateway(tools, redisUrl);
+      const gateway = await openGateway(tools, redisUrl);
       // A client that takes no JSON gets its result as one event.
       const accepts = name === 'ours 2025 SSE' ? { accept: 'text/event-stream' } : {};
       const auth = { authorization: `Bearer ${key}`, ...accepts };
@@ -62,7 +62,7 @@ export async function startContender(
       );
     }
     case 'ours 2026, thread token': {
-      const gateway = await startGateway(tools, redisUrl);
+      const gateway = await openGateway(tools, redisUrl);
       const { token, close } = await openThreadToken(redisUrl, secret);
       const contender = contend(name, gateway, '2026', { authorization: `Bearer ${token}` }, 'bench__');
       const end = async () => {
@@ -72,7 +72,7 @@ export async function startContender(
       return { ...contender, end };
     }
     case 'ours 2026': {
-      const gateway = await startGateway(tools, redisUrl);
+      const gateway = await openGateway(tools, redisUrl);
       return contend(name, gateway, '2026', { authorization: `Bearer ${key}` }, 'bench__');
     }
   }
@@ -86,19 +86,11 @@ const startPeer = (main: string, tools: number) =>
     env: { PATH: searchPath },
   });
 
-const startGateway = (tools: number, redisUrl: string) =>
-  startChild<{ url: string }>({
-    name: 'gateway',
-    main: gatewayMain,
-    env: {
-      PATH: searchPath,
-      REDIS_URL: redisUrl,
-      PORT: '0',
-      LOG_LEVEL: 'warn',
-      HARNESS_API_KEY: key,
-      HARNESS_TOKEN_SECRET: secret,
-      HARNESS_PLUGINS: inThisFolder(`echo-plugin-${tools}.ts`),
-    },
+const openGateway = (tools: number, redisUrl: string) =>
+  startGateway(redisUrl, {
+    HARNESS_API_KEY: key,
+    HARNESS_TOKEN_SECRET: secret,
+    HARNESS_PLUGINS: inThisFolder(`echo-plugin-${tools}.ts`),
   });
 
 async function beginSession(url: string, headers: Record<string, string>): Promise<Record<string, string>> {

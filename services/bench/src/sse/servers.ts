@@ -8,15 +8,11 @@ import { fileURLToPath } from 'node:url';
 import { createDispatch, startLiveness } from '@harness/dispatch';
 import { connectRedis, createLogger, startChild } from '@harness/runtime';
 import { searchPath } from '../config.ts';
+import { settling, startGateway } from '../gateway.ts';
 
 /** A gateway lets one key hold 500 streams. */
 const keys = ['first-key-of-the-benchmark', 'second-key-of-the-benchmark', 'third-key-of-the-benchmark'];
 const inThisFolder = (name: string) => new URL(name, import.meta.url);
-const gatewayMain = fileURLToPath(inThisFolder('../../../gateway/src/main.ts'));
-const env = {
-  PATH: searchPath,
-  NODE_OPTIONS: `--import=${inThisFolder('settle-memory.ts').href} --disable-warning=ExperimentalWarning`,
-};
 
 export interface SseServer {
   pid: number;
@@ -31,14 +27,14 @@ export interface SseServer {
 export type ServerName = 'gateway' | 'naive loop' | 'shared buffer';
 
 export const startServer = (name: ServerName, redisUrl: string): Promise<SseServer> =>
-  name === 'gateway' ? startGateway(redisUrl) : startLoop(name);
+  name === 'gateway' ? openGateway(redisUrl) : startLoop(name);
 
 async function startLoop(name: string): Promise<SseServer> {
   const child = await startChild<{ url: string }>({
     name,
     main: fileURLToPath(inThisFolder('loop-server.ts')),
     args: [name],
-    env,
+    env: { PATH: searchPath, ...settling },
   });
   return {
     pid: child.process.pid as number,
@@ -53,15 +49,11 @@ async function startLoop(name: string): Promise<SseServer> {
   };
 }
 
-async function startGateway(redisUrl: string): Promise<SseServer> {
+async function openGateway(redisUrl: string): Promise<SseServer> {
   const dir = await mkdtemp(join(tmpdir(), 'harness-bench-'));
   const file = join(dir, 'keys.json');
   await writeFile(file, JSON.stringify(keys.map(keyEntryOf)));
-  const child = await startChild<{ url: string }>({
-    name: 'gateway',
-    main: gatewayMain,
-    env: { ...env, REDIS_URL: redisUrl, PORT: '0', LOG_LEVEL: 'warn', HARNESS_API_KEYS_FILE: file },
-  });
+  const child = await startGateway(redisUrl, { ...settling, HARNESS_API_KEYS_FILE: file });
   const talk = await openTalk(redisUrl);
   return {
     pid: child.process.pid as number,
