@@ -58,6 +58,8 @@ export interface Bus {
   reset(tenant: string, name: string): Promise<{ before: BusWorkerState; taskId: string | null }>;
   retry(tenant: string, taskId: string): Promise<{ before: BusTaskState; state: BusTaskState }>;
   stats(tenant: string): Promise<BusStats>;
+  /** Those of each tenant that has ever used it, for metrics. */
+  statsOfAll(): Promise<BusStats[]>;
   get(tenant: string, taskId: string): Promise<BusTaskDetail>;
   /** Latest first: by submission, or (`state`) by when they came into it. */
   tasks(tenant: string, page: Page & { state?: BusTaskState | undefined }): Promise<BusTask[]>;
@@ -115,6 +117,25 @@ export function createBus(deps: {
     return answer;
   };
   const deadlineIn = ({ deadline }: Answer) => ({ deadline: new Date(deadline ?? 0).toISOString() });
+  const stats = async (tenant: string): Promise<BusStats> => {
+    const { counts, workers, polling, oldestQueuedAt } = await scripts.call<{
+      counts: Record<BusTaskState, number>;
+      workers: number;
+      polling: number;
+      oldestQueuedAt?: number;
+    }>('bus-status', { tenant });
+    return {
+      depth: counts.queued,
+      assigned: counts.assigned,
+      inProgress: counts.in_progress,
+      oldestQueuedAt: oldestQueuedAt === undefined ? null : new Date(oldestQueuedAt).toISOString(),
+      workersPolling: polling,
+      dead: counts.dead,
+      blocked: counts.blocked,
+      done: counts.done,
+      workers,
+    };
+  };
   const page = (list: string, { limit, offset }: Page) =>
     reached(redis.zrevrange(list, offset, offset + limit - 1));
   const hashesOf = async (names: string[]): Promise<Hash[]> => {
@@ -177,24 +198,9 @@ export function createBus(deps: {
       const state = await reached(redis.hget(taskKey(tenant, taskId), 'state'));
       return { before: before as BusTaskState, state: (state ?? 'queued') as BusTaskState };
     },
-    async stats(tenant) {
-      const { counts, workers, polling, oldestQueuedAt } = await scripts.call<{
-        counts: Record<BusTaskState, number>;
-        workers: number;
-        polling: number;
-        oldestQueuedAt?: number;
-      }>('bus-status', { tenant });
-      return {
-        depth: counts.queued,
-        assigned: counts.assigned,
-        inProgress: counts.in_progress,
-        oldestQueuedAt: oldestQueuedAt === undefined ? null : new Date(oldestQueuedAt).toISOString(),
-        workersPolling: polling,
-        dead: counts.dead,
-        blocked: counts.blocked,
-        done: counts.done,
-        workers,
-      };
+    stats,
+    async statsOfAll() {
+      return Promise.all((await reached(redis.smembers(keys.one('btenants')))).map(stats));
     },
     async get(tenant, taskId) {
       const [hash] = await hashesOf([taskKey(tenant, taskId)]);

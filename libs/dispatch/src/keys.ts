@@ -48,7 +48,16 @@ export interface Keys {
   bull: string;
   of(kind: string, id: string): string;
   one(
-    name: 'workers' | 'gaps' | 'dropped' | 'secret' | 'pend' | 'broadcast' | 'gateways' | 'plugins:off',
+    name:
+      | 'workers'
+      | 'gaps'
+      | 'dropped'
+      | 'secret'
+      | 'pend'
+      | 'broadcast'
+      | 'btenants'
+      | 'gateways'
+      | 'plugins:off',
   ): string;
 }
 

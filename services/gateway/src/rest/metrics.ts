@@ -46,6 +46,11 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch }: RouteDeps): 
     'harness_transcript_errors',
     'ALARM when it rises: a transcript could not be written; that thread cannot move until it is whole',
   );
+  const busTasks = gauge('harness_bus_tasks', 'Tasks on the bus; dead ones wait for somebody to look', [
+    'state',
+  ]);
+  const busWorkers = gauge('harness_bus_workers', 'External workers that are known');
+  const busPolling = gauge('harness_bus_workers_polling', 'External workers that wait for a task');
   const gaps = new Counter({
     name: 'harness_mail_gaps_total',
     help: 'ALARM: accepted mail lost with a torn log',
@@ -58,32 +63,39 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch }: RouteDeps): 
   });
 
   const collect = async () => {
-    const [counters, fleet] = await Promise.all([dispatch.counters(), dispatch.workers.list()]);
-    const sum = (of: (worker: WorkerInfo) => number) =>
-      fleet.reduce((total, worker) => total + of(worker), 0);
+    const [counters, fleet, buses] = await Promise.all([
+      dispatch.counters(),
+      dispatch.workers.list(),
+      dispatch.bus.statsOfAll(),
+    ]);
+    const sum = (of: (worker: WorkerInfo) => number) => sumOf(fleet, of);
     pending.set(counters.pending);
     workers.set(fleet.length);
-    sessions.set(
-      { state: 'busy' },
-      sum((worker) => worker.busy),
-    );
-    sessions.set(
-      { state: 'idle' },
-      sum((worker) => worker.sessions - worker.busy),
-    );
-    sessions.set(
-      { state: 'spare' },
-      sum((worker) => worker.spares),
-    );
-    for (const path of ['warm', 'spare', 'resume', 'cold'] as const)
-      turns.set(
-        { path },
-        sum((worker) => worker.paths[path] ?? 0),
-      );
-    const all = sum((worker) => Object.values(worker.paths).reduce((total, count) => total + count, 0));
-    hitRate.set(all === 0 ? 1 : sum((worker) => worker.paths.warm ?? 0) / all);
+    setAll(sessions, 'state', {
+      busy: sum((worker) => worker.busy),
+      idle: sum((worker) => worker.sessions - worker.busy),
+      spare: sum((worker) => worker.spares),
+    });
+    const warm = sum((worker) => worker.paths.warm ?? 0);
+    setAll(turns, 'path', {
+      warm,
+      spare: sum((worker) => worker.paths.spare ?? 0),
+      resume: sum((worker) => worker.paths.resume ?? 0),
+      cold: sum((worker) => worker.paths.cold ?? 0),
+    });
+    const all = sum((worker) => sumOf(Object.values(worker.paths), (count) => count));
+    hitRate.set(all === 0 ? 1 : warm / all);
     evicted.set(sum((worker) => worker.evicted));
     lost.set(sum((worker) => worker.transcriptErrors));
+    setAll(busTasks, 'state', {
+      queued: sumOf(buses, (bus) => bus.depth),
+      assigned: sumOf(buses, (bus) => bus.assigned),
+      in_progress: sumOf(buses, (bus) => bus.inProgress),
+      blocked: sumOf(buses, (bus) => bus.blocked),
+      dead: sumOf(buses, (bus) => bus.dead),
+    });
+    busWorkers.set(sumOf(buses, (bus) => bus.workers));
+    busPolling.set(sumOf(buses, (bus) => bus.workersPolling));
     gaps.reset();
     gaps.inc(counters.gaps);
     dropped.reset();
@@ -106,4 +118,11 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch }: RouteDeps): 
     },
   );
   return (status, seconds) => observe('POST', '/mcp', status, seconds);
+}
+
+const sumOf = <T>(list: readonly T[], of: (one: T) => number): number =>
+  list.reduce((total, one) => total + of(one), 0);
+
+function setAll(gauge: Gauge, label: string, values: Record<string, number>): void {
+  for (const [value, count] of Object.entries(values)) gauge.set({ [label]: value }, count);
 }

@@ -221,3 +221,24 @@ test('a key sees the tools by its scope: bus and tools for MCP, bus alone for RE
   const submitted = await call('POST', '/v1/bus/tasks', { taskId: 't' }, bearer('key-of-one-tool'));
   expect([submitted.status, submitted.body.error.code]).toEqual([403, 'forbidden']);
 });
+
+test('/metrics counts the tasks and workers of all tenants', async () => {
+  const tenants = ['acme', 'umbrella'];
+  const keys = [...tenants.map((tenant) => keyFor(tenant, { tenant, scopes: ['bus'] })), keyFor('operator')];
+  const { call } = await openGateway({ keys });
+  for (const tenant of tenants) {
+    await call('POST', '/v1/bus/workers', { name: 'w' }, bearer(tenant));
+    for (const taskId of ['a', 'b', 'c']) await call('POST', '/v1/bus/tasks', { taskId }, bearer(tenant));
+  }
+  await call('POST', '/v1/bus/workers/w/poll', {}, bearer('acme'));
+  const metrics = (await call('GET', '/metrics', undefined, bearer('operator'))).body as string;
+  expect(metrics.match(/^harness_bus_.*/gm)).toEqual([
+    'harness_bus_tasks{state="queued"} 5',
+    'harness_bus_tasks{state="assigned"} 1',
+    'harness_bus_tasks{state="in_progress"} 0',
+    'harness_bus_tasks{state="blocked"} 0',
+    'harness_bus_tasks{state="dead"} 0',
+    'harness_bus_workers 2',
+    'harness_bus_workers_polling 0',
+  ]);
+});
