@@ -1,4 +1,3 @@
-import { signThreadToken } from '@harness/contracts';
 import { definePlugin } from '@harness/plugin-kit';
 import {
   Client as ModernClient,
@@ -9,16 +8,9 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { expect, onTestFinished, test } from 'vitest';
-import {
-  bearer,
-  connectTestRedis,
-  type Gateway,
-  openFakeWorker,
-  openGateway,
-  probe,
-  tokenSecret,
-} from '../fixture.ts';
+import { bearer, type Gateway, openGateway, probe } from '../fixture.ts';
 import { beginSession, modernCaller } from '../mcp-wire.ts';
+import { openRun } from '../open-run.ts';
 
 interface Called {
   content: { text?: string }[];
@@ -115,15 +107,9 @@ test.each([
   ['2026', connectModern],
 ])('a tool learns its thread from the token, in the %s era', async (_era, connect) => {
   const gateway = await openGateway({ plugins: [probe] });
-  const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
   const open = async () => {
-    const { thread } = await gateway.dispatch.threads.create('default', {});
-    const { threadId } = thread;
-    const append = { tenant: 'default', threadId, request: { input: 'x' }, idempotencyKey: threadId };
-    await gateway.dispatch.runs.append(append);
-    const turn = await worker.begin(threadId);
-    const claims = { threadId, tenant: 'default', epoch: turn.hold.epoch, tools: ['probe__whoami'] };
-    return { turn, client: await connect(gateway, bearer(await signThreadToken(claims, tokenSecret))) };
+    const { turn, tokenOf } = await openRun(gateway);
+    return { turn, client: await connect(gateway, bearer(await tokenOf({ tools: ['probe__whoami'] }))) };
   };
   const sessions = [await open(), await open()];
   const answers = await Promise.all(
@@ -202,24 +188,14 @@ test('a tool that must not run twice runs once per tool-use id, and a repeat get
     register: () => ({}),
   });
   const gateway = await openGateway({ plugins: [pay] });
-  const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
-  const { thread } = await gateway.dispatch.threads.create('default', {});
-  const { threadId } = thread;
-  await gateway.dispatch.runs.append({
-    tenant: 'default',
-    threadId,
-    request: { input: 'x' },
-    idempotencyKey: 'k',
-  });
-  const { hold } = await worker.begin(threadId);
-  const token = await signThreadToken({ threadId, tenant: 'default', epoch: hold.epoch }, tokenSecret);
-  const client = await connectModern(gateway, bearer(token));
+  const { threadId, epoch, tokenOf } = await openRun(gateway);
+  const client = await connectModern(gateway, bearer(await tokenOf()));
   const use = (toolUseId: string) => client.call('bank__pay', {}, { 'claudecode/toolUseId': toolUseId });
   expect(text(await use('toolu_1'))).toBe('paid 1');
   expect(text(await use('toolu_1'))).toBe('paid 1');
   expect(text(await use('toolu_2'))).toBe('paid 2');
   // A call that was begun by a gateway which died: nobody knows.
-  await gateway.dispatch.ledger.open({ threadId, epoch: hold.epoch, toolUseId: 'toolu_3' });
+  await gateway.dispatch.ledger.open({ threadId, epoch, toolUseId: 'toolu_3' });
   expect(await use('toolu_3')).toMatchObject({
     isError: true,
     content: [{ text: expect.stringContaining('Uncertain') }],

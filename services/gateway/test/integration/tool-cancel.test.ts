@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { signThreadToken } from '@harness/contracts';
 import { definePlugin } from '@harness/plugin-kit';
 import {
   Client as ModernClient,
@@ -10,7 +9,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { expect, onTestFinished, test } from 'vitest';
-import { bearer, connectTestRedis, openFakeWorker, openGateway, tokenSecret } from '../fixture.ts';
+import { bearer, openGateway } from '../fixture.ts';
+import { openRun } from '../open-run.ts';
 
 /** A gateway with a tool that ends only by its signal, and what a session on it sends as its credential. */
 async function openSlowGateway() {
@@ -35,17 +35,8 @@ async function openSlowGateway() {
     ],
   });
   const gateway = await openGateway({ plugins: [slow] });
-  const { thread } = await gateway.dispatch.threads.create('default', {});
-  const { threadId } = thread;
-  await gateway.dispatch.runs.append({
-    tenant: 'default',
-    threadId,
-    request: { input: 'x' },
-    idempotencyKey: 'k',
-  });
-  const { hold } = await (await openFakeWorker(gateway.dispatch, connectTestRedis())).begin(threadId);
-  const token = await signThreadToken({ threadId, tenant: 'default', epoch: hold.epoch }, tokenSecret);
-  const requestInit = { headers: bearer(token) };
+  const { tokenOf } = await openRun(gateway);
+  const requestInit = { headers: bearer(await tokenOf()) };
   const promises = { begun: begun.promise, aborted: aborted.promise };
   return { gateway, url: new URL('/mcp', gateway.url), requestInit, ...promises };
 }
