@@ -56,7 +56,12 @@ export const busTools = {
       'Puts a task on the bus for an external worker. Submitting the same id again is the same task. Tasks go out by priority, then by age, to workers that have every label the task requires.',
     input: z.strictObject({
       taskId,
-      payload: z.unknown().optional().describe('What the worker is given: any JSON, at most 256 KiB'),
+      payload: z
+        .unknown()
+        .optional()
+        .describe(
+          'What the worker is given: any JSON, at most 256 KiB and 60 levels; control characters and terminal escapes are taken out on its way to the worker',
+        ),
       priority: z.int().min(-1000).max(1000).optional().describe('Higher goes first; default 0'),
       requires: labels.optional().describe('Labels that the worker must have; default none'),
     }),
@@ -133,7 +138,7 @@ export const busTools = {
       'Ends a task that you have acknowledged, with its result. A task has one result: when the task was given to another worker meanwhile, yours is refused.',
     input: z.strictObject({
       taskId,
-      result: z.unknown().optional().describe('Any JSON, at most 256 KiB'),
+      result: z.unknown().optional().describe('Any JSON, at most 256 KiB and 60 levels'),
       lease: lease.optional(),
     }),
     output: z.object({ message, taskId: z.string(), state: BusTaskState, existing: z.boolean() }),

@@ -18,6 +18,8 @@ export type BusWorkerState = z.infer<typeof BusWorkerState>;
 
 /** Largest payload and largest result, bytes of JSON. */
 export const maxBusBytes = 256 * 1024;
+/** Their levels: what hands them out takes 64, and they are not its first. */
+export const maxBusDepth = 60;
 export const maxPollMs = 120_000;
 export const defaultPollMs = 30_000;
 

@@ -4,6 +4,7 @@ export * from './bus-tools.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './ids.ts';
+export * from './json-depth.ts';
 export * from './quote.ts';
 export * from './requests.ts';
 export * from './resources.ts';

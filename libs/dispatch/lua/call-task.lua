@@ -2,9 +2,10 @@
 -- A: op, taskId, tenant, …
 --   op 'create'  fields {name: text}, ttlMs
 --   op 'move'    status, fields?, requests? {key: text}: what it asks the client for
---   op 'answer'  inputs {key: text}: answers; those nobody asked for are passed over
+--   op 'answer'  answerId, inputs {key: text}: answers; those nobody asked for are passed over. Said again under its id, the
+--                one that resumed the call says so again: its reply may have been lost
 -- outcome: ok {status, resumed?} | not_found | ended {status}
--- Keys: ctask:<taskId> hash: tenant, status, call, replica, createdAt, updatedAt, ttlMs, result, error, req:<key>, in:<key>
+-- Keys: ctask:<taskId> hash: tenant, status, call, replica, createdAt, updatedAt, ttlMs, result, error, req:<key>, in:<key>, resumedBy
 local task = key('ctask', A.taskId)
 if A.op == 'create' then
   redis.call('HSET', task, 'tenant', A.tenant, 'status', 'working', 'createdAt', stamp, 'updatedAt', stamp, 'ttlMs', A.ttlMs)
@@ -26,6 +27,9 @@ if A.op == 'move' then
   return answer('ok', { status = status })
 end
 
+if status == 'working' and redis.call('HGET', task, 'resumedBy') == A.answerId then
+  return answer('ok', { status = status, resumed = true })
+end
 local answered = 0
 for name, text in pairs(A.inputs) do
   if redis.call('HDEL', task, 'req:' .. name) == 1 then
@@ -38,6 +42,9 @@ for _, field in ipairs(redis.call('HKEYS', task)) do
   if string.sub(field, 1, 4) == 'req:' then open = open + 1 end
 end
 local resumed = answered > 0 and open == 0
-if resumed then status = 'working' end
-redis.call('HSET', task, 'status', status, 'updatedAt', stamp, 'replica', resumed and A.replica or redis.call('HGET', task, 'replica'))
+if resumed then
+  status = 'working'
+  redis.call('HSET', task, 'replica', A.replica, 'resumedBy', A.answerId)
+end
+redis.call('HSET', task, 'status', status, 'updatedAt', stamp)
 return answer('ok', { status = status, resumed = resumed })

@@ -20,7 +20,10 @@ local function delete(threadId)
   redis.call('ZREM', key('ths', A.tenant), threadId)
   redis.call('PUBLISH', key('ch', threadId), '')
   if th.parentThreadId then redis.call('SREM', key('kids', th.parentThreadId), threadId) end
-  if th.root == threadId then redis.call('DEL', key('tree', threadId)) end
+  if th.root == threadId then
+    redis.call('DEL', key('tree', threadId))
+    redis.call('PUBLISH', key('chtree', threadId), '')
+  end
   for _, name in ipairs(transcriptKeys(threadId)) do redis.call('DEL', name) end
   for i = #threadKeys, 1, -1 do redis.call('DEL', key(threadKeys[i], threadId)) end
   gone[#gone + 1] = threadId

@@ -11,7 +11,9 @@ import {
   type BusTaskState,
   type BusWorker,
   type BusWorkerState,
+  isDeeperThan,
   maxBusBytes,
+  maxBusDepth,
 } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import { type BusPoll, createBusPolls } from './bus-polls.ts';
@@ -234,8 +236,11 @@ export function createBus(deps: {
 const notFound = (taskId: string) =>
   new AppError('task_not_found', `There is no task "${taskId}" on the bus.`);
 
-/** Undefined stays so. Throws body_too_large. */
+/** Undefined stays so. Throws invalid_request and body_too_large. */
 function jsonTextOf(value: unknown, what: string): string | undefined {
+  if (isDeeperThan(maxBusDepth, value)) {
+    throw new AppError('invalid_request', `The ${what} is nested deeper than ${maxBusDepth} levels.`);
+  }
   const text = JSON.stringify(value);
   if (text !== undefined && Buffer.byteLength(text) > maxBusBytes) {
     throw new AppError('body_too_large', `The ${what} has more than ${maxBusBytes} bytes of JSON.`);

@@ -37,11 +37,14 @@ export interface CallTasks {
   get(tenant: string, taskId: string): Promise<CallTask | undefined>;
   /** False when it has ended. */
   move(tenant: string, taskId: string, change: CallTaskChange): Promise<boolean>;
-  /** `resumed`: that was the last answer, and the caller makes the call again. */
+  /**
+   * `resumed`: that was the last answer, and the caller makes the call again. To be repeated under its `answerId` when
+   * Redis did not answer: it may have been the last one.
+   */
   answer(
     tenant: string,
     taskId: string,
-    inputs: Record<string, unknown>,
+    given: { answerId: string; inputs: Record<string, unknown> },
   ): Promise<'unknown' | 'noted' | 'resumed'>;
 }
 
@@ -97,8 +100,11 @@ export function createCallTasks(deps: {
       await move(tenant, taskId, { status: 'failed', error: { code: -32603, message } });
       return (await read(tenant, taskId))?.task;
     },
-    async answer(tenant, taskId, inputs) {
-      const { outcome, resumed } = await run('answer', tenant, taskId, { inputs: textsOf(inputs) });
+    async answer(tenant, taskId, { answerId, inputs }) {
+      const { outcome, resumed } = await run('answer', tenant, taskId, {
+        answerId,
+        inputs: textsOf(inputs),
+      });
       if (outcome === 'not_found') return 'unknown';
       return resumed ? 'resumed' : 'noted';
     },

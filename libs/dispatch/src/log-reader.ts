@@ -17,7 +17,7 @@ export interface Subscriber {
    * it has enough: it gets nothing until that resolves, and then everything since.
    */
   take(events: readonly ThreadEvent[]): Promise<unknown> | undefined;
-  /** Nothing more will come: the log could not be read, or (without an error) there is no more. */
+  /** Nothing more will come: the log could not be read, or (without an error) it is gone with its thread. */
   end(error?: unknown): void;
 }
 
@@ -73,10 +73,14 @@ export function createLogReader(log: Log, onEmpty: () => void): LogReader {
     over.abort();
     onEmpty();
   };
-  const fail = (seat: Seat, error: unknown) => {
+  const end = (seat: Seat, error?: unknown) => {
     if (seat.state === 'gone') return;
     leave(seat);
     seat.subscriber.end(error);
+  };
+
+  const endAll = (error?: unknown) => {
+    for (const seat of seats) end(seat, error);
   };
 
   const handOut = (events: ThreadEvent[]) => {
@@ -99,9 +103,9 @@ export function createLogReader(log: Log, onEmpty: () => void): LogReader {
       seat.state = 'behind';
       seat.seen ??= position;
       seat.start = `(${seat.seen}`;
-      busy.then(() => catchUp(seat)).catch((error) => fail(seat, error));
+      busy.then(() => catchUp(seat)).catch((error) => end(seat, error));
     } catch (error) {
-      fail(seat, error); // one subscriber's fault is not the others'
+      end(seat, error); // one subscriber's fault is not the others'
     }
   };
   const catchUp = async (seat: Seat) => {
@@ -133,14 +137,18 @@ export function createLogReader(log: Log, onEmpty: () => void): LogReader {
   };
 
   const readOn = async () => {
+    let found = false;
     for (let full = true; full && seats.size > 0; ) {
       const page = await log.page(`(${position}`);
+      found ||= page.batches.length > 0;
       for (const events of page.batches) {
         handOut(events);
         await nextTurn(); // a thousand writes take a while: let the sockets have their turn
       }
       full = page.full;
     }
+    // A log is never empty while its thread is there.
+    if (!found && position !== beforeAll && (await log.newestId()) === undefined) endAll();
   };
   const read = async (listener: Listener) => {
     for await (const message of listener) {
@@ -153,9 +161,7 @@ export function createLogReader(log: Log, onEmpty: () => void): LogReader {
     // Listening starts before reading, so that nothing falls between the two.
     const listener = await log.listen(over.signal);
     position = (await log.newestId()) ?? beforeAll;
-    read(listener).catch((error) => {
-      for (const seat of seats) fail(seat, error);
-    });
+    read(listener).catch(endAll);
   };
   const opened = open();
 
@@ -176,7 +182,7 @@ export function createLogReader(log: Log, onEmpty: () => void): LogReader {
         leave(seat);
         throw error;
       }
-      catchUp(seat).catch((error) => fail(seat, error));
+      catchUp(seat).catch((error) => end(seat, error));
       return () => leave(seat);
     },
   };

@@ -49,6 +49,13 @@ describe('text', () => {
     expect(marker).toEqual(text('[harness: the text was cut after 1,048,576 of 50,000,000 bytes]'));
   });
 
+  it('has its further fields within the limit, too', () => {
+    const block = { ...text('short'), extra: 'x'.repeat(100) };
+    expect(bound([block], { maxBytes: 50 })).toEqual([
+      text('[harness: the text was cut after 0 of 5 bytes]'),
+    ]);
+  });
+
   it('that comes after the limit is told and left out', () => {
     expect(bound([text('12345'), text('6789'), text('abc')], { maxBytes: 7 })).toEqual([
       text('12345'),

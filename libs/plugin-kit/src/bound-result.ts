@@ -1,8 +1,7 @@
 /** What a tool may answer. A model's context and everybody's memory pay for more; what is cut is said to be. */
-import { AppError } from '@harness/contracts';
+import { AppError, isDeeperThan } from '@harness/contracts';
 import { cleanJsonTextOf, cleanText, isClean } from './clean-text.ts';
 import type { ContentBlock, ToolResult } from './contract.ts';
-import { isDeeperThan } from './json-depth.ts';
 import { textOf } from './text-of.ts';
 import { failedResultOf } from './tool-result.ts';
 
@@ -24,12 +23,12 @@ export const defaultResultLimits: ResultLimits = { maxBlocks: 100, maxBytes: 102
 export function boundResult(result: ToolResult, limits: ResultLimits = defaultResultLimits): ToolResult {
   if (isPlain(result, limits)) return result;
   try {
-    const { content, structuredContent, _meta, ...rest } = result;
+    const { content, structuredContent, isError, _meta } = result;
     const structured = structuredContent && structuredTextOf(structuredContent, limits);
     const meta = _meta && metaTextOf(_meta);
     const left = limits.maxBytes - Buffer.byteLength(structured ?? '');
     return {
-      ...rest,
+      ...(isError === undefined ? {} : { isError }),
       content: boundContent(content, limits.maxBlocks, left),
       ...(structured && { structuredContent: JSON.parse(structured) }),
       ...(meta && { _meta: JSON.parse(meta) }),
@@ -44,12 +43,14 @@ function isPlain({ content, structuredContent, _meta }: ToolResult, limits: Resu
   if (structuredContent || _meta || content.length > limits.maxBlocks) return false;
   let left = limits.maxBytes;
   return content.every((block) => {
-    if (block.type !== 'text' || 'annotations' in block || '_meta' in block) return false;
+    if (block.type !== 'text' || Object.keys(block).length > plainFields) return false;
     left -= maxUtf8Bytes * block.text.length;
     return left >= 0 && isClean(block.text);
   });
 }
 
+/** `type` and `text`. */
+const plainFields = 2;
 /** Of one UTF-16 unit. */
 const maxUtf8Bytes = 3;
 

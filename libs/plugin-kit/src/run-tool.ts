@@ -5,7 +5,7 @@ import type { InputRequired, PluginContext, PluginToolMeta, ToolInput, ToolResul
 import { checkInputRequired, isInputRequired } from './input-required.ts';
 import { type Given, requestMetaOf } from './request-meta.ts';
 import { readableErrors, type SchemaCheck } from './schema.ts';
-import { withTimeLimit } from './time-limit.ts';
+import { type TimeLimit, withTimeLimit } from './time-limit.ts';
 import { parseToolResult } from './tool-result.ts';
 
 /** The caller's part of a handler's meta; what is absent gets a harmless default. */
@@ -29,15 +29,13 @@ export interface ToolRun {
  */
 export async function runTool(run: ToolRun): Promise<ToolOutcome> {
   const { tool, checkOutput, ctx, input, meta, timeoutMs } = run;
-  const timeoutError = () =>
-    new AppError('tool_timeout', `${tool.qualifiedName} took longer than ${timeoutMs} ms and was stopped.`);
   let ended = false;
   const progress: PluginToolMeta['progress'] = (...step) => {
     // MCP forbids progress after the answer, and a tool that ran out of time may still be talking.
     if (!ended) meta.progress?.(...step);
   };
   try {
-    const returned = await withTimeLimit({ timeoutMs, timeoutError, signal: meta.signal }, (signal) =>
+    const returned = await withTimeLimit(timeLimitOf(tool, timeoutMs, meta.signal), (signal) =>
       tool.handler(ctx, input, handlerMetaOf(meta, { signal, progress })),
     );
     if (!isInputRequired(returned)) return parseOutput(boundResult(parseToolResult(returned)), checkOutput);
@@ -50,6 +48,18 @@ export async function runTool(run: ToolRun): Promise<ToolOutcome> {
     ended = true;
   }
 }
+
+/** For a tool's code; its end is `tool_timeout`. */
+export const timeLimitOf = (
+  { qualifiedName }: CollectedTool,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): TimeLimit => ({
+  timeoutMs,
+  timeoutError: () =>
+    new AppError('tool_timeout', `${qualifiedName} took longer than ${timeoutMs} ms and was stopped.`),
+  signal,
+});
 
 /** As a handler sees it. */
 export function handlerMetaOf(

@@ -1,6 +1,6 @@
+import { isDeeperThan } from '@harness/contracts';
 /** What a schema may ask of this process. Schemas come from whoever wrote the plugin: hostile until proven. */
 import type { JsonSchema } from './contract.ts';
-import { isDeeperThan } from './json-depth.ts';
 import { resolveUri, type SchemaObject, type Subschema, subschemasOf } from './schema-walk.ts';
 import { textOf } from './text-of.ts';
 

@@ -1,5 +1,6 @@
 /** What plugins offer to MCP clients besides tools, as one immutable snapshot: resources and prompts. */
 import { AppError } from '@harness/contracts';
+import { z } from 'zod';
 import { qualifiedNameOf } from './collect.ts';
 import type {
   EmbeddedResource,
@@ -14,7 +15,9 @@ import type {
 } from './contract.ts';
 import { checkInputRequired, isInputRequired } from './input-required.ts';
 import { type Given, requestMetaOf } from './request-meta.ts';
+import { textOf } from './text-of.ts';
 import { withTimeLimit } from './time-limit.ts';
+import { ContentBlock, ResourceContents } from './tool-result.ts';
 import { parseUriTemplate, type UriTemplate } from './uri-template.ts';
 
 export type ResourceDescriptor = Pick<PluginResource, 'uri' | 'name' | 'title' | 'description' | 'mimeType'>;
@@ -50,6 +53,10 @@ export interface ServedCatalog {
 type Owned<Part> = { part: Part; plugin: PluginDefinition };
 
 const timeoutMs = 60_000;
+/** Of what is read, as JSON. It is not cut as results are: half a file is another file. */
+const maxServedBytes = 10 * 1024 * 1024;
+const Contents = z.array(ResourceContents);
+const Messages = z.array(z.looseObject({ role: z.enum(['user', 'assistant']), content: ContentBlock }));
 
 export function createServedCatalog(
   plugins: readonly PluginDefinition[],
@@ -107,9 +114,12 @@ export function createServedCatalog(
       }
       const ctx = contextOf(plugin.name);
       const returned = await limited(given, (meta) => part.get(ctx, args, meta));
-      return typeof returned === 'string'
-        ? [{ role: 'user', content: { type: 'text', text: returned } }]
-        : returned;
+      if (isInputRequired(returned)) return returned;
+      const messages =
+        typeof returned === 'string'
+          ? [{ role: 'user', content: { type: 'text', text: returned } }]
+          : returned;
+      return checked(Messages, messages) as PromptMessage[];
     },
     async complete({ ref, argument, others }) {
       const completers =
@@ -142,8 +152,36 @@ function contentsOf(
   uri: string,
   mimeType: string | undefined,
 ): EmbeddedResource[] | InputRequired {
-  if (typeof returned !== 'string') return returned;
-  return [{ uri, ...(mimeType === undefined ? {} : { mimeType }), text: returned }];
+  if (isInputRequired(returned)) return returned;
+  const contents =
+    typeof returned === 'string'
+      ? [{ uri, ...(mimeType === undefined ? {} : { mimeType }), text: returned }]
+      : returned;
+  return checked(Contents, contents) as EmbeddedResource[];
+}
+
+/** Throws `tool_failed` for what is not of its shape, no JSON, or too large. */
+function checked<T>(schema: z.ZodType<T>, returned: unknown): T {
+  const parsed = schema.safeParse(returned);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const where = issue ? ` (${issue.path.join('.')}: ${issue.message})` : '';
+    throw new AppError('tool_failed', `The plugin returned something else than it should${where}.`);
+  }
+  const bytes = Buffer.byteLength(jsonTextOf(parsed.data));
+  if (bytes <= maxServedBytes) return parsed.data;
+  throw new AppError(
+    'tool_failed',
+    `It has ${bytes} bytes as JSON; at most ${maxServedBytes} are passed on.`,
+  );
+}
+
+function jsonTextOf(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (thrown) {
+    throw new AppError('tool_failed', `What the plugin returned is not JSON: ${textOf(thrown)}`);
+  }
 }
 
 function promptDescriptorOf(name: string, { title, description, ...rest }: PluginPrompt): PromptDescriptor {

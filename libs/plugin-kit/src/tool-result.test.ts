@@ -22,7 +22,11 @@ describe('parseToolResult', () => {
       isError: true,
       _meta: { own: 1 },
     };
-    expect(parseToolResult(result)).toBe(result);
+    expect(parseToolResult(result)).toEqual(result);
+  });
+
+  it('leaves out what no result has', () => {
+    expect(parseToolResult({ content: [], extra: 'x' })).toEqual({ content: [] });
   });
 
   it.each([

@@ -5,28 +5,33 @@ import { textOf } from './text-of.ts';
 
 const Binary = { data: z.string(), mimeType: z.string() };
 const Resource = z.looseObject({ uri: z.string() });
-const ContentBlock = z.discriminatedUnion('type', [
+export const ResourceContents = z.union([
+  Resource.extend({ text: z.string() }),
+  Resource.extend({ blob: z.string() }),
+]);
+/** Further fields (annotations, `_meta`) stay. */
+export const ContentBlock = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text'), text: z.string() }),
   z.looseObject({ type: z.literal('image'), ...Binary }),
   z.looseObject({ type: z.literal('audio'), ...Binary }),
   z.looseObject({ type: z.literal('resource_link'), uri: z.string(), name: z.string() }),
   z.looseObject({
     type: z.literal('resource'),
-    resource: z.union([Resource.extend({ text: z.string() }), Resource.extend({ blob: z.string() })]),
+    resource: ResourceContents,
   }),
 ]);
-const Shape = z.looseObject({
+const Shape = z.object({
   content: z.array(ContentBlock),
   structuredContent: z.record(z.string(), z.unknown()).optional(),
   isError: z.boolean().optional(),
   _meta: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** What a handler returned, as a result. Throws `tool_failed` for anything but a string or a ToolResult. */
+/** What a handler returned, as a result, without fields that a result has not. Throws `tool_failed` for anything but a string or a ToolResult. */
 export function parseToolResult(returned: unknown): ToolResult {
   if (typeof returned === 'string') return { content: [{ type: 'text', text: returned }] };
   const shape = Shape.safeParse(returned);
-  if (shape.success) return returned as ToolResult;
+  if (shape.success) return shape.data as ToolResult;
   const [issue] = shape.error.issues;
   const where = issue && issue.path.length > 0 ? ` (${issue.path.join('.')}: ${issue.message})` : '';
   throw new AppError('tool_failed', `The tool returned neither a string nor a tool result${where}.`);

@@ -12,8 +12,9 @@ import { createDetachedContext, silentLogger } from './detached-context.ts';
 import { checkInputRequired, isInputRequired } from './input-required.ts';
 import type { ToolMiddleware } from './middleware.ts';
 import { permissionFilter } from './permission-filter.ts';
-import { handlerMetaOf, runTool, type ToolCallMeta, type ToolOutcome } from './run-tool.ts';
+import { handlerMetaOf, runTool, type ToolCallMeta, type ToolOutcome, timeLimitOf } from './run-tool.ts';
 import { createSchemaCompiler, readableErrors, type SchemaCheck, type SchemaCompiler } from './schema.ts';
+import { withTimeLimit } from './time-limit.ts';
 import { descriptorOf, type ToolDescriptor } from './tool-descriptor.ts';
 import { failedResultOf } from './tool-result.ts';
 
@@ -131,9 +132,12 @@ export function createToolServer(
     async beforeTask(name, input, meta, view = {}) {
       const entry = find(name, view);
       const parsed = parseInput(entry, input);
-      const live = { signal: meta.signal ?? new AbortController().signal, progress: () => undefined };
-      const ctx = contextOf(entry.tool.pluginName);
-      const asked = await entry.tool.beforeTask?.(ctx, parsed, handlerMetaOf(meta, live));
+      const { tool } = entry;
+      const limit = timeLimitOf(tool, tool.timeoutMs ?? defaultTimeoutMs, meta.signal);
+      const ctx = contextOf(tool.pluginName);
+      const asked = await withTimeLimit(limit, (signal) =>
+        tool.beforeTask?.(ctx, parsed, handlerMetaOf(meta, { signal, progress: () => undefined })),
+      );
       if (!isInputRequired(asked)) return undefined;
       checkInputRequired(asked, meta.capabilities ?? {});
       return asked;

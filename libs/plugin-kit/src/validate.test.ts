@@ -212,3 +212,54 @@ describe('never throws', () => {
     expect(errors[0]).toContain('version');
   });
 });
+
+describe('resources, templates and prompts', () => {
+  const get = (): string => 'b';
+  const served = {
+    resources: [{ uri: 'note://a', name: 'A', read: () => 'a' }],
+    resourceTemplates: [
+      { uriTemplate: 'note://{name}', name: 'Notes', read: () => 'a', complete: { name: () => [] } },
+    ],
+    prompts: [{ name: 'ask', arguments: [{ name: 'topic', required: true }], get: () => 'a' }],
+  };
+
+  it('are valid as the contract has them', () => {
+    expect(errorsOf({ plugin: { ...plugin, ...served } })).toEqual([]);
+  });
+
+  it.each([
+    ['resources', null, 'resources[1]: must be an object with uri, name and read'],
+    [
+      'resources',
+      { ...served.resources[0], uri: 'a' },
+      'resources[1].uri: must be an absolute URI (resource "a")',
+    ],
+    ['resources', served.resources[0], 'resources[1].uri: "note://a" is already used by resources[0]'],
+    [
+      'resources',
+      { uri: 'note://b', name: 'b' },
+      'resources[1].read: must be a function (resource "note://b")',
+    ],
+    [
+      'resourceTemplates',
+      { ...served.resourceTemplates[0], uriTemplate: 'w://{?q}' },
+      'resourceTemplates[1].uriTemplate: the template "w://{?q}" has an expression other than',
+    ],
+    [
+      'resourceTemplates',
+      { ...served.resourceTemplates[0], uriTemplate: 'w://{q}', complete: { q: 1 } },
+      'resourceTemplates[1].complete: must be a function',
+    ],
+    ['prompts', null, 'prompts[1]: must be an object with name and get'],
+    ['prompts', { name: 'b', arguments: [{}], get }, 'prompts[1].arguments: must be an array of objects'],
+    ['prompts', { name: 'b', description: 'a\u200bb', get }, 'prompts[1].description: has a character'],
+  ])('a bad one of %s is told: %j', (list, part, problem) => {
+    const parts = [...served[list as keyof typeof served], part];
+    const errors = errorsOf({ plugin: { ...plugin, ...served, [list]: parts } });
+    expect(errors).toEqual([expect.stringContaining(`${path}: ${problem}`)]);
+  });
+
+  it.each(['resources', 'resourceTemplates', 'prompts'])('%s must be a list', (list) => {
+    expect(errorsOf({ plugin: { ...plugin, [list]: {} } })).toEqual([`${path}: ${list}: must be an array`]);
+  });
+});

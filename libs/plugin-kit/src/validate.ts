@@ -4,6 +4,7 @@ import type { PluginDefinition } from './contract.ts';
 import { invisibleIn } from './invisible-text.ts';
 import { createSchemaCompiler, type SchemaCompiler } from './schema.ts';
 import { textOf } from './text-of.ts';
+import { parseUriTemplate } from './uri-template.ts';
 
 export type PluginValidation = { valid: true; plugin: PluginDefinition } | { valid: false; errors: string[] };
 
@@ -56,14 +57,69 @@ function reportPlugin(plugin: Record<string, unknown>, report: Report): void {
     register: isFunction,
     start: optional(isFunction),
     stop: optional(isFunction),
-    tools: optional(isList),
-    commands: optional(isList),
+    prefix: optional(isBoolean),
   };
   for (const [field, problem] of Object.entries(rules)) report(field, problem(plugin[field]));
-  if (Array.isArray(plugin.tools)) reportParts('tool', plugin.tools, { rules: toolRules(), report });
-  if (Array.isArray(plugin.commands))
-    reportParts('command', plugin.commands, { rules: commandRules, report });
+  for (const [field, kind] of Object.entries(kinds)) {
+    const parts = plugin[field];
+    if (Array.isArray(parts)) reportParts(parts, { field, ...kind, report });
+    else report(field, optional(isList)(parts));
+  }
 }
+
+interface Kind {
+  /** One of them, for people. */
+  word: string;
+  needed: string;
+  /** The field that tells one from another. */
+  id: string;
+  rules(): Rules;
+}
+
+/** What a plugin has lists of. */
+const kinds: Record<string, Kind> = {
+  tools: { word: 'tool', needed: 'name, description, schema and handler', id: 'name', rules: toolRules },
+  commands: {
+    word: 'command',
+    needed: 'name, description and execute',
+    id: 'name',
+    rules: () => ({
+      name: matches(commandNamePattern),
+      description: first(isNonBlank, isVisible, isOneLine),
+      argumentHint: optional(first(isNonBlank, isVisible, isOneLine)),
+      execute: isFunction,
+    }),
+  },
+  resources: {
+    word: 'resource',
+    needed: 'uri, name and read',
+    id: 'uri',
+    rules: () => ({ uri: isUri, ...servedRules, read: isFunction }),
+  },
+  resourceTemplates: {
+    word: 'template',
+    needed: 'uriTemplate, name and read',
+    id: 'uriTemplate',
+    rules: () => ({
+      uriTemplate: isUriTemplate,
+      ...servedRules,
+      read: isFunction,
+      complete: optional(isObjectOf(isFunction)),
+    }),
+  },
+  prompts: {
+    word: 'prompt',
+    needed: 'name and get',
+    id: 'name',
+    rules: () => ({
+      name: matches(toolNamePattern),
+      title: optional(first(isNonBlank, isVisible)),
+      description: optional(first(isNonBlank, isVisible)),
+      arguments: optional(isArguments),
+      get: isFunction,
+    }),
+  },
+};
 
 function toolRules(): Rules {
   const compiler = createSchemaCompiler();
@@ -80,33 +136,32 @@ function toolRules(): Rules {
     timeoutMs: optional(isTimeout),
     aliases: optional(isNames),
     scope: optional(isNonBlank),
-    idempotent: optional((value) => (typeof value === 'boolean' ? undefined : 'must be a boolean')),
+    idempotent: optional(isBoolean),
+    task: optional(isTaskMode),
+    beforeTask: optional(isFunction),
   };
 }
 
-const needed = { tool: 'name, description, schema and handler', command: 'name, description and execute' };
-
-/** A list of the plugin's: each an object by the rules, no name twice. */
+/** A list of the plugin's: each an object by the rules, none twice. */
 function reportParts(
-  kind: keyof typeof needed,
   parts: unknown[],
-  { rules, report }: { rules: Rules; report: Report },
+  { field: list, word, needed, id, rules, report }: Kind & { field: string; report: Report },
 ): void {
   const firstUse = new Map<unknown, number>();
+  const problems = Object.entries(rules());
   for (const [index, part] of parts.entries()) {
-    const at = `${kind}s[${index}]`;
+    const at = `${list}[${index}]`;
     if (!isObject(part)) {
-      report(at, `must be an object with ${needed[kind]}`);
+      report(at, `must be an object with ${needed}`);
       continue;
     }
-    const { name } = part;
-    for (const [field, problemOf] of Object.entries(rules)) {
+    const own = part[id];
+    for (const [field, problemOf] of problems) {
       const problem = problemOf(part[field]);
-      report(`${at}.${field}`, problem && `${problem} (${kind} ${JSON.stringify(name)})`);
+      report(`${at}.${field}`, problem && `${problem} (${word} ${JSON.stringify(own)})`);
     }
-    if (firstUse.has(name))
-      report(`${at}.name`, `"${name}" is already used by ${kind}s[${firstUse.get(name)}]`);
-    else if (typeof name === 'string') firstUse.set(name, index);
+    if (firstUse.has(own)) report(`${at}.${id}`, `"${own}" is already used by ${list}[${firstUse.get(own)}]`);
+    else if (typeof own === 'string') firstUse.set(own, index);
   }
 }
 
@@ -159,6 +214,38 @@ const isNames: Problem = (value) =>
     ? undefined
     : 'must be an object of names by their old ones';
 
+const isObjectOf =
+  (problem: Problem): Problem =>
+  (value) =>
+    isPlainObject(value)
+      ? Object.values(value)
+          .map(problem)
+          .find((found) => found !== undefined)
+      : 'must be a plain object';
+
+const isArguments: Problem = (value) =>
+  Array.isArray(value) &&
+  value.every((one) => isObject(one) && isNonBlank(one.name) === undefined && isVisible(one) === undefined)
+    ? undefined
+    : 'must be an array of objects with a name, and without characters that nobody sees';
+
+const isBoolean: Problem = (value) => (typeof value === 'boolean' ? undefined : 'must be a boolean');
+
+const isTaskMode: Problem = (value) =>
+  value === 'optional' || value === 'required' ? undefined : 'must be "optional" or "required"';
+
+const isUri: Problem = (value) =>
+  typeof value === 'string' && URL.canParse(value) ? undefined : 'must be an absolute URI';
+
+const isUriTemplate: Problem = (value) => {
+  if (typeof value !== 'string') return 'must be a string';
+  try {
+    parseUriTemplate(value);
+  } catch (thrown) {
+    return textOf(thrown);
+  }
+};
+
 const isFunction: Problem = (value) => (typeof value === 'function' ? undefined : 'must be a function');
 
 const isList: Problem = (value) => (Array.isArray(value) ? undefined : 'must be an array');
@@ -181,9 +268,10 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-const commandRules: Rules = {
-  name: matches(commandNamePattern),
-  description: first(isNonBlank, isVisible, isOneLine),
-  argumentHint: optional(first(isNonBlank, isVisible, isOneLine)),
-  execute: isFunction,
+/** Of resources and their templates alike. */
+const servedRules: Rules = {
+  name: first(isNonBlank, isVisible),
+  title: optional(first(isNonBlank, isVisible)),
+  description: optional(first(isNonBlank, isVisible)),
+  mimeType: optional(isNonBlank),
 };

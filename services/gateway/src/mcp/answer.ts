@@ -3,6 +3,7 @@
  * soon as anything else does, or when the result is long in coming and a proxy might think that nobody is there.
  */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { onGone } from '../leaving.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { createPatience, type Patience } from './patience.ts';
 
@@ -10,7 +11,7 @@ import { createPatience, type Patience } from './patience.ts';
 export type Message = object | readonly Buffer[];
 
 export interface Answer {
-  /** Something before the result. */
+  /** Something before the result. Throws, and sends nothing, where it is no JSON; so does `end`. */
   send(message: object): void;
   /** The result; nothing is sent after it. */
   end(message: Message, status?: number): void;
@@ -29,7 +30,6 @@ export const acceptedBy = ({ accept = '' }: IncomingHttpHeaders): Accepted => {
 
 export interface AnswerOptions {
   response: ServerResponse;
-  headers?: Record<string, string> | undefined;
   /** What the client takes. */
   accepts: Accepted;
   /** Keeps what is sent on a stream, so that a client may come back for it: gives each message its id. */
@@ -41,6 +41,11 @@ const patienceMs = 5_000;
 const keepAliveMs = 15_000;
 /** How soon a client may come back, ms. */
 const retryMs = 500;
+
+/** Unsent bytes of a reader that is too slow: it is cut, and what it has of a log it may come back for. */
+const maxUnsentBytes = 1024 * 1024;
+/** Notifications of one request; further ones (of progress, mostly) are dropped. */
+const maxNotices = 10_000;
 
 const streamHeaders = {
   'content-type': 'text/event-stream',
@@ -64,16 +69,19 @@ export function createAnswers(): Answers {
 }
 
 function createAnswer(
-  { response, headers = {}, accepts, log }: AnswerOptions,
+  { response, accepts, log }: AnswerOptions,
   { patience, outbox }: { patience: Patience; outbox: Outbox },
 ): Answer {
   let state: 'undecided' | 'streaming' | 'ended' = 'undecided';
   let keepAlive: NodeJS.Timeout | undefined;
+  let notices = 0;
   /** What is sent waits for its place in the log. */
   let writing: Promise<unknown> = Promise.resolve();
 
   const write = (text: string) => {
-    if (!response.writableEnded && !response.destroyed) response.write(text);
+    if (response.writableEnded || response.destroyed) return;
+    if (response.writableLength > maxUnsentBytes) response.destroy();
+    else response.write(text);
   };
   const inTurn = (step: () => Promise<void>) => {
     writing = writing.then(step).catch(() => void response.destroy());
@@ -83,18 +91,18 @@ function createAnswer(
     state = 'streaming';
     patience.end(upgrade);
     keepAlive = setInterval(() => write(':\n\n'), keepAliveMs).unref();
-    response.writeHead(200, { ...headers, ...streamHeaders });
+    response.writeHead(200, streamHeaders);
     response.flushHeaders();
     if (log) inTurn(async () => write(`id: ${await log.open()}\nretry: ${retryMs}\ndata:\n\n`));
   };
-  const push = (message: Message, last: boolean) =>
+  const push = (message: Message, parts: Parts, last: boolean) =>
     inTurn(async () => {
       const id = log ? `id: ${await log.append(objectOf(message), last)}\n` : '';
-      write(`event: message\n${id}data: ${partsOf(message).join('')}\n\n`);
+      write(`event: message\n${id}data: ${parts.join('')}\n\n`);
       if (last && !response.writableEnded) response.end();
     });
   if (accepts !== 'json') patience.begin(upgrade);
-  response.once('close', () => {
+  onGone(response, () => {
     patience.end(upgrade);
     clearInterval(keepAlive);
   });
@@ -102,22 +110,23 @@ function createAnswer(
   return {
     send(message) {
       if (accepts === 'json' || state === 'ended') return;
+      if (!('id' in message) && ++notices > maxNotices) return;
+      const parts = partsOf(message);
       upgrade();
-      push(message, false);
+      push(message, parts, false);
     },
     end(message, status = 200) {
       if (state === 'ended') return;
+      const body = partsOf(message);
       patience.end(upgrade);
       clearInterval(keepAlive);
       const streaming = state === 'streaming';
       state = 'ended';
-      if (streaming) return push(message, true);
+      if (streaming) return push(message, body, true);
       const asEvent = accepts === 'events' && status === 200;
-      const body = partsOf(message);
       const parts = asEvent ? ['event: message\ndata: ', ...body, '\n\n'] : body;
       // With its length a body in pieces is not chunked: Node would end a corked chunked one before its last pieces.
       response.writeHead(status, {
-        ...headers,
         ...(asEvent ? streamHeaders : { 'content-type': 'application/json' }),
         'content-length': parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0),
       });
@@ -132,7 +141,7 @@ function createAnswer(
 }
 
 const isSpelt = (message: Message): message is readonly Buffer[] => Array.isArray(message);
-const partsOf = (message: Message): readonly (string | Buffer)[] =>
-  isSpelt(message) ? message : [JSON.stringify(message)];
+type Parts = readonly (string | Buffer)[];
+const partsOf = (message: Message): Parts => (isSpelt(message) ? message : [JSON.stringify(message)]);
 const objectOf = (message: Message): object =>
   isSpelt(message) ? (JSON.parse(message.join('')) as object) : message;

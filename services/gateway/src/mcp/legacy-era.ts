@@ -8,6 +8,7 @@ import type { Dispatch, McpSession } from '@harness/dispatch';
 import { type InputRequired, isInputRequired, type LogLevel } from '@harness/plugin-kit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../auth.ts';
+import { leavingOf } from '../leaving.ts';
 import type { ToolCalls } from '../tool-calls.ts';
 import { type Answer, type Answers, acceptedBy } from './answer.ts';
 import type { ClientRequests } from './client-requests.ts';
@@ -134,13 +135,10 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
       log: resumable ? streams.logOf(session.sessionId, id) : undefined,
     });
     // Without a session nobody can come back for the answer.
-    if (!session)
-      response.once('close', () => {
-        if (!response.writableEnded) abort.abort(cancelled());
-      });
+    const signal = session ? abort.signal : leavingOf(response);
     try {
       if (incoming.method === 'tools/list') return answer.end(toolListMessage(id, tools.listBytes(caller)));
-      answer.end(resultMessage(id, await perform(exchange, incoming, answer, abort.signal)));
+      answer.end(resultMessage(id, await perform(exchange, incoming, answer, signal)));
     } catch (thrown) {
       answer.end(errorMessage(id, legacyFaultOf(thrown)));
     } finally {

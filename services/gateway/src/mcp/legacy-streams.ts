@@ -4,6 +4,7 @@ import { AppError } from '@harness/contracts';
 import type { Dispatch, McpSession } from '@harness/dispatch';
 import type { FastifyReply } from 'fastify';
 import type { Change, Changes } from '../changes.ts';
+import { onGone } from '../leaving.ts';
 import { untilReached } from '../until-reached.ts';
 import type { AnswerOptions } from './answer.ts';
 import { notificationMessage, type RequestId } from './json-rpc.ts';
@@ -46,7 +47,7 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
       'x-accel-buffering': 'no',
     });
     raw.write(':\n\n');
-    raw.once('close', () => open.delete(reply));
+    onGone(raw, () => open.delete(reply));
     return raw;
   };
   const drop = (sessionId: string) => {
@@ -78,19 +79,19 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
   return {
     async open({ sessionId, keyId }, reply) {
       const stream = randomUUID();
-      drop(sessionId);
       const raw = begin(reply);
+      drop(sessionId);
       standing.set(sessionId, { stream, keyId, reply, heard: false });
-      raw.once('close', () => {
+      onGone(raw, () => {
         if (standing.get(sessionId)?.stream === stream) standing.delete(sessionId);
       });
       await replicas.broadcast({ kind: 'stream_opened', sessionId, stream });
     },
     async resume(sessionId, lastEventId, reply) {
       const [stream = '', position = ''] = lastEventId.split('_');
-      const left = new AbortController();
-      reply.raw.once('close', () => left.abort());
-      const messages = await answerLog.follow(`${sessionId}:${stream}`, position, left.signal);
+      const over = new AbortController();
+      onGone(reply.raw, () => over.abort());
+      const messages = await answerLog.follow(`${sessionId}:${stream}`, position, over.signal);
       // Not 404: by that a client would take its session for lost.
       if (!messages)
         throw new AppError('invalid_request', 'There is nothing to come back for under this event id.');

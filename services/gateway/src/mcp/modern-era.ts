@@ -22,6 +22,7 @@ import { z } from 'zod';
 import type { Caller } from '../auth.ts';
 import { callerScope } from '../caller-scope.ts';
 import type { Change, Changes } from '../changes.ts';
+import { leavingOf } from '../leaving.ts';
 import type { ToolCalls } from '../tool-calls.ts';
 import { type Answers, acceptedBy } from './answer.ts';
 import {
@@ -179,15 +180,7 @@ export function createModernEra(deps: ModernDeps) {
     { caller, call }: { caller: Caller; call: ModernCall },
   ) => {
     const { id, method, params } = call;
-    const abort = new AbortController();
-    const answer = answers.begin({
-      response,
-      accepts: acceptedBy(headers),
-    });
-    // In this era, to leave is to cancel.
-    response.once('close', () => {
-      if (!response.writableEnded) abort.abort(new Error('The client left.'));
-    });
+    const answer = answers.begin({ response, accepts: acceptedBy(headers) });
     try {
       const wrong = mismatchOf(headers, call, tools, caller);
       if (wrong) return answer.end(errorMessage(id, wrong), 400);
@@ -198,7 +191,7 @@ export function createModernEra(deps: ModernDeps) {
       const result = await run({
         caller,
         params,
-        signal: abort.signal,
+        signal: leavingOf(response), // in this era, to leave is to cancel
         capabilities: call.capabilities,
         inputs: call.inputs,
         state: await state.open(call.requestState, { caller, method, params }),

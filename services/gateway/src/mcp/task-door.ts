@@ -1,9 +1,10 @@
 /** MCP's tasks extension: our delegated tasks, and tool calls that outlive their request, in its words. */
-import { AppError } from '@harness/contracts';
+import { randomUUID } from 'node:crypto';
+import { AppError, toAppError } from '@harness/contracts';
 import type { CallTask, CallTaskChange, Dispatch } from '@harness/dispatch';
 import { type InputRequired, isInputRequired, type ToolResult } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
-import type { Caller } from '../auth.ts';
+import { type Caller, requireScope } from '../auth.ts';
 import type { ToolCalls } from '../tool-calls.ts';
 import { untilReached } from '../until-reached.ts';
 import { faultOf, type Params } from './json-rpc.ts';
@@ -92,8 +93,34 @@ export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; log
   };
   const find = async ({ principal: { tenant } }: Caller, taskId: string): Promise<CallTask> => {
     const task = await callTasks.get(tenant, taskId);
-    if (!task) throw new AppError('task_not_found', `There is no task "${taskId}".`);
+    if (!task) throw notFound(taskId);
     return task;
+  };
+  const findDelegated = (caller: Caller, taskId: string) => {
+    requireScope(caller, 'tasks');
+    if (caller.session) throw notFound(taskId); // it is told of its tasks, and knows no others
+    return tasks.get(caller.principal.tenant, taskId);
+  };
+  /** With the last answer the call is made again, here. */
+  const resume = async (caller: Caller, taskId: string, inputs: Params) => {
+    const { tenant } = caller.principal;
+    const answerId = randomUUID();
+    const answer = async () => {
+      const outcome = await callTasks.answer(tenant, taskId, { answerId, inputs });
+      if (outcome === 'unknown') throw notFound(taskId);
+      const task = outcome === 'resumed' ? await find(caller, taskId) : undefined;
+      if (task?.status === 'working') start(tenant, task); // nobody has cancelled it meanwhile
+    };
+    try {
+      await answer();
+    } catch (error) {
+      // Redis may have taken it: then nobody else goes on with the call.
+      if (toAppError(error).retry)
+        untilReached(answer, () => closed).catch((failed) =>
+          logger.warn({ err: failed, taskId }, 'answer to a task not taken'),
+        );
+      throw error;
+    }
   };
   const isDelegated = (taskId: string) => taskId.startsWith('task_');
 
@@ -123,7 +150,7 @@ export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; log
     },
     async get(caller, taskId) {
       const task = isDelegated(taskId)
-        ? delegatedOf(await tasks.get(caller.principal.tenant, taskId))
+        ? delegatedOf(await findDelegated(caller, taskId))
         : await find(caller, taskId);
       const { status, inputRequests, result, error } = task;
       return {
@@ -135,20 +162,16 @@ export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; log
       };
     },
     async update(caller, taskId, inputs) {
-      const { tenant } = caller.principal;
-      if (isDelegated(taskId)) await tasks.get(tenant, taskId);
-      else {
-        const outcome = await callTasks.answer(tenant, taskId, inputs);
-        if (outcome === 'unknown') throw new AppError('task_not_found', `There is no task "${taskId}".`);
-        const task = outcome === 'resumed' ? await find(caller, taskId) : undefined;
-        if (task?.status === 'working') start(tenant, task); // nobody has cancelled it meanwhile
-      }
+      if (isDelegated(taskId)) await findDelegated(caller, taskId);
+      else await resume(caller, taskId, inputs);
       return { resultType: 'complete' };
     },
     async cancel(caller, taskId) {
       const { tenant } = caller.principal;
-      if (isDelegated(taskId)) await tasks.cancel(tenant, taskId);
-      else {
+      if (isDelegated(taskId)) {
+        await findDelegated(caller, taskId);
+        await tasks.cancel(tenant, taskId);
+      } else {
         await find(caller, taskId);
         await callTasks.move(tenant, taskId, { status: 'cancelled' });
         await replicas.broadcast({ kind: 'task_cancelled', taskId });
@@ -164,6 +187,7 @@ export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; log
   };
 }
 
+const notFound = (taskId: string) => new AppError('task_not_found', `There is no task "${taskId}".`);
 const cancelled = () => new AppError('turn_cancelled', 'The task was cancelled.');
 
 /** A tool that failed has a result all the same; `failed` is for calls that came to none. */

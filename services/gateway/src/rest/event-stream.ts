@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { AppError, type ThreadEvent } from '@harness/contracts';
 import type { Subscriber } from '@harness/dispatch';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { onGone } from '../leaving.ts';
 
 /** A comment this often keeps proxies from closing a quiet stream, ms. */
 const heartbeatMs = 10_000;
@@ -9,7 +10,7 @@ const heartbeatMs = 10_000;
 const maxUnsentBytes = 256 * 1024;
 const slowReaderMs = 5_000;
 const maxStreams = 2_000;
-const maxStreamsPerKey = 500;
+const maxOfKey = 500;
 
 export interface EventStreams {
   /** Sends events as SSE until they end or the client leaves. Throws before anything is sent when the first one fails. */
@@ -24,7 +25,8 @@ export interface EventStreams {
   close(): void;
 }
 
-export function createEventStreams(): EventStreams {
+/** `maxStreamsPerKey`: open at one time. */
+export function createEventStreams({ maxStreamsPerKey = maxOfKey } = {}): EventStreams {
   const open = new Set<ServerResponse>();
   const openByKey = new Map<string, number>();
   const closing = new AbortController();
@@ -87,7 +89,9 @@ async function begin(
   const { raw } = reply;
   const begun = Promise.withResolvers<void>();
   let leave: (() => void) | undefined;
-  raw.once('close', () => {
+  let left = false;
+  onGone(raw, () => {
+    left = true;
     leave?.();
     onEnd();
     begun.resolve();
@@ -106,8 +110,8 @@ async function begin(
   };
   try {
     leave = await subscribe(subscriber);
-    if (raw.destroyed) leave();
-    else await begun.promise;
+    if (left) leave();
+    await begun.promise;
   } catch (error) {
     leave?.();
     throw error;

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { CreateRun, isFinalRunEvent, type Run, type ThreadEvent } from '@harness/contracts';
+import { AppError, CreateRun, isFinalRunEvent, type Run, type ThreadEvent } from '@harness/contracts';
 import type { Subscriber } from '@harness/dispatch';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { acceptMessage } from '../accept.ts';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
+import { leavingOf } from '../leaving.ts';
 import { answers, jsonSchemaOf, listOf, page, refTo } from '../schemas.ts';
 import { threadParams } from './threads.ts';
 
@@ -93,7 +94,8 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
   };
   const currentOf = async (run: Run) => {
     const found = await threads.find(run.threadId);
-    return found ? runs.get(found.tenant, run.threadId, run.runId) : run;
+    if (!found) throw new AppError('thread_not_found', `The thread ${run.threadId} has been deleted.`);
+    return runs.get(found.tenant, run.threadId, run.runId);
   };
   const sendStream = (request: FastifyRequest, reply: FastifyReply, run: Run) => {
     const after = request.headers['last-event-id']?.toString();
@@ -143,7 +145,7 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     async (request, reply) => {
       const run = await accept(request);
       const signal = AbortSignal.any([
-        abortOnLeave(reply),
+        leavingOf(reply.raw),
         streams.closing,
         AbortSignal.timeout(deps.waitLimitMs),
       ]);
@@ -229,12 +231,4 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
       return runs.cancel(request.caller.principal.tenant, threadId, runId);
     },
   );
-}
-
-/** Aborts when the client closes its connection before the answer. */
-function abortOnLeave({ raw }: FastifyReply): AbortSignal {
-  const leave = new AbortController();
-  raw.once('close', () => leave.abort());
-  if (raw.destroyed) leave.abort();
-  return leave.signal;
 }

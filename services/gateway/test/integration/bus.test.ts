@@ -125,6 +125,12 @@ test('what is refused has its status, and names the state', async () => {
   expect((await call('POST', '/v1/bus/tasks', { taskId: 'large', payload: half })).status).toBe(201);
   const large = await call('POST', '/v1/bus/tasks', { taskId: 'larger', payload: half + half });
   expect([large.status, large.body.error.code]).toEqual([413, 'body_too_large']);
+  const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) });
+  await call('POST', '/v1/bus/tasks', { taskId: 'deep', payload: nested(60), priority: 1 });
+  await call('POST', '/v1/bus/workers', { name: 'diver' });
+  expect((await call('POST', '/v1/bus/workers/diver/poll', {})).body.payload).toEqual(nested(60));
+  const deeper = await call('POST', '/v1/bus/tasks', { taskId: 'deeper', payload: nested(61) });
+  expect([deeper.status, deeper.body.error.code]).toEqual([400, 'invalid_request']);
 });
 
 test('old names are understood everywhere', async () => {

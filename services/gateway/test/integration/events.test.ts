@@ -113,3 +113,22 @@ test('a replay much larger than the bound reaches a reader that reads', async ()
   const replay = await readEvents(`${gateway.url}/v1/threads/${threadId}/events`);
   expect(replay.filter((event) => event.type === 'agent.message')).toHaveLength(150);
 });
+
+test('when a thread is deleted, those who watch it are not left waiting', async () => {
+  const gateway = await openGateway();
+  const { threadId } = await openThread(gateway);
+  const path = `/v1/threads/${threadId}`;
+  const watching = [
+    readEvents(`${gateway.url}${path}/events?follow=true`),
+    readEvents(`${gateway.url}${path}/events?follow=true&children=true`),
+  ];
+  const asked = gateway.call('POST', `${path}/runs/wait`, { input: 'x' });
+  await readEvents(`${gateway.url}${path}/events?follow=true`, {
+    until: ({ type }) => type === 'run.queued',
+  });
+  expect((await gateway.call('DELETE', path)).status).toBe(204);
+  for (const seen of await Promise.all(watching))
+    expect(seen.map(({ type }) => type)).toEqual(expect.arrayContaining(['thread.created', 'run.queued']));
+  const { status, body } = await asked;
+  expect([status, body.error.code]).toEqual([404, 'thread_not_found']);
+});

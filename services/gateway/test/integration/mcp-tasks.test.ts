@@ -1,10 +1,9 @@
-/** MCP's tasks extension, where every request may reach another gateway. */
-import { signThreadToken } from '@harness/contracts';
 import { builtInPlugins } from '@harness/plugins';
 import { expect, test } from 'vitest';
-import { bearer, connectTestRedis, keyFor, openFakeWorker, tokenSecret } from '../fixture.ts';
+import { bearer, connectTestRedis, keyFor, openFakeWorker } from '../fixture.ts';
 import { beginSession, type Message, modernCaller } from '../mcp-wire.ts';
 import { openReplicas } from '../open-replicas.ts';
+import { openRun } from '../open-run.ts';
 
 const knowing = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
 const more = builtInPlugins;
@@ -97,19 +96,17 @@ test('delegate gives ids to a client that does not know tasks, of either era', a
 
 test('a session of a thread never gets a task, whatever its client says it knows', async () => {
   const [a] = await openReplicas(['A'], { more });
-  const worker = await openFakeWorker(a.dispatch, connectTestRedis());
-  const { threadId } = (await a.dispatch.threads.create('default', {})).thread;
-  const request = { input: 'x' };
-  await a.dispatch.runs.append({ tenant: 'default', threadId, request, idempotencyKey: 'k' });
-  const { hold } = await worker.begin(threadId);
-  const token = await signThreadToken({ threadId, tenant: 'default', epoch: hold.epoch }, tokenSecret);
-  const { result } = await taskClient(bearer(token)).call(a.url, delegate, { prompt: 'count' });
+  const session = taskClient(bearer(await (await openRun(a)).tokenOf()));
+  const { result } = await session.call(a.url, delegate, { prompt: 'count' });
   expect(result).toMatchObject({
     resultType: 'complete',
     structuredContent: { taskId: expect.stringMatching(/^task_/) },
   });
+  const { taskId } = result.structuredContent;
+  for (const method of ['get', 'update', 'cancel'])
+    expect((await session.about(a.url, method, taskId)).error?.data).toEqual({ code: 'task_not_found' });
   a.play.go();
-  const job = (await taskClient(bearer(token)).call(a.url, 'play__job')).result;
+  const job = (await session.call(a.url, 'play__job')).result;
   expect(job).toMatchObject({ resultType: 'complete', content: [{ text: 'done at A' }] });
 });
 
@@ -192,6 +189,30 @@ test('a task of another tenant is unknown at every door', async () => {
     expect(await colleague?.get(b.url, taskId)).toMatchObject({ status: 'working' });
   }
   expect(signal.aborted).toBe(false);
+});
+
+test('a delegated task asks for the scope `tasks` at this door, too', async () => {
+  const keys = [keyFor('all'), keyFor('calls', { scopes: ['tools'] })];
+  const [a] = await openReplicas(['A'], { keys, more });
+  const taskId = await taskClient(bearer('all')).start(a.url, delegate, { prompt: 'count' });
+  for (const method of ['get', 'update', 'cancel'])
+    expect((await taskClient(bearer('calls')).about(a.url, method, taskId)).error?.data).toMatchObject({
+      code: 'forbidden',
+    });
+});
+
+test('the last answer resumes the call, also when it is said again because its reply was lost', async () => {
+  const [a] = await openReplicas(['A']);
+  const { callTasks } = a.dispatch;
+  const { taskId } = await callTasks.create('default', {});
+  await callTasks.move('default', taskId, { status: 'input_required', requests: { who: {} } });
+  const answer = (answerId: string) =>
+    callTasks.answer('default', taskId, { answerId, inputs: { who: { action: 'accept' } } });
+  expect([await answer('one'), await answer('one'), await answer('another')]).toEqual([
+    'resumed',
+    'resumed',
+    'noted',
+  ]);
 });
 
 test('a call whose gateway died is failed, and stays so whatever that one says later', async () => {
