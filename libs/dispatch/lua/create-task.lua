@@ -1,5 +1,5 @@
 -- Makes a delegated task, its thread and its first mail, once per key, within the limits of depth, fan-out and chain.
--- A: tenant, taskId, threadId, runId, prompt, maxIterations, target (fleet | bus), model?, agent?, allowedTools? [name],
+-- A: tenant, taskId, threadId, runId, prompt, maxIterations, target (fleet | bus), model?, agent?, allowedTools? [name], callerTools? [name],
 --    parentThreadId?, idemHash? + bodyHash? (REST), call? {runId, toolUseId?, argsHash, attempt} (a turn's tool call)
 -- outcome: created | existing {taskId, owner?}, conflict, parent_not_found, agent_not_found, depth, children, chain,
 --    bus_full
@@ -73,7 +73,7 @@ redis.call('PEXPIRE', counter, C.retentionMs)
 local fields = { tenant = A.tenant, root = parent.root or A.threadId, depth = depth, taskId = A.taskId, chain = chain }
 fields.parentThreadId = A.parentThreadId
 -- A child's tools are a subset of its parent's.
-fields.allowedTools = encodeList(commonTools(toolsInRun(parent, A.call and A.call.runId), A.allowedTools))
+fields.allowedTools = encodeList(commonTools(commonTools(toolsInRun(parent, A.call and A.call.runId), A.allowedTools), A.callerTools))
 fields.agent = A.agent
 -- As its parent, unless its agent has a model of its own.
 fields.model = A.model or (not (agent and agent.model) and modelOf(parent)) or nil

@@ -153,15 +153,15 @@ local function modelOf(thread)
   return (skill and skill.model) or thread.model or (agent and agent.model)
 end
 -- The tools of a thread (a hash): its own, of those its agent's, of those its active skill's. An agent that is gone
--- leaves none: nobody knows which were meant. A skill that is gone restricts no more.
+-- leaves none, for nobody knows which were meant, and so does a skill that is gone.
 local function toolsOf(thread)
   local tools = decoded(thread.allowedTools)
   if thread.agent then tools = commonTools(tools, (profileOf('agents', thread.agent) or { tools = {} }).tools) end
-  local skill = profileOf('skills', thread.skill)
-  return commonTools(tools, skill and skill.tools)
+  if thread.skill then tools = commonTools(tools, (profileOf('skills', thread.skill) or { tools = {} }).tools) end
+  return tools
 end
 -- A run keeps what it began with, whatever becomes of its thread, agent and skill meanwhile: `began` is what its session
--- was given ('all' or a list), `tools` what is left of it where a skill has narrowed it.
+-- was given ('all' or a list), `tools` what is left of it where its sender's key or a skill has narrowed it.
 local function holdTools(thread, runId)
   local run = key('run', runId)
   local tools = toolsOf(thread)
@@ -195,7 +195,7 @@ local function deliver(threadId, mail)
   redis.call('HSET', run, 'runId', mail.runId, 'threadId', threadId, 'tenant', redis.call('HGET', th, 'tenant'),
     'seq', seq, 'kind', mail.kind, 'status', 'pending', 'attempt', 0, 'input', mail.input, 'createdAt', stamp,
     'chain', mail.chain or mail.runId)
-  for _, name in ipairs({ 'model', 'metadata', 'taskId', 'iteration', 'failure' }) do
+  for _, name in ipairs({ 'model', 'metadata', 'taskId', 'iteration', 'failure', 'tools' }) do
     if mail[name] then redis.call('HSET', run, name, mail[name]) end
   end
   redis.call('HSET', th, 'last', seq, 'updatedAt', stamp)

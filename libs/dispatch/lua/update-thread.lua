@@ -1,13 +1,13 @@
 -- Changes what a thread's sessions are made from; its next turn compares, and starts a new session where they differ.
--- A: threadId, tenant, set {…strings}, clear [names]
--- outcome: updated | not_found | too_wide (a child's tools are a subset of its parent's)
+-- A: threadId, tenant, set {…strings}, clear [names], callerTools? [name]
+-- outcome: updated | not_found | too_wide (a child's tools are a subset of its parent's, and of its caller's where these are named)
 local th = key('th', A.threadId)
 if redis.call('HGET', th, 'tenant') ~= A.tenant then return answer('not_found') end
 
 local clears = {}
 for _, name in ipairs(A.clear) do clears[name] = true end
 local parentThreadId = redis.call('HGET', th, 'parentThreadId')
-local limit = parentThreadId and toolsOf(hash(key('th', parentThreadId)))
+local limit = commonTools(parentThreadId and toolsOf(hash(key('th', parentThreadId))) or nil, A.callerTools)
 if limit and clears.allowedTools then return answer('too_wide') end
 if limit and A.set.allowedTools then
   for _, tool in ipairs(cjson.decode(A.set.allowedTools)) do

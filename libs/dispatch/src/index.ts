@@ -20,6 +20,7 @@ export type { PluginStates } from './plugin-states.ts';
 export type { PluginStore } from './plugin-store.ts';
 export type { Profiles, WorkProfile } from './profiles.ts';
 export type { Replicas, Signal } from './replicas.ts';
+export type { NewMessage, Runs } from './runs.ts';
 export { defaultLimits, type Limits } from './scripts.ts';
 export type { SessionNote, Sessions, TranscriptState } from './sessions.ts';
 export { defaultSweep, type Sweeper, type SweepOptions, startSweeper } from './sweeper.ts';

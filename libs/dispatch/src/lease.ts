@@ -51,8 +51,8 @@ export interface HeldThread {
   allowedTools: string[] | undefined;
   /** `instructions` is undefined when there is no such agent any more. */
   agent: { name: string; instructions: string | undefined } | undefined;
-  /** The active skill; undefined also when it is gone. */
-  skill: { name: string; instructions: string } | undefined;
+  /** The active skill. `instructions` is undefined when there is no such skill any more. */
+  skill: { name: string; instructions: string | undefined } | undefined;
   /** The conversation to resume; undefined when there is none, or when its transcript has outgrown the store. */
   sdkSessionId: string | undefined;
   /** Runs of this thread that ended before. */
@@ -254,7 +254,7 @@ function heldThreadOf(
     systemPrompt: thread.systemPrompt,
     allowedTools: setup.tools === undefined ? undefined : JSON.parse(setup.tools),
     agent: thread.agent === undefined ? undefined : { name: thread.agent, instructions: agent?.instructions },
-    skill: thread.skill && skill ? { name: thread.skill, instructions: skill.instructions } : undefined,
+    skill: thread.skill === undefined ? undefined : { name: thread.skill, instructions: skill?.instructions },
     // A full one would lose everything after its end, again and again.
     sdkSessionId: thread.transcript === 'full' ? undefined : thread.sdkSessionId,
     finishedRuns: Number(thread.done ?? 0),

@@ -6,15 +6,21 @@ import type { Keys } from './keys.ts';
 import { type Hash, runOf } from './records.ts';
 import { reached, type Scripts } from './scripts.ts';
 
+export interface NewMessage {
+  tenant: string;
+  threadId: string;
+  request: CreateRun;
+  idempotencyKey: string;
+  callerTools?: readonly string[] | undefined;
+}
+
 export interface Runs {
   /**
-   * Accepts a message, exactly once per idempotency key (24 h). `created` is false for a repeat.
+   * Accepts a message, exactly once per idempotency key (24 h). `created` is false for a repeat. Its run has no tools but
+   * `callerTools`, where these are given.
    * Throws thread_not_found, idempotency_conflict, run_in_progress (strategy reject), mailbox_full, unavailable.
    */
-  append(message: { tenant: string; threadId: string; request: CreateRun; idempotencyKey: string }): Promise<{
-    run: Run;
-    created: boolean;
-  }>;
+  append(message: NewMessage): Promise<{ run: Run; created: boolean }>;
   get(tenant: string, threadId: string, runId: string): Promise<Run>;
   /** Newest first. */
   list(threadId: string, page: { limit: number; offset: number }): Promise<Run[]>;
@@ -55,7 +61,7 @@ export function createRuns(deps: { redis: Redis; keys: Keys; scripts: Scripts; d
 
   return {
     get,
-    async append({ tenant, threadId, request, idempotencyKey }) {
+    async append({ tenant, threadId, request, idempotencyKey, callerTools }) {
       const { input, model, metadata } = request;
       const answer = await scripts.call<Appended>('append', {
         tenant,
@@ -69,6 +75,7 @@ export function createRuns(deps: { redis: Redis; keys: Keys; scripts: Scripts; d
           input,
           model,
           metadata: metadata && JSON.stringify(metadata),
+          tools: callerTools && JSON.stringify(callerTools),
         },
       });
       if (!answer.run) throw refusalOf(answer, threadId);

@@ -18,6 +18,8 @@ export interface NewTask {
   agent?: string | undefined;
   /** Of these, those that its parent has. */
   allowedTools?: readonly string[] | undefined;
+  /** The sub-agent has no others, where these are given. */
+  callerTools?: readonly string[] | undefined;
   maxIterations?: number | undefined;
   /** Who does the work; the review is the fleet's in either case. Default fleet. */
   target?: Task['target'] | undefined;
@@ -95,7 +97,14 @@ export function createTasks(deps: {
       const hash = await hashOf(taskId);
       return hash.taskId === undefined ? null : taskOf(hash);
     },
-    async create({ idempotencyKey, call, maxIterations = defaultIterations, target = 'fleet', ...rest }) {
+    async create({
+      idempotencyKey,
+      call,
+      maxIterations = defaultIterations,
+      target = 'fleet',
+      callerTools,
+      ...rest
+    }) {
       const wish = { ...rest, ...(target === 'bus' ? { target } : {}) };
       if (target === 'bus' && wish.agent !== undefined)
         throw new AppError(
@@ -104,6 +113,7 @@ export function createTasks(deps: {
         );
       const answer = await scripts.call<Created>('create-task', {
         ...wish,
+        callerTools,
         target,
         maxIterations,
         taskId: newTaskId(),

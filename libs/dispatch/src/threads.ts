@@ -5,8 +5,15 @@ import { type Hash, threadOf } from './records.ts';
 import { reached, type Scripts } from './scripts.ts';
 
 export interface Threads {
-  /** `created` is false when `ifExists: doNothing` found one. Throws `thread_exists`. */
-  create(tenant: string, request: CreateThread): Promise<{ thread: Thread; created: boolean }>;
+  /**
+   * `created` is false when `ifExists: doNothing` found one. It has no tools but `callerTools`, where these are given.
+   * Throws `thread_exists`.
+   */
+  create(
+    tenant: string,
+    request: CreateThread,
+    callerTools?: readonly string[],
+  ): Promise<{ thread: Thread; created: boolean }>;
   /** Throws `thread_not_found` for an unknown thread and for another tenant's alike. */
   get(tenant: string, threadId: string): Promise<Thread>;
   /** The thread and its tenant, whoever asks: for the host itself, never for a caller. */
@@ -15,9 +22,14 @@ export interface Threads {
   list(tenant: string, page: { limit: number; offset: number }): Promise<Thread[]>;
   /**
    * Null clears a field, an absent one stays. A turn under way keeps what it began with. Throws `thread_not_found`, and
-   * `invalid_request` for tools that the thread's parent has not.
+   * `invalid_request` for tools that the thread's parent has not, or that are not among `callerTools`.
    */
-  update(tenant: string, threadId: string, change: UpdateThread): Promise<Thread>;
+  update(
+    tenant: string,
+    threadId: string,
+    change: UpdateThread,
+    callerTools?: readonly string[],
+  ): Promise<Thread>;
   /** Deletes it and every thread below it. */
   delete(tenant: string, threadId: string): Promise<void>;
 }
@@ -47,12 +59,13 @@ export function createThreads(deps: { redis: Redis; keys: Keys; scripts: Scripts
   return {
     find,
     get,
-    async create(tenant, request) {
+    async create(tenant, request, callerTools) {
       const { threadId = newThreadId(), ifExists = 'raise', ...profile } = request;
       const fields = { tenant, ...storedOf(profile) };
       const made = await scripts.call<{ outcome: string; tenant?: string }>('create-thread', {
         threadId,
         fields,
+        callerTools,
       });
       const ours = made.outcome === 'created' || made.tenant === tenant;
       if (!ours || (made.outcome === 'exists' && ifExists === 'raise')) {
@@ -60,19 +73,20 @@ export function createThreads(deps: { redis: Redis; keys: Keys; scripts: Scripts
       }
       return { thread: await get(tenant, threadId), created: made.outcome === 'created' };
     },
-    async update(tenant, threadId, change) {
+    async update(tenant, threadId, change, callerTools) {
       const clear = Object.entries(change).flatMap(([name, value]) => (value === null ? [name] : []));
       const made = await scripts.call<{ outcome: 'updated' | 'not_found' | 'too_wide' }>('update-thread', {
         threadId,
         tenant,
         set: storedOf(change),
         clear,
+        callerTools,
       });
       if (made.outcome === 'not_found') throw notFound(threadId);
       if (made.outcome === 'too_wide') {
         throw new AppError(
           'invalid_request',
-          'The tools of a delegated thread are a subset of its parent’s.',
+          'The tools of a delegated thread are a subset of its parent’s, and nobody gives a thread tools that his key has not.',
         );
       }
       return get(tenant, threadId);

@@ -91,18 +91,22 @@ const innerMetaOf = ({
   signal,
 });
 
-function createPluginTasks({ dispatch, onTaskCreate, tokenSecret }: ContextDeps): PluginTasks {
+function createPluginTasks({ dispatch, onTaskCreate, tokenSecret, outerCall }: ContextDeps): PluginTasks {
   return {
     async create({ principal, runId, toolUseId, attempt = 1, ...wish }) {
+      const { tools } = (await outerCall?.()?.view()) ?? {};
       // An outside caller's default thread is made only now that something needs it.
       if (wish.parentThreadId === defaultThreadIdOf(tokenSecret, principal)) {
-        await dispatch.threads.create(principal.tenant, {
-          threadId: wish.parentThreadId,
-          ifExists: 'doNothing',
-        });
+        const thread = { threadId: wish.parentThreadId, ifExists: 'doNothing' as const };
+        await dispatch.threads.create(principal.tenant, thread, tools);
       }
       const call = runId ? { runId, toolUseId, attempt } : undefined;
-      const made = await dispatch.tasks.create({ tenant: principal.tenant, ...wish, call });
+      const made = await dispatch.tasks.create({
+        tenant: principal.tenant,
+        ...wish,
+        call,
+        callerTools: tools,
+      });
       if (!made.existing) await onTaskCreate(made.task);
       return { ...made, streamUrl: streamUrlOf(made.task) };
     },

@@ -1,14 +1,8 @@
-import type { CreateRun, CreateTask, Run, Task } from '@harness/contracts';
+import type { CreateTask, Run, Task } from '@harness/contracts';
+import type { NewMessage } from '@harness/dispatch';
 import type { PluginLogger } from '@harness/plugin-kit';
 import { callerScope } from './caller-scope.ts';
 import type { RouteDeps } from './deps.ts';
-
-export interface IncomingMessage {
-  tenant: string;
-  threadId: string;
-  request: CreateRun;
-  idempotencyKey: string;
-}
 
 /** Step 1 of a turn: a person's message goes into the thread's mailbox, and plugins hear of it once. Throws like `runs.append`. */
 export async function acceptMessage(
@@ -17,7 +11,7 @@ export async function acceptMessage(
     plugins,
     logger,
   }: Pick<RouteDeps, 'dispatch' | 'plugins'> & { logger: Pick<PluginLogger, 'info'> },
-  message: IncomingMessage,
+  message: NewMessage,
 ): Promise<Run> {
   const { tenant, threadId, request } = message;
   const { run, created } = await dispatch.runs.append(message);
@@ -30,7 +24,11 @@ export async function acceptMessage(
 /** A task is delegated by a person or a service, and plugins hear of it once. Throws like `tasks.create`. */
 export async function acceptTask(
   { dispatch, plugins }: Pick<RouteDeps, 'dispatch' | 'plugins'>,
-  wish: CreateTask & { tenant: string; idempotencyKey?: string | undefined },
+  wish: CreateTask & {
+    tenant: string;
+    idempotencyKey?: string | undefined;
+    callerTools: readonly string[] | undefined;
+  },
 ): Promise<{ task: Task; existing: boolean }> {
   const { tenant } = wish;
   const { task, existing } = await dispatch.tasks.create(wish);

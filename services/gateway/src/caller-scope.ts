@@ -10,4 +10,8 @@ export interface CallerScope {
   call?: OuterCall;
 }
 
+/** The only tools of whoever called, where his key names some: agents that he sets to work have no others. */
+export const callerTools = async (): Promise<readonly string[] | undefined> =>
+  (await callerScope.getStore()?.call?.view())?.tools;
+
 export const callerScope = new AsyncLocalStorage<CallerScope>();

@@ -20,4 +20,7 @@ test('an agent that is gone is told, not guessed', () => {
   expect(() => systemPromptOf({ ...none, agent: { name: 'clerk', instructions: undefined } })).toThrow(
     /"clerk".* not there/,
   );
+  expect(() => systemPromptOf({ ...none, skill: { name: 'tea', instructions: undefined } })).toThrow(
+    /"tea".* not there/,
+  );
 });

@@ -106,7 +106,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       const error = toAppError(thrown);
       logger.warn({ err: error, threadId, runId: turn.runId }, 'turn did not start');
       const current = { ...turn, hold: lending.holdOf(threadId) ?? turn.hold };
-      const hopeless = error.code === 'agent_not_found';
+      const hopeless = error.code === 'agent_not_found' || error.code === 'skill_not_found';
       if (lastTry || hopeless) return fail(current, 'error', error.toBody(), turnDeps);
       await lease.handBack(current);
       throw error;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Command, CommandAnswer, CommandContext } from '@harness/plugin-kit';
 import type { Skill } from '@harness/plugins';
 import { acceptMessage } from '../accept.ts';
+import { callerTools } from '../caller-scope.ts';
 import { usableSkills } from '../thread-profile.ts';
 import { builtIn, callOf, refused, table } from './command-call.ts';
 import type { CommandDeps } from './create-commands.ts';
@@ -39,7 +40,13 @@ export const skillCommandOf = ({ name, description, argumentHint }: Skill, deps:
     const begun = await begin(deps, context, name);
     if (args === '' || begun.isError) return begun;
     const { tenant, threadId } = callOf(context);
-    const message = { tenant, threadId, request: { input: args }, idempotencyKey: randomUUID() };
+    const message = {
+      tenant,
+      threadId,
+      request: { input: args },
+      idempotencyKey: randomUUID(),
+      callerTools: await callerTools(),
+    };
     const { runId } = await acceptMessage(deps, message);
     return { output: `${begun.output} Your message is sent.`, runId };
   },

@@ -1,6 +1,7 @@
 import { CreateTask, type Run, type Task } from '@harness/contracts';
 import type { Command, CommandContext } from '@harness/plugin-kit';
 import { acceptTask } from '../accept.ts';
+import { callerTools } from '../caller-scope.ts';
 import { builtIn, callOf, refused, table } from './command-call.ts';
 import type { CommandDeps } from './create-commands.ts';
 
@@ -19,7 +20,7 @@ export const taskCommands = (deps: CommandDeps): Command[] => [
       const { tenant, threadId: parentThreadId } = callOf(context, 'tasks');
       const wish = CreateTask.safeParse({ prompt: args, parentThreadId });
       if (!wish.success) return refused('Say what is to be done: /delegate <prompt>');
-      const { task } = await acceptTask(deps, { tenant, ...wish.data });
+      const { task } = await acceptTask(deps, { tenant, ...wish.data, callerTools: await callerTools() });
       return `Task ${task.taskId} is delegated to a sub-agent in thread ${task.threadId}.`;
     },
   }),

@@ -59,7 +59,7 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     const idempotencyKey = request.headers['idempotency-key']?.toString() ?? randomUUID();
     return acceptMessage(
       { ...deps, logger: request.log },
-      { tenant, threadId, request: request.body, idempotencyKey },
+      { tenant, threadId, request: request.body, idempotencyKey, callerTools: request.caller.tools },
     );
   };
   /** The run's events from its acceptance to its end, and the mark where the replay is over. */

@@ -43,7 +43,12 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
       if (body.parentThreadId) requireScope(request.caller, 'threads');
       const { tenant } = request.caller.principal;
       const idempotencyKey = request.headers['idempotency-key']?.toString();
-      const { task, existing } = await acceptTask(deps, { tenant, ...body, idempotencyKey });
+      const { task, existing } = await acceptTask(deps, {
+        tenant,
+        ...body,
+        idempotencyKey,
+        callerTools: request.caller.tools,
+      });
       return reply.code(existing ? 200 : 201).send(task);
     },
   );

@@ -36,7 +36,8 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
     async (request, reply) => {
       requireScope(request.caller, 'threads');
       checkProfile(deps, request.body);
-      const { thread, created } = await threads.create(request.caller.principal.tenant, request.body);
+      const { principal, tools } = request.caller;
+      const { thread, created } = await threads.create(principal.tenant, request.body, tools);
       return reply.code(created ? 201 : 200).send(thread);
     },
   );
@@ -87,7 +88,8 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
     async (request) => {
       requireScope(request.caller, 'threads');
       checkProfile(deps, request.body);
-      return threads.update(request.caller.principal.tenant, request.params.threadId, request.body);
+      const { principal, tools } = request.caller;
+      return threads.update(principal.tenant, request.params.threadId, request.body, tools);
     },
   );
 

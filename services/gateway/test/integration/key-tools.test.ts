@@ -1,0 +1,69 @@
+import { builtInPlugins } from '@harness/plugins';
+import { expect, test } from 'vitest';
+import { bearer, connectTestRedis, keyFor, openFakeWorker, openGateway, probe } from '../fixture.ts';
+
+/** Whoever has a key for some tools alone must not get others by way of an agent. */
+async function openNarrow() {
+  const tools = ['probe__whoami', 'delegation__*'];
+  const keys = [keyFor('narrow', { tools }), keyFor('wide')];
+  const gateway = await openGateway({ keys, plugins: [...builtInPlugins, probe] });
+  const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
+  const call = async (method: string, path: string, body: object | undefined, key = 'narrow') =>
+    (await gateway.call(method, path, body, bearer(key))).body;
+  const thread = async (key: string, body = {}) => (await call('POST', '/v1/threads', body, key)).threadId;
+  /** The tools of the thread's next session, and those of its run. */
+  const toolsOf = async (threadId: string) => {
+    const { allowedTools, hold } = await worker.begin(threadId);
+    const authority = await gateway.dispatch.authorityOf(threadId, hold.epoch);
+    return [allowedTools, authority.outcome === 'ok' ? authority.tools : undefined];
+  };
+  return { tools, gateway, call, thread, toolsOf };
+}
+
+test('a thread that it makes has its tools, and of those it names the ones that are among them', async () => {
+  const { tools, call, thread, toolsOf } = await openNarrow();
+  for (const [body, expected] of [
+    [{}, tools],
+    [{ allowedTools: ['probe__*', 'time__current_time'] }, ['probe__whoami']],
+  ] as const) {
+    const threadId = await thread('narrow', body);
+    await call('POST', `/v1/threads/${threadId}/runs`, { input: 'x' }, 'wide');
+    expect((await toolsOf(threadId))[0]).toEqual(expected);
+    for (const allowedTools of [null, ['time__current_time']])
+      expect((await call('PATCH', `/v1/threads/${threadId}`, { allowedTools })).error.code).toBe(
+        'invalid_request',
+      );
+  }
+});
+
+test('on a thread of somebody else, the runs that it starts have no others', async () => {
+  const { tools, call, thread, toolsOf } = await openNarrow();
+  const threadId = await thread('wide');
+  await call('POST', `/v1/threads/${threadId}/runs`, { input: 'x' });
+  expect(await toolsOf(threadId)).toEqual([undefined, tools]);
+});
+
+test.each([
+  ['POST /v1/tasks', (call: Call) => call('POST', '/v1/tasks', { prompt: 'x' })],
+  [
+    'a tool',
+    async (call: Call) =>
+      (await call('POST', '/v1/tools/delegation__delegate', { arguments: { prompt: 'x' } }))
+        .structuredContent,
+  ],
+  [
+    'a command',
+    async (call: Call) => {
+      const { threadId } = await call('POST', '/v1/threads', {}, 'wide');
+      await call('POST', `/v1/threads/${threadId}/commands`, { command: '/delegate x' });
+      return (await call('GET', '/v1/tasks', undefined)).tasks[0];
+    },
+  ],
+])('a task that it delegates by %s has no others', async (_how, delegate) => {
+  const { tools, call, toolsOf } = await openNarrow();
+  const { threadId } = await delegate(call);
+  expect((await toolsOf(threadId))[0]?.toSorted()).toEqual(tools.toSorted());
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape
+type Call = (method: string, path: string, body: object | undefined, key?: string) => Promise<any>;
