@@ -93,7 +93,7 @@ export const busTools = {
   poll_task: {
     title: 'Wait for a task',
     description:
-      'Waits until there is a task for you and returns it with its lease; taskId is null when the time is over: then poll again. Acknowledge a task with ack_task within 30 seconds, or another worker gets it.',
+      'Waits until there is a task for you and returns it with its lease; taskId is null when the time is over: then poll again. Acknowledge a task with ack_task within 30 seconds, or another worker gets it; until then a further poll returns the same.',
     input: z.strictObject({
       name,
       timeoutMs: z

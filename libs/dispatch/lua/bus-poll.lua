@@ -1,7 +1,7 @@
 -- A: tenant, name, poll (its id), replica, replicaTtlMs, waitMs (0 = do not wait)
 -- outcome: assigned {task} | waiting | nothing | not_registered | wrong_state {state, taskId}
--- A repeat by the same poll finds the same assignment. A new poll takes the place of an older one of the same worker,
--- and a worker that polls instead of acknowledging has lost what it was given.
+-- A worker that has not acknowledged yet is given the same again, for the answer to its last poll may have been lost; its
+-- time runs on. A new poll takes the place of an older one of the same worker.
 local T = A.tenant
 local name = workerKey(T, A.name)
 local worker = hash(name)
@@ -13,9 +13,10 @@ end
 local since
 if worker.state == 'pending' then
   local task = hash(taskKey(T, worker.task))
-  local isPending = isPendingOn(task, A.name)
-  if isPending and worker.poll == A.poll then return answer('assigned', { task = assignmentOf(T, worker.task) }) end
-  if isPending then lose(T, task, 'unacknowledged') end
+  if isPendingOn(task, A.name) then
+    redis.call('HSET', name, 'poll', A.poll, 'replica', A.replica)
+    return answer('assigned', { task = assignmentOf(T, worker.task) })
+  end
 elseif worker.state == 'polling' then
   if worker.poll == A.poll then
     since = redis.call('ZSCORE', key('bpolling', T), A.name)

@@ -56,7 +56,8 @@ export interface Bus {
   heartbeat(hold: BusHold & { name: string; lease: string }): Promise<{ deadline: string }>;
   /** `existing`: this assignment's result was accepted before. */
   done(hold: BusHold, result: unknown): Promise<{ existing: boolean }>;
-  failed(hold: BusHold, reason: string): Promise<{ existing: boolean }>;
+  /** `final`: it was work of a delegated task, which fails with it. */
+  failed(hold: BusHold, reason: string): Promise<{ existing: boolean; final: boolean }>;
   reset(tenant: string, name: string): Promise<{ before: BusWorkerState; taskId: string | null }>;
   retry(tenant: string, taskId: string): Promise<{ before: BusTaskState; state: BusTaskState }>;
   stats(tenant: string): Promise<BusStats>;
@@ -93,6 +94,7 @@ interface Answer {
   taskId?: string;
   deadline?: number;
   existing?: boolean;
+  final?: boolean;
   limit?: number;
   rung?: Ring;
 }
@@ -187,8 +189,8 @@ export function createBus(deps: {
       return { existing: existing === true };
     },
     async failed(hold, reason) {
-      const { existing } = await move('bus-failed', { ...hold, reason: reason.toWellFormed() });
-      return { existing: existing === true };
+      const { existing, final } = await move('bus-failed', { ...hold, reason: reason.toWellFormed() });
+      return { existing: existing === true, final: final === true };
     },
     async reset(tenant, name) {
       const answer = await scripts.call<Answer>('bus-reset', { tenant, name });

@@ -34,7 +34,8 @@ export interface PluginBus {
   ack(hold: PluginBusHold & { name: string }): Promise<{ deadline: string }>;
   heartbeat(hold: PluginBusHold & { name: string; lease: string }): Promise<{ deadline: string }>;
   done(hold: PluginBusHold, result: unknown): Promise<{ existing: boolean }>;
-  failed(hold: PluginBusHold, reason: string): Promise<{ existing: boolean }>;
+  /** `final`: it was work of a delegated task, which fails with it. */
+  failed(hold: PluginBusHold, reason: string): Promise<{ existing: boolean; final: boolean }>;
   reset(tenant: string, name: string): Promise<{ before: BusWorkerState; taskId: string | null }>;
   retry(tenant: string, taskId: string): Promise<{ before: BusTaskState; state: BusTaskState }>;
   stats(tenant: string): Promise<BusStats>;

@@ -19,6 +19,7 @@ export { isInputRequired, needInput } from './input-required.ts';
 export { invisibleIn } from './invisible-text.ts';
 export { type Diagnostic, loadPlugins, type PluginSources } from './loader.ts';
 export type { ToolMiddleware } from './middleware.ts';
+export { offerOwnPackages } from './own-packages.ts';
 export { type ProofLimits, proveSchemas } from './prove-schemas.ts';
 export type { Given } from './request-meta.ts';
 export type { ToolCallMeta, ToolOutcome } from './run-tool.ts';

@@ -78,3 +78,17 @@ it('imports files by absolute and relative path, and packages by name', async ()
     }),
   ]);
 });
+
+it('lets a module that lies anywhere import plugin-kit and zod', async () => {
+  const path = join(folder, 'anywhere.ts');
+  writeFileSync(
+    path,
+    `import { definePlugin, defineTool } from '@harness/plugin-kit';
+    import { z } from 'zod';
+    const greet = defineTool({ name: 'greet', description: 'Greets', input: z.object({}), handler: () => 'hello' });
+    export const plugin = definePlugin({ name: 'anywhere', version: '1', tools: [greet], register: () => ({}) });`,
+  );
+  const result = await loadPlugins({ builtIn: [], modulePaths: [path] });
+  expect(result.diagnostics).toEqual([]);
+  expect(namesOf(result)).toEqual(['anywhere']);
+});

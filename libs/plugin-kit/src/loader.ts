@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { PluginDefinition } from './contract.ts';
+import { offerOwnPackages } from './own-packages.ts';
 import { type ProofLimits, proveSchemas } from './prove-schemas.ts';
 import { textOf } from './text-of.ts';
 import { withTimeLimit } from './time-limit.ts';
@@ -47,6 +48,7 @@ export async function loadPlugins(
     } else loaded.push(plugin);
   };
 
+  if (sources.modulePaths.length > 0) offerOwnPackages();
   for (const [index, plugin] of sources.builtIn.entries()) {
     add({ plugin }, `built-in ${plugin?.name ?? index}`);
   }

@@ -39,7 +39,8 @@ const handlers: {
   async register_worker({ bus, tenant }, input) {
     const { name } = input;
     const { state, labels } = await bus.register({ tenant, ...input });
-    return { message: `"${name}" is registered and ${state}. Call poll_task.`, name, labels, state };
+    const next = state === 'pending' || state === 'executing' ? 'It has a task.' : 'Call poll_task.';
+    return { message: `"${name}" is registered and ${state}. ${next}`, name, labels, state };
   },
   async poll_task({ bus, tenant, signal }, { name, timeoutMs = defaultPollMs }) {
     const task = await bus.poll({ tenant, name, timeoutMs, signal });
@@ -67,9 +68,11 @@ const handlers: {
   },
   async task_failed({ bus, tenant }, { reason, ...hold }) {
     const { taskId } = hold;
-    const { existing } = await bus.failed({ tenant, ...hold }, reason);
+    const { existing, final } = await bus.failed({ tenant, ...hold }, reason);
     return {
-      message: `The task "${taskId}" is blocked until somebody calls retry_task.`,
+      message: final
+        ? `The task "${taskId}" has failed, and with it the delegated task that it was work for.`
+        : `The task "${taskId}" is blocked until somebody calls retry_task.`,
       taskId,
       state: 'blocked',
       existing,

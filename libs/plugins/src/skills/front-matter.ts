@@ -28,7 +28,7 @@ export function parseFrontMatter(text: string): FrontMatter | Problem {
   if (error) {
     return {
       line: lines.linePos(error.pos[0]).line + 1,
-      message: `bad YAML: ${error.message.split('\n')[0]}`,
+      message: `bad YAML: ${error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '')}`,
     };
   }
   let data: unknown;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Diagnostic } from '@harness/plugin-kit';
 import { type Agent, AgentFields } from './agent.ts';
 import { fieldsOf, lineOf } from './front-matter.ts';
-import { levelOf, readFileWithin } from './read-file-within.ts';
+import { levelOf, readTextWithin } from './read-file-within.ts';
 import { foreignNames } from './skill.ts';
 
 export async function loadAgents(directory: string): Promise<{ loaded: Agent[]; diagnostics: Diagnostic[] }> {
@@ -47,7 +47,7 @@ async function loadAgent(
   tell: Tell,
 ): Promise<Omit<Agent, 'place'> | undefined> {
   try {
-    const text = (await readFileWithin(folder, name)).toString('utf8');
+    const text = await readTextWithin(folder, name);
     const said = fieldsOf(text, AgentFields);
     if (Array.isArray(said)) {
       for (const { line, message } of said) tell(line, message);

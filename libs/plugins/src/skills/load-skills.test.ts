@@ -148,22 +148,60 @@ test.each([
   expect(diagnostics[0]?.source).toBe(join(folder, 'bad/SKILL.md'));
 });
 
-test('a name belongs to the first; a link that leads out is left out', async () => {
+test('a name belongs to the folder that is called so, else to the first', async () => {
+  const folder = await folderOf({
+    'a/SKILL.md': plain('tea'),
+    'b/SKILL.md': plain('same'),
+    'c/SKILL.md': plain('same'),
+    'tea/SKILL.md': plain('tea'),
+  });
+  const { loaded, diagnostics } = await loadSkills(folder);
+  expect(loaded.map(({ name, place }) => [name, place])).toEqual([
+    ['same', join(folder, 'b')],
+    ['tea', join(folder, 'tea')],
+  ]);
+  expect(diagnostics.map(({ level, message }) => [level, message])).toEqual([
+    ['error', `${join(folder, 'a/SKILL.md')}:2: the name "tea" is taken by ${join(folder, 'tea')}`],
+    ['warning', `${join(folder, 'b/SKILL.md')}:2: name: the folder should be called "same", too`],
+    ['error', `${join(folder, 'c/SKILL.md')}:2: the name "same" is taken by ${join(folder, 'b')}`],
+  ]);
+});
+
+test('text that is not UTF-8 is a diagnostic', async () => {
+  const folder = await folderOf({ 'bad/SKILL.md': plain('bad') });
+  await writeFile(
+    join(folder, 'bad/SKILL.md'),
+    Buffer.concat([Buffer.from(plain('bad')), Buffer.from([0xff])]),
+  );
+  const { loaded, diagnostics } = await loadSkills(folder);
+  expect(loaded).toEqual([]);
+  expect(diagnostics).toMatchObject([{ level: 'error', message: expect.stringContaining('is not UTF-8') }]);
+});
+
+test('the code of a skill is loaded again only when something of the skill has changed', async () => {
+  const code = "export const tools = [{ name: 'say', description: 'Says', schema: {}, handler: () => 'x' }];";
+  const folder = await folderOf({ 'tea/SKILL.md': plain('tea'), 'tea/tools.ts': code });
+  const toolsNow = async () => (await loadSkills(folder, { code: true })).loaded[0]?.tools;
+  const before = await toolsNow();
+  expect(before).toHaveLength(1);
+  expect(await toolsNow()).toBe(before);
+  await writeFile(join(folder, 'tea/tools.ts'), `${code}\n`);
+  expect(await toolsNow()).not.toBe(before);
+});
+
+test('a link that leads out is left out', async () => {
   const outside = await folderOf({ 'secret.txt': 'secret', 'SKILL.md': plain('outside') });
   const folder = await folderOf({
-    'a/SKILL.md': plain('same'),
-    'b/SKILL.md': plain('same'),
-    'c/SKILL.md': plain('linked'),
+    'c/SKILL.md': plain('c'),
     'c/own.txt': 'own',
   });
   await symlink(join(outside, 'secret.txt'), join(folder, 'c/secret.txt'));
   await symlink(join(folder, 'c/own.txt'), join(folder, 'c/alias.txt'));
   await symlink(outside, join(folder, 'd'));
   const { loaded, diagnostics } = await loadSkills(folder);
-  expect(loaded.map(({ name }) => name)).toEqual(['same', 'linked']);
-  expect(loaded[1]?.files.map(({ path }) => path)).toEqual(['SKILL.md', 'alias.txt', 'own.txt']);
+  expect(loaded.map(({ name }) => name)).toEqual(['c']);
+  expect(loaded[0]?.files.map(({ path }) => path)).toEqual(['SKILL.md', 'alias.txt', 'own.txt']);
   expect(diagnostics.map(({ message }) => message)).toEqual([
-    expect.stringContaining('the name "same" is taken by'),
     expect.stringContaining('secret.txt:1: secret.txt leads out of its folder'),
     expect.stringContaining('the link leads out of the folder of skills'),
   ]);

@@ -8,7 +8,7 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { Diagnostic } from '@harness/plugin-kit';
 import { fieldsOf, lineOf } from './front-matter.ts';
-import { isHidden, isWithin, levelOf, readFileWithin } from './read-file-within.ts';
+import { isHidden, isWithin, levelOf, readFileWithin, readTextWithin } from './read-file-within.ts';
 import { foreignNames, type Skill, SkillFields, type SkillFile, withFormatNames } from './skill.ts';
 import { codeFile, loadSkillTools } from './skill-code.ts';
 
@@ -31,7 +31,7 @@ export async function loadSkills(
   options: SkillOptions = { code: false },
 ): Promise<LoadedSkills> {
   const diagnostics: Diagnostic[] = [];
-  const loaded = new Map<string, Skill>();
+  const found: { folder: string; skill: Skill; nameLine: number; tell: Tell }[] = [];
   const report = (path: string, line: number, message: string, level: Diagnostic['level'] = 'error') => {
     const source = join(directory, path);
     diagnostics.push({ source, level, message: `${source}:${line}: ${message}` });
@@ -47,13 +47,26 @@ export async function loadSkills(
     if (folder.startsWith('.')) continue;
     const tell = (path: string, line: number, message: string, level?: Diagnostic['level']) =>
       report(join(folder, path), line, message, level);
-    const skill = await loadSkill({ directory, name: folder, tell, ...options });
-    if (!skill) continue;
-    const known = loaded.get(skill.name);
-    if (known) tell('SKILL.md', 1, `the name "${skill.name}" is taken by ${known.folder}`);
-    else loaded.set(skill.name, skill);
+    const made = await loadSkill({ directory, name: folder, tell, ...options });
+    if (made) found.push({ folder, tell, ...made });
   }
-  return { loaded: [...loaded.values()], diagnostics };
+  // A name belongs to the folder that is called so, as the format wants it: no other can take it away.
+  const owners = new Map<string, Skill>();
+  const isOwn = ({ folder, skill }: (typeof found)[number]) => folder === skill.name;
+  for (const { folder, skill, nameLine, tell } of [
+    ...found.filter(isOwn),
+    ...found.filter((one) => !isOwn(one)),
+  ]) {
+    const owner = owners.get(skill.name);
+    if (owner) tell('SKILL.md', nameLine, `the name "${skill.name}" is taken by ${owner.place}`);
+    else owners.set(skill.name, skill);
+    if (!owner && folder !== skill.name)
+      tell('SKILL.md', nameLine, `name: the folder should be called "${skill.name}", too`, 'warning');
+  }
+  return {
+    loaded: found.map(({ skill }) => skill).filter((skill) => owners.get(skill.name) === skill),
+    diagnostics,
+  };
 }
 
 type Tell = (path: string, line: number, message: string, level?: Diagnostic['level']) => void;
@@ -63,7 +76,9 @@ async function loadSkill({
   name,
   tell,
   code,
-}: SkillOptions & { directory: string; name: string; tell: Tell }): Promise<Skill | undefined> {
+}: SkillOptions & { directory: string; name: string; tell: Tell }): Promise<
+  { skill: Skill; nameLine: number } | undefined
+> {
   try {
     const folder = await realpath(join(directory, name));
     if (!(await stat(folder)).isDirectory()) return undefined; // a README beside the skills
@@ -71,12 +86,11 @@ async function loadSkill({
       tell('', 1, 'the link leads out of the folder of skills');
       return undefined;
     }
-    const file = await readFileWithin(folder, 'SKILL.md').catch((error) => error as Error);
-    if (file instanceof Error) {
-      tell('SKILL.md', 1, file.message, levelOf(file.cause));
+    const text = await readTextWithin(folder, 'SKILL.md').catch((error) => error as Error);
+    if (text instanceof Error) {
+      tell('SKILL.md', 1, text.message, levelOf(text.cause));
       return undefined;
     }
-    const text = file.toString('utf8');
     const said = fieldsOf(text, SkillFields, withFormatNames);
     if (Array.isArray(said)) {
       for (const { line, message } of said) tell('SKILL.md', line, message);
@@ -86,7 +100,7 @@ async function loadSkill({
     for (const foreign of foreignNames(data['allowed-tools']))
       tell('SKILL.md', lineOf(text, 'allowed-tools'), `allowed-tools: ${foreign}`, 'warning');
     const files = await filesOf(folder, tell);
-    return {
+    const skill: Skill = {
       name: data.name,
       description: data.description,
       userInvocable: data['user-invocable'],
@@ -103,6 +117,7 @@ async function loadSkill({
       files,
       tools: await toolsOf({ name: data.name, folder, files, code, tell }),
     };
+    return { skill, nameLine: lineOf(text, 'name') };
   } catch (error) {
     // A skill whose code is broken is broken: without its tools its instructions lead nowhere.
     const file = error instanceof BrokenCode ? codeFile : 'SKILL.md';

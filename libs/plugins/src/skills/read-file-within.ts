@@ -46,3 +46,13 @@ export async function readFileWithin(folder: string, path: string, limit = maxFi
     await file.close();
   }
 }
+
+/** The same as text. Throws an Error for what is not UTF-8. */
+export async function readTextWithin(folder: string, path: string): Promise<string> {
+  const bytes = await readFileWithin(folder, path);
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw new Error(`${path} is not UTF-8`, { cause });
+  }
+}

@@ -2,7 +2,13 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type PluginTool, proveSchemas, validatePluginExport, withTimeLimit } from '@harness/plugin-kit';
+import {
+  offerOwnPackages,
+  type PluginTool,
+  proveSchemas,
+  validatePluginExport,
+  withTimeLimit,
+} from '@harness/plugin-kit';
 import { readTool, type Skill } from './skill.ts';
 
 export const codeFile = 'tools.ts';
@@ -10,16 +16,32 @@ export const codeFile = 'tools.ts';
 const maxNameChars = 64;
 const importTimeoutMs = 30_000;
 
+type SkillCode = Pick<Skill, 'name' | 'folder' | 'files'>;
+
+/** What came of each skill's code last, good or bad. */
+const latest = new Map<string, { version: string; tools: Promise<readonly PluginTool[]> }>();
+const maxKept = 1_000;
+
 /**
- * `tools` of the module (or its default export), named `<skill>_<tool>`. Throws an Error with all that is wrong, a line
- * each.
+ * `tools` of the module (or its default export), named `<skill>_<tool>`; the same as before where none of the skill's
+ * files has changed. Throws an Error with all that is wrong, a line each.
  */
-export async function loadSkillTools({
-  name,
-  folder,
-  files,
-}: Pick<Skill, 'name' | 'folder' | 'files'>): Promise<readonly PluginTool[]> {
-  const module = await importFresh(join(folder, codeFile), files);
+export function loadSkillTools(code: SkillCode): Promise<readonly PluginTool[]> {
+  const { name, folder, files } = code;
+  const version = createHash('sha256')
+    .update(JSON.stringify([name, files]))
+    .digest('hex');
+  const known = latest.get(folder);
+  if (known?.version === version) return known.tools;
+  const tools = loadAnew(code, version);
+  if (latest.size >= maxKept) latest.clear();
+  latest.set(folder, { version, tools });
+  return tools;
+}
+
+async function loadAnew({ name, folder }: SkillCode, version: string): Promise<readonly PluginTool[]> {
+  offerOwnPackages();
+  const module = await importFresh(join(folder, codeFile), version);
   const tools = module.tools ?? module.default;
   if (!Array.isArray(tools))
     throw new Error('it must export "tools", an array of tools as plugins have them');
@@ -38,8 +60,7 @@ export async function loadSkillTools({
 }
 
 /** A module stays what it was for as long as it has one address; what it imports in turn keeps its own. */
-async function importFresh(path: string, files: Skill['files']): Promise<Record<string, unknown>> {
-  const version = createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 16);
+async function importFresh(path: string, version: string): Promise<Record<string, unknown>> {
   const url = pathToFileURL(path);
   url.searchParams.set('v', version);
   const timeoutError = () => new Error('it takes too long to load');

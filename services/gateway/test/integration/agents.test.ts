@@ -88,10 +88,12 @@ test('a task may be given to an agent, over REST and by delegate; an unknown one
   expect([refused.status, refused.body.error.code]).toEqual([404, 'agent_not_found']);
 });
 
-test('a skill with code brings tools, and brings them anew after an edit', async () => {
+test('a skill with code, in a folder anywhere, brings tools, and brings them anew after an edit', async () => {
   const folder = await openSkills();
   const code = (said: string) =>
-    `export const tools = [{ name: 'say', description: 'Says it', schema: { type: 'object' }, handler: () => '${said}' }];`;
+    `import { defineTool } from '@harness/plugin-kit';
+    import { z } from 'zod';
+    export const tools = [defineTool({ name: 'say', description: 'Says it', input: z.object({}), handler: () => '${said}' })];`;
   await writeSkill(folder, 'tea');
   await writeFile(join(folder, 'tea', 'tools.ts'), code('one'));
   const gateway = await openGateway({ skillsDirectory: folder, skillsCode: true });
