@@ -26,4 +26,5 @@ export type { SessionNote, Sessions, TranscriptState } from './sessions.ts';
 export { defaultSweep, type Sweeper, type SweepOptions, startSweeper } from './sweeper.ts';
 export { defaultIterations, type NewTask } from './tasks.ts';
 export type { TranscriptEntry, TranscriptStore, Transcripts } from './transcripts.ts';
+export { untilReached } from './until-reached.ts';
 export type { WorkerReport } from './workers.ts';

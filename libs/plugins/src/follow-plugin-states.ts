@@ -1,4 +1,4 @@
-import type { Dispatch } from '@harness/dispatch';
+import { type Dispatch, untilReached } from '@harness/dispatch';
 import type { PluginHost, PluginLogger } from '@harness/plugin-kit';
 
 /**
@@ -10,13 +10,19 @@ export async function followPluginStates(
   onChanged: () => void = () => undefined,
 ): Promise<() => void> {
   const { dispatch, plugins, logger } = deps;
+  let stopped = false;
+  // Until it is read: a plugin that somebody disabled must not go on for a moment's trouble with Redis.
   const apply = async () => {
-    if (plugins.disable(await dispatch.pluginStates.disabled())) onChanged();
+    const disabled = await untilReached(dispatch.pluginStates.disabled, () => stopped);
+    if (!stopped && plugins.disable(disabled)) onChanged();
   };
   const stop = dispatch.replicas.onSignal(({ kind }) => {
     if (kind !== 'plugins_changed' && kind !== 'missed') return;
     apply().catch((error) => logger.error({ err: error }, 'plugin states not read'));
   });
   await apply();
-  return stop;
+  return () => {
+    stopped = true;
+    stop();
+  };
 }

@@ -11,6 +11,9 @@ import type {
   ToolView,
 } from '@harness/plugin-kit';
 
+/** Whose a plugin's calls are that it makes by itself. */
+const ownTenant = 'default';
+
 /** The tool call in which a plugin calls another tool. */
 export interface OuterCall {
   meta: ToolCallMeta;
@@ -31,6 +34,8 @@ export interface ContextDeps {
   onTaskCreate(task: Task): Promise<void>;
   /** Undefined outside of tool calls. */
   outerCall?: (() => OuterCall | undefined) | undefined;
+  /** For whom its code runs; undefined outside of tool calls and hooks. */
+  tenantNow?: (() => string | undefined) | undefined;
   config?: Record<string, unknown>;
 }
 
@@ -53,9 +58,7 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
         const server = deps.toolServer();
         if (!server) throw new Error('No plugin of this process has a tool.');
         const outer = deps.outerCall?.();
-        const meta = outer
-          ? innerMetaOf(outer.meta)
-          : { threadId: derivedThreadId(deps.tokenSecret, 'plugin', plugin) };
+        const meta = outer ? innerMetaOf(outer.meta) : ownMetaOf(plugin, deps);
         return (await server.call(name, input, meta, await outer?.view())) as ToolResult;
       },
       async narrow({ threadId, runId }, tools) {
@@ -68,6 +71,15 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
       resourceUpdated: (uri) => dispatch.replicas.broadcast({ kind: 'resource_updated', uri }),
       listChanged: (list) => dispatch.replicas.broadcast({ kind: 'list_changed', list }),
     },
+  };
+}
+
+/** In a hook a plugin calls by itself, but for the tenant whose thread or task it is; elsewhere for its own. */
+function ownMetaOf(plugin: string, { tokenSecret, tenantNow }: ContextDeps): ToolCallMeta {
+  const tenant = tenantNow?.() ?? ownTenant;
+  return {
+    threadId: derivedThreadId(tokenSecret, 'plugin', tenant, plugin),
+    principal: { keyId: `plugin:${plugin}`, tenant, scopes: [] },
   };
 }
 

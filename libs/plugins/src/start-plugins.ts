@@ -26,6 +26,8 @@ export interface PluginStart {
   toolLock?: ToolLocking | undefined;
   /** The tool call under way where a plugin's code runs. */
   outerCall?: (() => OuterCall | undefined) | undefined;
+  /** For whom a plugin's code runs, in a tool call or in a hook; undefined outside of both. */
+  tenantNow?: (() => string | undefined) | undefined;
   /** Plugins whose tools and prompts may go by their bare names. */
   unprefixed?: readonly string[];
 }
@@ -51,6 +53,7 @@ export async function startPlugins({ dispatch, role, logger, ...rest }: PluginSt
         tokenSecret: rest.tokenSecret,
         toolServer: () => host.toolServer,
         outerCall: rest.outerCall,
+        tenantNow: rest.tenantNow,
         onTaskCreate: (task) => host.hooks.taskCreate(task.threadId, task.taskId),
         config: rest.config ?? {},
       }),

@@ -27,6 +27,7 @@ runMain(async () => {
     unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
     tokenSecret,
     outerCall: () => callerScope.getStore()?.call,
+    tenantNow: () => callerScope.getStore()?.tenant,
     invokerOf: (plugin) => createThreadInvoker({ dispatch, tokenSecret, plugin }),
   });
   const ended = new AbortController();

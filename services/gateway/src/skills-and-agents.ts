@@ -1,3 +1,4 @@
+import { untilReached } from '@harness/dispatch';
 import {
   type AgentSet,
   followAgents,
@@ -7,7 +8,6 @@ import {
 } from '@harness/plugins';
 import type { Changes } from './changes.ts';
 import type { AppDeps } from './deps.ts';
-import { untilReached } from './until-reached.ts';
 
 /** What people wrote: offered here, and published for the workers, which need not have the folders. */
 export async function followSkillsAndAgents(

@@ -65,6 +65,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     builtIn: options.plugins ?? builtInPlugins,
     tokenSecret,
     outerCall: () => callerScope.getStore()?.call,
+    tenantNow: () => callerScope.getStore()?.tenant,
     invokerOf: (plugin) => createThreadInvoker({ dispatch, tokenSecret, plugin }),
   });
   const routes: Gateway['routes'] = [];

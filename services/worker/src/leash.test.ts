@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { createLogger } from '@harness/runtime';
 import { expect, onTestFinished, test } from 'vitest';
+import { startLeash } from './hold-leash.ts';
 
 const main = fileURLToPath(new URL('./leash.ts', import.meta.url));
 
@@ -19,7 +21,7 @@ function startAgent() {
   return { pid: child.pid, allGone: once(child, 'close'), lives: () => child.signalCode === null };
 }
 
-function startLeash(limitMs: number) {
+function spawnLeash(limitMs: number) {
   const leash = spawn(process.execPath, [main, String(limitMs)], { stdio: ['pipe', 'ignore', 'inherit'] });
   onTestFinished(() => void leash.kill('SIGKILL'));
   return leash;
@@ -27,7 +29,7 @@ function startLeash(limitMs: number) {
 
 test('a worker that falls silent loses its agents, those it let go excepted', async () => {
   const [kept, released] = [startAgent(), startAgent()];
-  const leash = startLeash(300);
+  const leash = spawnLeash(300);
   leash.stdin.write(`+${kept.pid}\n+${released.pid}\n-${released.pid}\n`);
   await kept.allGone;
   expect(released.lives()).toBe(true);
@@ -35,7 +37,7 @@ test('a worker that falls silent loses its agents, those it let go excepted', as
 
 test('while it speaks they live; when it is gone, they are', async () => {
   const agent = startAgent();
-  const leash = startLeash(400);
+  const leash = spawnLeash(400);
   leash.stdin.write(`+${agent.pid}\n`);
   const beating = setInterval(() => leash.stdin.write('\n'), 50);
   // Three limits long.
@@ -44,4 +46,16 @@ test('while it speaks they live; when it is gone, they are', async () => {
   clearInterval(beating);
   leash.stdin.end();
   await Promise.all([once(leash, 'exit'), agent.allGone]);
+});
+
+test('when the leash dies another takes its place, and holds whom it held', async () => {
+  const agent = startAgent();
+  const leash = startLeash({ limitMs: 2_000, logger: createLogger('worker', 'silent') });
+  onTestFinished(() => leash.close());
+  leash.hold({ pid: agent.pid as number, exited: agent.allGone.then(() => undefined) });
+  const first = leash.pid() as number;
+  process.kill(first, 'SIGKILL');
+  await expect.poll(leash.pid).not.toBe(first);
+  leash.close(); // the end of its input: the worker is gone
+  await agent.allGone;
 });

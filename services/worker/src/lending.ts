@@ -52,7 +52,8 @@ export interface LendingDeps {
   pool: SessionPool;
   spares: Spares;
   openSession: OpenSession;
-  toolServer: ToolServer | null;
+  /** As it is now. */
+  toolServer(): ToolServer | null;
   tokenSecret: string;
   mcpUrl: string;
   defaultModel: string | undefined;
@@ -82,12 +83,13 @@ export function createLending(deps: LendingDeps): Lending {
   const profileOf = (thread: HeldThread): SessionProfile => ({
     model: thread.model ?? deps.defaultModel,
     systemPrompt: systemPromptOf(thread),
-    tools: thread.allowedTools,
+    // Without any it has no tool server: when there are some, it is another session.
+    tools: hasTools(thread.allowedTools) ? thread.allowedTools : [],
   });
   /** Skills are the gateways' alone; of the rest every process knows which there are. */
   const hasTools = (tools: string[] | undefined) =>
     tools?.some((name) => name.startsWith(`${skillPluginName}__`)) ||
-    (deps.toolServer?.list(tools ? { tools } : {}).length ?? 0) > 0;
+    (deps.toolServer()?.list(tools ? { tools } : {}).length ?? 0) > 0;
 
   const tokenFor = async (thread: HeldThread, record: Held): Promise<string | undefined> => {
     const { tenant, allowedTools: tools, threadTaskId: taskId } = thread;

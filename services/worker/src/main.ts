@@ -11,6 +11,7 @@ import { openSessionHomes } from './session-home.ts';
 import { sessionLimitOf } from './session-limit.ts';
 import { createSessionPool } from './session-pool.ts';
 import { createSpares } from './spares.ts';
+import { turnScope } from './turn-scope.ts';
 import { createWorker } from './worker.ts';
 
 /** Part of the TTL after which a silent worker's agents are killed: before others may take its threads. */
@@ -34,6 +35,7 @@ runMain(async () => {
   const mcpUrl = new URL('/mcp', config.HARNESS_GATEWAY_URL).href;
   const opener = createSessionOpener({
     homes,
+    logger,
     mcpUrl,
     modelEnv: config.sessionEnv,
     path: config.path,
@@ -64,6 +66,7 @@ runMain(async () => {
     modulePaths: config.HARNESS_PLUGINS,
     unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
     tokenSecret,
+    tenantNow: () => turnScope.getStore()?.tenant,
     invokerOf: (plugin) => createInvoker({ pool, openSession: opener.open, plugin, defaultModel }),
     config: { reviewModel: config.HARNESS_REVIEW_MODEL },
   });
@@ -74,7 +77,7 @@ runMain(async () => {
     pool,
     spares,
     openSession: opener.open,
-    toolServer: plugins.toolServer,
+    toolServer: () => plugins.toolServer,
     tokenSecret,
     mcpUrl,
     defaultModel,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SessionPath } from '@harness/contracts';
 import type { TranscriptStore } from '@harness/dispatch';
+import type { Logger } from '@harness/runtime';
 import { type OnTranscript, openSession, type Session } from './session.ts';
 import type { SessionHomes } from './session-home.ts';
 import type { SessionProcess, SessionProfile } from './session-options.ts';
@@ -35,6 +36,7 @@ export function createSessionOpener(deps: {
   /** Another executable that speaks the SDK's protocol. */
   executable: string | undefined;
   startsAtOnce: number;
+  logger: Logger;
   onProcess(process: SessionProcess): void;
 }) {
   const gate = createStartGate(deps.startsAtOnce);
@@ -56,10 +58,12 @@ export function createSessionOpener(deps: {
         onProcess(process) {
           processes.add(process);
           deps.onProcess(process);
-          void process.exited.then(() => {
-            processes.delete(process);
-            return deps.homes.remove(folder);
-          });
+          void process.exited
+            .then(() => {
+              processes.delete(process);
+              return deps.homes.remove(folder);
+            })
+            .catch((error) => deps.logger.warn({ err: error, folder }, 'folder of a session not removed'));
         },
       });
       return { session, path: resume ? 'resume' : 'cold' };

@@ -40,7 +40,8 @@ export async function openSessionHomes(): Promise<SessionHomes> {
       };
       return { cwd, env };
     },
-    remove: (name) => rm(join(root, name), { recursive: true, force: true }),
+    // What a session's children still write there must not keep the rest.
+    remove: (name) => rm(join(root, name), { recursive: true, force: true, maxRetries: 3 }),
     close: () => rm(root, { recursive: true, force: true }),
   };
 }

@@ -49,6 +49,20 @@ test('a changed profile rebuilds the session, the old one ends', async () => {
   expect(opened.map((session) => session.ended)).toEqual([true, false]);
 });
 
+test('guests make room before threads, however lately they were asked', async () => {
+  const { pool, lend, evicted } = openPool(2);
+  for (const key of ['thread', 'other']) {
+    await lend(key);
+    pool.give(key);
+  }
+  for (const key of ['review-1', 'review-2']) {
+    await lend(key, {}, true);
+    pool.give(key);
+  }
+  expect(evicted).toEqual(['review-1', 'review-2']);
+  expect([pool.has('thread'), pool.has('other')]).toEqual([true, true]);
+});
+
 test('when it is full, the least recently used idle session ends, never a busy one', async () => {
   const { pool, lend, evicted } = openPool(2);
   await lend('busy');
@@ -97,7 +111,7 @@ test('a guest is let into a full pool without ending anything', async () => {
   await lend('guest', {}, true);
   expect(evicted).toEqual([]);
   pool.give('guest');
-  expect(evicted).toEqual(['host']);
+  expect(evicted).toEqual(['guest']);
 });
 
 test('closing ends all', async () => {

@@ -2,8 +2,8 @@
  * Warm sessions by key. A thread's session has the thread id as its key and nothing else: what it was made for (model,
  * tools, …) is its profile, compared on a hit, so that a message can never miss a session it should have found.
  *
- * An entry is busy (lent out) or idle. Idle ones end after the idle TTL, and the least recently used ends when there
- * are too many; a busy one is never touched.
+ * An entry is busy (lent out) or idle. Idle ones end after the idle TTL, and when there are too many, guests first, then
+ * the least recently used; a busy one is never touched.
  */
 import type { SessionPath } from '@harness/contracts';
 import type { Session } from './session.ts';
@@ -42,6 +42,7 @@ interface Entry {
   session: Session;
   profile: string;
   busy: boolean;
+  guest: boolean;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -66,11 +67,9 @@ export function createSessionPool(options: PoolOptions): SessionPool {
   };
   const trim = (room: number) => {
     const idle = [...entries].filter(([, { busy }]) => !busy);
-    // What another worker could not go on with comes last.
-    const order = [
-      ...idle.filter(([, { session }]) => session.movable),
-      ...idle.filter(([, { session }]) => !session.movable),
-    ];
+    // A thread's warm session is worth more than a guest's; what another worker could not go on with comes last.
+    const rankOf = ({ guest, session }: Entry) => (guest ? 0 : session.movable ? 1 : 2);
+    const order = idle.toSorted(([, one], [, other]) => rankOf(one) - rankOf(other));
     for (const [key] of order) {
       if (entries.size + opening + room <= options.maxSessions()) return;
       evictIdle(key);
@@ -94,7 +93,8 @@ export function createSessionPool(options: PoolOptions): SessionPool {
       const opened = await open().finally(() => {
         opening--;
       });
-      entries.set(key, { session: opened.session, profile: wanted, busy: true, timer: undefined });
+      const { session } = opened;
+      entries.set(key, { session, profile: wanted, busy: true, guest: guest === true, timer: undefined });
       return opened;
     },
     give(key) {

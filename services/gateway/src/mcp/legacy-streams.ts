@@ -1,11 +1,10 @@
 /** Streams that clients of the 2025 protocols open with GET: news of what is offered, and the rest of a cut answer. */
 import { randomUUID } from 'node:crypto';
 import { AppError } from '@harness/contracts';
-import type { Dispatch, McpSession } from '@harness/dispatch';
+import { type Dispatch, type McpSession, untilReached } from '@harness/dispatch';
 import type { FastifyReply } from 'fastify';
 import type { Change, Changes } from '../changes.ts';
 import { onGone } from '../leaving.ts';
-import { untilReached } from '../until-reached.ts';
 import type { AnswerOptions } from './answer.ts';
 import { notificationMessage, type RequestId } from './json-rpc.ts';
 

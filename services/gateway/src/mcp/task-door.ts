@@ -1,12 +1,11 @@
 /** MCP's tasks extension: our delegated tasks, and tool calls that outlive their request, in its words. */
 import { randomUUID } from 'node:crypto';
 import { AppError, toAppError } from '@harness/contracts';
-import type { CallTask, CallTaskChange, Dispatch } from '@harness/dispatch';
+import { type CallTask, type CallTaskChange, type Dispatch, untilReached } from '@harness/dispatch';
 import { type InputRequired, isInputRequired, type ToolResult } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import { type Caller, requireScope } from '../auth.ts';
 import type { ToolCalls } from '../tool-calls.ts';
-import { untilReached } from '../until-reached.ts';
 import { faultOf, type Params } from './json-rpc.ts';
 import { type McpRequest, toolCallOf } from './methods.ts';
 import { tasksExtension } from './server-identity.ts';

@@ -114,3 +114,21 @@ test('no tenant can take first a thread that another’s key or plugin will need
   const task = await gateway.dispatch.tasks.get('acme', body.structuredContent.taskId);
   expect(guesses).not.toContain(task.parentThreadId);
 });
+
+test('a tool that a plugin calls in a hook is called for the tenant whose thread it is', async () => {
+  const plugin = definePlugin({
+    name: 'clerk',
+    version: '1.0.0',
+    register: (ctx) => ({
+      onMessage: async (_threadId, _role, taskId) =>
+        void (await ctx.tools.call('bus__submit_task', { taskId })),
+    }),
+  });
+  const gateway = await openGateway({ keys, plugins: [...builtInPlugins, plugin] });
+  const acme = bearer('key-of-acme');
+  const { body } = await gateway.call('POST', '/v1/threads', {}, acme);
+  await gateway.call('POST', `/v1/threads/${body.threadId}/runs`, { input: 'from-acme' }, acme);
+  const tasksOf = async (tenant: string) =>
+    (await gateway.dispatch.bus.tasks(tenant, page)).map(({ taskId }) => taskId);
+  expect([await tasksOf('acme'), await tasksOf('default')]).toEqual([['from-acme'], []]);
+});
