@@ -1,7 +1,9 @@
 import type { Socket } from 'node:net';
 import fastifySwagger from '@fastify/swagger';
+import { maxBusBytes } from '@harness/contracts';
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
 import { type Caller, createAuthenticate } from './auth.ts';
+import { checkDepth } from './body-depth.ts';
 import { followChanges } from './changes.ts';
 import { createCommands } from './commands/create-commands.ts';
 import { answerPage } from './cors.ts';
@@ -41,8 +43,8 @@ declare module 'fastify' {
   }
 }
 
-/** Largest request body, bytes. */
-const bodyLimit = 256 * 1024;
+/** Largest request body, bytes: a payload of the bus of the largest size, and what is said around it. */
+const bodyLimit = maxBusBytes + 16 * 1024;
 
 /** The gateway as a Fastify app with every route, not yet listening. */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
@@ -82,6 +84,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     return undefined;
   });
 
+  app.addHook('preValidation', async ({ body }) => checkDepth(body));
   app.addHook('onResponse', (request, reply, done) => {
     if (!deps.logger.isLevelEnabled('info')) return done();
     const { threadId, runId, taskId } = request.params as Record<string, string | undefined>;

@@ -85,7 +85,8 @@ export function createAuthenticate(deps: {
     const key = keys.find((candidate) => timingSafeEqual(candidate.digest, digest));
     if (key) return key.caller;
     if (accessTokens && !mayBeThreadToken(token)) return { principal: await accessTokens.verify(token) };
-    if (!sessions) throw new AppError('unauthorized', 'The API key is not known.');
+    if (!sessions || !mayBeThreadToken(token))
+      throw new AppError('unauthorized', 'The API key is not known.');
     const { claims: session, goodUntil } = await verifyThreadToken(token, deps.tokenSecret);
     const principal = {
       keyId: session.threadId,
@@ -103,6 +104,11 @@ function mayBeThreadToken(token: string): boolean {
   } catch {
     return false; // no JWT at all
   }
+}
+
+/** For tools at all: of a key for the bus alone, those of the bus. Throws `forbidden`. */
+export function requireToolAccess(caller: Caller): void {
+  if (!caller.principal.scopes.includes('bus')) requireScope(caller, 'tools');
 }
 
 /** Throws `forbidden` when the key lacks the scope. */

@@ -12,18 +12,15 @@ import {
   type ToolResult,
   type ToolView,
 } from '@harness/plugin-kit';
-import type { OuterCall } from '@harness/plugins';
+import { busPluginName, type OuterCall } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
-import { type Caller, requireScope } from './auth.ts';
+import { type Caller, requireScope, requireToolAccess } from './auth.ts';
 import { callerScope } from './caller-scope.ts';
-import type { Scope } from './scopes.ts';
 import { createToolAudit } from './tool-audit.ts';
 
 export interface ToolCall extends Given<PluginToolMeta> {
   name: string;
   door: 'mcp' | 'rest';
-  /** The scope that lets a caller in at this door; `tools` unless given. A tool may ask for another besides. */
-  scope?: Scope;
   arguments: unknown;
   /** A thread the caller names; only for keys, whose tenant must own it. */
   threadId?: string | undefined;
@@ -65,7 +62,8 @@ export function createToolCalls(deps: {
   const viewOf = (caller: Caller): ToolView => {
     const known = views.get(caller);
     if (known) return known;
-    const view = { tools: caller.tools, scopes: caller.principal.scopes };
+    const { scopes } = caller.principal;
+    const view = { tools: scopes.includes('tools') ? caller.tools : ofBus(caller.tools), scopes };
     views.set(caller, view);
     return view;
   };
@@ -93,12 +91,12 @@ export function createToolCalls(deps: {
     return { threadId: named };
   };
 
-  const serverFor = (caller: Caller, name: string, scope: Scope = 'tools') => {
-    requireScope(caller, scope);
+  const serverFor = (caller: Caller, name: string) => {
+    requireToolAccess(caller);
     if (!plugins.toolServer) throw new AppError('tool_not_found', `There is no tool "${name}".`);
     return plugins.toolServer;
   };
-  const metaOf = async (caller: Caller, call: Omit<ToolCall, 'name' | 'arguments' | 'door' | 'scope'>) => ({
+  const metaOf = async (caller: Caller, call: Omit<ToolCall, 'name' | 'arguments' | 'door'>) => ({
     ...call,
     ...(await sourceOf(caller, call.threadId)),
     principal: caller.principal,
@@ -133,8 +131,8 @@ export function createToolCalls(deps: {
     present,
     call: (caller, toolCall) =>
       audit(caller, toolCall, async (from) => {
-        const { name, arguments: input, door: _, scope, ...call } = toolCall;
-        const toolServer = serverFor(caller, name, scope);
+        const { name, arguments: input, door: _, ...call } = toolCall;
+        const toolServer = serverFor(caller, name);
         const meta = await metaOf(caller, call);
         from(meta);
         const { tenant } = caller.principal;
@@ -164,6 +162,11 @@ export function createToolCalls(deps: {
     },
   };
 }
+
+const busTools = `${busPluginName}__`;
+/** A key without the scope `tools` has at most these. */
+const ofBus = (tools: readonly string[] | undefined): readonly string[] =>
+  tools?.filter((name) => name.startsWith(busTools)) ?? [`${busTools}*`];
 
 /** Longest result that the ledger keeps, characters; of a longer one it knows only that the call has ended. */
 const maxKeptChars = 100_000;

@@ -33,14 +33,22 @@ export function createClientRequests(replicas: Replicas): ClientRequests {
   return {
     async ask({ method, params = {} }, send, signal) {
       const id = `${replicas.id}.${randomUUID()}`;
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      const late = new AbortController();
+      const timer = setTimeout(() => {
+        const message = `The client did not answer ${method} within ${timeoutMs / 60_000} minutes.`;
+        late.abort(new AppError('tool_timeout', message));
+      }, timeoutMs);
+      const limit = AbortSignal.any([signal, late.signal]);
       const answer = await new Promise<Params>((resolve, reject) => {
         const onAbort = () => reject(limit.reason);
         if (limit.aborted) return onAbort();
         limit.addEventListener('abort', onAbort, { once: true });
         waiting.set(id, resolve);
         send({ jsonrpc: '2.0', id, method, params });
-      }).finally(() => waiting.delete(id));
+      }).finally(() => {
+        clearTimeout(timer);
+        waiting.delete(id);
+      });
       const { result, error } = answer as { result?: Params; error?: { message?: unknown } };
       if (result && typeof result === 'object') return result;
       throw new AppError(

@@ -70,6 +70,7 @@ const faults: Partial<Record<ErrorCode, number>> = {
   task_not_found: rpcCodes.invalidParams,
   invalid_request: rpcCodes.invalidParams,
   invalid_tool_input: rpcCodes.invalidParams,
+  body_too_large: rpcCodes.invalidRequest,
   method_not_allowed: rpcCodes.methodNotFound,
   forbidden: rpcCodes.forbidden,
   capability_missing: rpcCodes.capabilityMissing,

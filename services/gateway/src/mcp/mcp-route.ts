@@ -5,7 +5,7 @@ import type { PluginHost } from '@harness/plugin-kit';
 import type { SkillSet } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
-import { type Authenticate, requireScope } from '../auth.ts';
+import { type Authenticate, requireToolAccess } from '../auth.ts';
 import { callerScope } from '../caller-scope.ts';
 import type { Changes } from '../changes.ts';
 import { appErrorOf } from '../errors.ts';
@@ -13,7 +13,7 @@ import { usableSkills } from '../thread-profile.ts';
 import type { ToolCalls } from '../tool-calls.ts';
 import { createAnswers } from './answer.ts';
 import { createClientRequests } from './client-requests.ts';
-import { errorMessage, faultOf, parseIncoming } from './json-rpc.ts';
+import { errorMessage, faultOf, type Incoming, parseIncoming } from './json-rpc.ts';
 import { createLegacyEra } from './legacy-era.ts';
 import { createLegacyStreams } from './legacy-streams.ts';
 import { createMethods } from './methods.ts';
@@ -66,7 +66,7 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
   });
 
   const callerOf = async ({ caller }: FastifyRequest) => {
-    requireScope(caller, 'tools');
+    requireToolAccess(caller);
     return tools.present(caller);
   };
   const hidden = { config: { sessions: true }, schema: { hide: true } };
@@ -83,8 +83,7 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
     const { tenant, keyId } = caller.principal;
     return callerScope.run({ tenant, keyId, call: tools.outerCallOf(caller) }, () => {
       if (isModern(request.body, request.headers['mcp-protocol-version'])) {
-        const incoming = isMessage(request.body) ? parseIncoming(request.body) : undefined;
-        return modern.post(request, reply, caller, incoming);
+        return modern.post(request, reply, caller, readableIn(request.body));
       }
       return legacy.post(request, reply, caller, parseIncoming(request.body));
     });
@@ -127,17 +126,16 @@ const envelopeKey = 'io.modelcontextprotocol/protocolVersion';
 /** Modern by its envelope; without one, by a header that only the modern protocol has. */
 function isModern(body: unknown, version: unknown): boolean {
   if (Array.isArray(body)) throw new AppError('invalid_request', 'JSON-RPC batches are not accepted.');
-  const params = (body as { params?: { _meta?: Record<string, unknown> } } | null)?.params;
-  if (params?._meta && envelopeKey in params._meta) return true;
+  const meta = (body as { params?: { _meta?: unknown } } | null)?.params?._meta;
+  if (typeof meta === 'object' && meta !== null && envelopeKey in meta) return true;
   return typeof version === 'string' && version >= '2026';
 }
 
-/** Whether our parser can read it; what it cannot, the SDK refuses in its own words. */
-function isMessage(body: unknown): boolean {
+/** What our parser cannot read, the SDK refuses in its own words. */
+function readableIn(body: unknown): Incoming | undefined {
   try {
-    parseIncoming(body);
-    return true;
+    return parseIncoming(body);
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -6,7 +6,8 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Authenticate, type Caller, requireScope } from '../auth.ts';
+import { type Authenticate, type Caller, requireToolAccess } from '../auth.ts';
+import { checkDepth } from '../body-depth.ts';
 import type { ToolCalls } from '../tool-calls.ts';
 import { type Incoming, parseIncoming } from './json-rpc.ts';
 import type { LegacyEra } from './legacy-era.ts';
@@ -48,7 +49,7 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
     const last = lastCallers.get(socket);
     if (last && last.authorization === authorization && isGood(last.caller)) return last.caller;
     const caller = await deps.authenticate(authorization, { sessions: true });
-    requireScope(caller, 'tools');
+    requireToolAccess(caller);
     lastCallers.set(socket, { authorization, caller });
     return caller;
   };
@@ -130,7 +131,9 @@ function isForUs({ method, url, headers }: IncomingMessage, bodyLimit: number): 
 function toolRequestOf(body: Buffer): Extract<Incoming, { kind: 'request' }> | undefined {
   const text = body.toString('utf8');
   if (suspicious.test(text)) return undefined;
-  const incoming = parseIncoming(JSON.parse(text));
+  const message = JSON.parse(text);
+  checkDepth(message);
+  const incoming = parseIncoming(message);
   if (incoming.kind !== 'request') return undefined;
   return incoming.method === 'tools/call' || incoming.method === 'tools/list' ? incoming : undefined;
 }

@@ -33,8 +33,8 @@ const pollIntervalMs = 1_000;
 /** A tool says with it that its call has started this task. */
 const startedTaskKey = 'harness/taskId';
 
-export const knowsTasks = (capabilities: Record<string, unknown>): boolean =>
-  tasksExtension in ((capabilities.extensions ?? {}) as object);
+export const knowsTasks = ({ extensions }: Record<string, unknown>): boolean =>
+  typeof extensions === 'object' && extensions !== null && tasksExtension in extensions;
 
 /** Throws `capability_missing`. */
 export function requireTasks(capabilities: Record<string, unknown>): void {

@@ -10,7 +10,6 @@ import {
   type ErrorBody,
   type ErrorCode,
   errorCodes,
-  maxBusBytes,
 } from '@harness/contracts';
 import type { ToolResult } from '@harness/plugin-kit';
 import { busPluginName } from '@harness/plugins';
@@ -23,8 +22,6 @@ import { createEventDoor, eventQuery, eventResponse } from './events.ts';
 
 const tags = ['bus'];
 const scope = 'bus';
-/** A payload or a result of the largest size, and what is said around it. */
-const bodyLimit = maxBusBytes + 16 * 1024;
 const failures = [400, 404, 409, 412, 422, 428, 429] as const;
 
 export function addBusRoutes(app: FastifyInstance, routes: RouteDeps): void {
@@ -65,7 +62,6 @@ function addToolRoute(app: FastifyInstance, { tools }: RouteDeps, name: BusToolN
   app.route<{ Params: Record<string, string>; Body?: Record<string, unknown> | null }>({
     method,
     url: path,
-    bodyLimit,
     schema: {
       tags,
       summary: title,
@@ -77,10 +73,11 @@ function addToolRoute(app: FastifyInstance, { tools }: RouteDeps, name: BusToolN
     // The tool checks its input, with the old names that it understands besides.
     validatorCompiler: () => () => true,
     async handler(request, reply) {
+      if (typeof (request.body ?? {}) !== 'object' || Array.isArray(request.body))
+        throw new AppError('invalid_request', 'The body must be an object.');
       const outcome = await tools.call(request.caller, {
         name: `${busPluginName}__${name}`,
         door: 'rest',
-        scope,
         arguments: { ...request.body, ...request.params },
         signal: leavingOf(reply.raw),
       });

@@ -71,6 +71,7 @@ async function openHouse(): Promise<House> {
       keyFor('key-of-acme', { tenant: 'acme' }),
       keyFor('key-of-umbrella', { tenant: 'umbrella', scopes: ['threads', 'tools', 'tasks', 'bus'] }),
       keyFor('key-of-the-bus', { tenant: 'acme', scopes: ['bus'] }),
+      keyFor('key-without-tools', { tenant: 'acme', scopes: ['threads', 'tasks', 'admin'] }),
       keyFor('key-without-bus', { tenant: 'acme', scopes: ['threads', 'tools', 'tasks', 'admin'] }),
     ],
     waitLimitMs: 100,
@@ -266,13 +267,17 @@ test('a thread token opens /mcp alone, and a stale one nothing', async () => {
   expect([status, text]).toEqual([200, expect.stringContaining('"text":"1"')]);
 });
 
-const isOfBus = ({ url }: { url: string }) => url.startsWith('/v1/bus/');
+/** One that has not what the route asks for. */
+function keyWithout({ url }: { url: string }): string {
+  if (url.startsWith('/v1/bus/')) return 'key-without-bus';
+  return url === '/mcp' ? 'key-without-tools' : 'key-of-the-bus';
+}
 
 test('a key without the scope is 403 everywhere', async () => {
   const { guarded, send, state } = await openHouse();
   const before = await state();
   for (const route of guarded) {
-    const { status } = await send(route, isOfBus(route) ? 'key-without-bus' : 'key-of-the-bus');
+    const { status } = await send(route, keyWithout(route));
     expect([route, status]).toEqual([route, 403]);
   }
   expect(await state()).toEqual(before);

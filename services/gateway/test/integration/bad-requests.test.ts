@@ -1,0 +1,101 @@
+import { busTools } from '@harness/contracts';
+import { builtInPlugins } from '@harness/plugins';
+import { expect, test } from 'vitest';
+import { bearer, keyFor, openGateway, probe } from '../fixture.ts';
+import { beginSession, modernCaller } from '../mcp-wire.ts';
+
+/** As text: what writes JSON has a limit, too. */
+const levels = 5_000;
+const deep = `${'{"a":'.repeat(levels)}{}${'}'.repeat(levels)}`;
+
+test('JSON that is nested too deep is refused at every door, and is nobody’s fault but the caller’s', async () => {
+  const { call, url } = await openGateway({ plugins: [...builtInPlugins, probe] });
+  for (const [path, body] of [
+    ['/v1/threads', `{"metadata":${deep}}`],
+    ['/v1/bus/tasks', `{"taskId":"t","payload":${deep}}`],
+    ['/v1/tools/probe__whoami', `{"arguments":${deep}}`],
+  ] as const) {
+    const answer = await call('POST', path, body);
+    expect([answer.status, answer.body.error.code]).toEqual([400, 'invalid_request']);
+  }
+  const { sessionId } = await beginSession(url);
+  const params = (meta: string) => `"params":{"name":"probe__whoami","arguments":${deep},"_meta":${meta}}`;
+  const envelope = '{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}';
+  for (const [meta, headers] of [
+    ['{}', { 'mcp-session-id': sessionId }],
+    [
+      envelope,
+      { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'probe__whoami' },
+    ],
+  ] as const) {
+    const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call",${params(meta)}}`;
+    const answer = await call('POST', '/mcp', body, { ...headers });
+    expect([answer.status, answer.body.error.code, answer.body.error.data]).toEqual([
+      400,
+      -32602,
+      { code: 'invalid_request' },
+    ]);
+  }
+});
+
+test('a body that is no object, where one is wanted', async () => {
+  const { call } = await openGateway();
+  for (const body of [[], 5, 'x', true]) {
+    const answer = await call('POST', '/v1/bus/workers', JSON.stringify(body));
+    expect([answer.status, answer.body.error.code]).toEqual([400, 'invalid_request']);
+  }
+});
+
+test.each([{ _meta: 'x' }, { _meta: null }, { _meta: [] }])('%j is no envelope of 2026', async (params) => {
+  const { call } = await openGateway({ plugins: [probe] });
+  const answer = await call('POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'ping', params });
+  expect([answer.status, answer.body.result]).toEqual([200, {}]);
+});
+
+test('a capability of another shape than it should have is none', async () => {
+  const { url } = await openGateway({ plugins: [probe] });
+  const client = modernCaller({ capabilities: { extensions: 'io.modelcontextprotocol/tasks' } });
+  const { error } = await (await client.request(url, 'tasks/get', { taskId: 'call_x' })).message();
+  expect(error.data).toMatchObject({ code: 'capability_missing' });
+});
+
+test('an unknown key is told to be one, at every door', async () => {
+  const { call } = await openGateway({ keys: [keyFor('known')] });
+  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+  for (const [path, body] of [
+    ['/v1/threads', {}],
+    ['/mcp', list],
+  ] as const) {
+    const answer = await call('POST', path, body, bearer('unknown'));
+    expect([answer.status, answer.body.error.message]).toEqual([401, 'The API key is not known.']);
+  }
+});
+
+test('a key for the bus alone has the tools of the bus at /mcp, and nothing else', async () => {
+  const keys = [
+    keyFor('bus', { scopes: ['bus'] }),
+    keyFor('status', { scopes: ['bus'], tools: ['bus__get_status', 'time__*'] }),
+  ];
+  const { url } = await openGateway({ keys, plugins: [...builtInPlugins, probe] });
+  const names = Object.keys(busTools).map((name) => `bus__${name}`);
+  for (const [key, expected] of [
+    ['bus', names],
+    ['status', ['bus__get_status']],
+  ] as const) {
+    const headers = bearer(key);
+    const session = await beginSession(url, { headers });
+    const modern = modernCaller({ headers });
+    for (const wire of [await session.request(url, 'tools/list'), await modern.request(url, 'tools/list')]) {
+      const { result } = await wire.message();
+      expect(result.tools.map(({ name }: { name: string }) => name)).toEqual(expected);
+    }
+    expect(
+      (await (await session.call(url, 'bus__get_status')).message()).result.structuredContent,
+    ).toMatchObject({ depth: 0 });
+    for (const wire of [
+      await session.call(url, 'probe__whoami'),
+      await session.request(url, 'resources/list'),
+    ])
+      expect((await wire.message()).error.data).toMatchObject({ code: 'forbidden' });
+  }
+});
