@@ -17,7 +17,10 @@ local open = task and task.status == 'working' and tonumber(task.iteration) == A
 if not A.task or open then
   for _, mail in ipairs(A.mail or {}) do
     mail.chain = redis.call('HGET', key('run', A.runId), 'chain')
-    local onBus = mail.kind == 'feedback' and task and task.target == 'bus'
+    local isFeedback = task and mail.kind == 'feedback'
+    -- To be said again, should a torn log lose the mail.
+    if isFeedback then redis.call('HSET', key('task', task.taskId), 'words', mail.input) end
+    local onBus = isFeedback and task.target == 'bus'
     if onBus then delegateToBus(task, mail.iteration, mail.input) end
     local owner = not onBus and deliverOnce(mail)
     if owner then rung[#rung + 1] = { threadId = mail.threadId, kind = mail.kind, owner = owner ~= '' and owner or nil } end

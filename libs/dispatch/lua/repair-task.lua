@@ -15,7 +15,7 @@ if task.target == 'bus' and task.phase ~= 'review' then
   local found = hash(taskKey(task.tenant, id))
   local ring
   if not found.state then
-    delegateToBus(task, task.iteration, task.feedback or task.prompt)
+    delegateToBus(task, task.iteration, task.words or task.prompt)
   elseif found.state == 'done' then
     ring = report(found, { text = found.result or '' })
   elseif found.state == 'blocked' or found.state == 'dead' then
@@ -25,8 +25,8 @@ if task.target == 'bus' and task.phase ~= 'review' then
 end
 if task.phase == 'review' then
   mail.kind, mail.input = 'review', task.result or ''
-elseif task.feedback then
-  mail.kind, mail.input = 'feedback', task.feedback
+elseif task.words then
+  mail.kind, mail.input = 'feedback', task.words
 else
   mail.kind, mail.input = 'delegate', task.prompt
 end

@@ -47,6 +47,8 @@ export interface Tasks {
   find(taskId: string): Promise<Task | null>;
   /** Newest first. */
   list(tenant: string, page: { limit: number; offset: number }): Promise<Task[]>;
+  /** Those that the thread has delegated, newest first. */
+  ofThread(tenant: string, threadId: string): Promise<Task[]>;
   /** Cancels it and everything below it. Ended tasks stay as they are. */
   cancel(tenant: string, taskId: string): Promise<Task>;
   /** Sends progress to the parent, once per tool-use id. */
@@ -133,6 +135,15 @@ export function createTasks(deps: {
       const ids = await reached(redis.zrevrange(keys.of('tasks', tenant), offset, offset + limit - 1));
       const hashes = await Promise.all(ids.map(hashOf));
       return hashes.filter((hash) => hash.tenant === tenant).map(taskOf);
+    },
+    async ofThread(tenant, threadId) {
+      const children = await reached(redis.smembers(keys.of('kids', threadId)));
+      const taskIdOf = (child: string) => reached(redis.hget(keys.of('th', child), 'taskId'));
+      const hashes = await Promise.all(children.map(async (child) => hashOf((await taskIdOf(child)) ?? '')));
+      return hashes
+        .filter((hash) => hash.tenant === tenant)
+        .sort((one, other) => Number(other.createdAt) - Number(one.createdAt))
+        .map(taskOf);
     },
     async cancel(tenant, taskId) {
       const mail = cancelledMailOf(await get(tenant, taskId));

@@ -173,3 +173,34 @@ test('a task whose mail was lost with a torn log gets it again', async () => {
     kind: 'delegate',
   });
 });
+
+test('feedback that was lost with a torn log is said again in the same words', async () => {
+  const bench = await openBench();
+  const { delegate } = await openParent(bench);
+  const { taskId, threadId } = (await delegate('toolu_1')).task;
+  const me = await bench.alive('wrk_a');
+  const turn = await beginTurn(bench, threadId, me);
+  const mail = feedbackOf(await bench.dispatch.tasks.get(tenant, taskId), 'call: x', turn.runId);
+  const set = { phase: 'turn', iteration: 2, verdict: 'needs_revision', feedback: 'call: x' };
+  await bench.dispatch.lease.commit(turn, {
+    status: 'success',
+    mail: [mail],
+    task: { taskId, iteration: 1, set },
+  });
+  const { keys, scripts } = bench.dispatch;
+  await bench.redis.del(keys.of('mb', threadId));
+  await scripts.call('repair-task', { taskId, runId: 'run_again' });
+  expect(await beginTurn(bench, threadId, me)).toMatchObject({ kind: 'feedback', input: mail.input });
+  expect(mail.input).toContain('> call: x');
+});
+
+test('the tasks of a thread are its own', async () => {
+  const bench = await openBench();
+  const one = await openParent(bench);
+  const { thread } = await bench.dispatch.threads.create(tenant, {});
+  await bench.dispatch.tasks.create({ tenant, prompt: 'x', parentThreadId: thread.threadId });
+  const [first, second] = [await one.delegate('a', 'first'), await one.delegate('b', 'second')];
+  const ids = (await bench.dispatch.tasks.ofThread(tenant, one.parentThreadId)).map(({ taskId }) => taskId);
+  expect(new Set(ids)).toEqual(new Set([first.task.taskId, second.task.taskId]));
+  expect(await bench.dispatch.tasks.ofThread('other', one.parentThreadId)).toEqual([]);
+});

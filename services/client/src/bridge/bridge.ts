@@ -105,7 +105,9 @@ export function createBridge({ client, gateway, view, say, giveUp }: BridgeDeps)
     if (method !== 'tools/list') return result;
     const tools = result.tools as Tool[];
     for (const { name, annotations } of tools) hints.set(name, annotations);
-    return { ...result, tools: view.shown(tools) };
+    const shown = view.shown(tools);
+    if (shown.length === 0) say('the gateway offers none of the tools that were asked for');
+    return { ...result, tools: shown };
   };
 
   const fromGateway = (message: JSONRPCMessage) => {

@@ -5,14 +5,14 @@ import { loadBridgeConfig } from './config.ts';
 test('without anything, all of a gateway on this machine', () => {
   const { mcpUrl, ...rest } = loadBridgeConfig([], {});
   expect(mcpUrl.href).toBe('http://127.0.0.1:8080/mcp');
-  expect(rest).toEqual({ apiKey: undefined, plugin: undefined, bare: false });
+  expect(rest).toEqual({ apiKey: undefined, plugin: undefined, bare: false, help: false });
 });
 
 test('the address and the key are the environment’s, the view is the arguments’', () => {
   const env = { HARNESS_URL: 'https://harness.example.com/', HARNESS_API_KEY: 'key' };
   const { mcpUrl, ...rest } = loadBridgeConfig(['--plugin', 'bus', '--bare'], env);
   expect(mcpUrl.href).toBe('https://harness.example.com/mcp');
-  expect(rest).toEqual({ apiKey: 'key', plugin: 'bus', bare: true });
+  expect(rest).toEqual({ apiKey: 'key', plugin: 'bus', bare: true, help: false });
 });
 
 test.each([

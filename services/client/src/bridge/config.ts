@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { gatewayVariables } from '../gateway-variables.ts';
 
 const schema = z.object(gatewayVariables);
-const options = { plugin: { type: 'string' }, bare: { type: 'boolean' } } as const;
+const options = { plugin: { type: 'string' }, bare: { type: 'boolean' }, help: { type: 'boolean' } } as const;
 
 export interface BridgeConfig {
   /** Of the gateway's MCP endpoint. */
@@ -13,19 +13,21 @@ export interface BridgeConfig {
   plugin: string | undefined;
   /** Its tools go by their bare names. */
   bare: boolean;
+  help: boolean;
 }
 
 export const bridgeUsage = `npm run --silent bridge -- [--plugin NAME [--bare]]
   An MCP server on standard input and output that offers what a gateway offers.
   --plugin NAME   only the tools of this plugin
   --bare          without "NAME__" before their names
+  --help          prints this
   HARNESS_URL     the gateway (default http://127.0.0.1:8080)
   HARNESS_API_KEY the key, where it wants one`;
 
 /** Throws ConfigError for what cannot be understood. */
 export function loadBridgeConfig(args = process.argv.slice(2), env = process.env): BridgeConfig {
   const { HARNESS_URL, HARNESS_API_KEY } = loadConfig(schema, env);
-  const { plugin, bare = false } = parseOptions(args, options, bridgeUsage);
+  const { plugin, bare = false, help = false } = parseOptions(args, options, bridgeUsage);
   if (bare && plugin === undefined) throw new ConfigError(`--bare needs --plugin.\n\n${bridgeUsage}`);
-  return { mcpUrl: new URL(`${HARNESS_URL}/mcp`), apiKey: HARNESS_API_KEY, plugin, bare };
+  return { mcpUrl: new URL(`${HARNESS_URL}/mcp`), apiKey: HARNESS_API_KEY, plugin, bare, help };
 }

@@ -7,7 +7,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { createBridge } from './bridge.ts';
-import { loadBridgeConfig } from './config.ts';
+import { bridgeUsage, loadBridgeConfig } from './config.ts';
 import { createGatewayFetch } from './gateway-fetch.ts';
 import { createToolView } from './tool-view.ts';
 
@@ -15,7 +15,11 @@ import { createToolView } from './tool-view.ts';
 const endLimitMs = 2_000;
 
 runMain(async () => {
-  const { mcpUrl, apiKey, ...view } = loadBridgeConfig();
+  const { mcpUrl, apiKey, help, ...view } = loadBridgeConfig();
+  if (help) {
+    console.log(bridgeUsage);
+    return;
+  }
   const say = (line: string) => void process.stderr.write(`bridge: ${line}\n`);
   const gatewayFetch = createGatewayFetch({
     say,

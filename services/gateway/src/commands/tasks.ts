@@ -5,7 +5,7 @@ import { callerTools } from '../caller-scope.ts';
 import { builtIn, callOf, refused, table } from './command-call.ts';
 import type { CommandDeps } from './create-commands.ts';
 
-/** So many of the latest are looked through, of tasks and of runs. */
+/** So many of the latest runs are looked through. */
 const limit = 200;
 const maxShown = 20;
 const promptChars = 60;
@@ -29,9 +29,7 @@ export const taskCommands = (deps: CommandDeps): Command[] => [
     description: 'Lists the latest tasks of this thread',
     async execute(_args, context) {
       const { tenant, threadId } = callOf(context, 'tasks');
-      const tasks = (await deps.dispatch.tasks.list(tenant, { limit, offset: 0 }))
-        .filter(({ parentThreadId }) => parentThreadId === threadId)
-        .slice(0, maxShown);
+      const tasks = (await deps.dispatch.tasks.ofThread(tenant, threadId)).slice(0, maxShown);
       if (tasks.length === 0) return 'This thread has no tasks.';
       return `Tasks:\n${table(tasks.map((task) => [`${task.taskId}  ${stateOf(task)}`, shortened(task.prompt)]))}`;
     },
