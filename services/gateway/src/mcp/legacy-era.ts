@@ -181,7 +181,7 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
         throw new AppError('method_not_allowed', 'A stream needs a session and "Accept: text/event-stream".');
       }
       const lastEventId = request.headers['last-event-id'];
-      if (typeof lastEventId === 'string') return streams.resume(session.sessionId, lastEventId, reply);
+      if (typeof lastEventId === 'string') return streams.resume(session, lastEventId, reply);
       return streams.open(session, reply);
     },
     async delete(request: FastifyRequest, reply: FastifyReply, caller: Caller) {

@@ -5,6 +5,7 @@ import { type Dispatch, type McpSession, untilReached } from '@harness/dispatch'
 import type { FastifyReply } from 'fastify';
 import type { Change, Changes } from '../changes.ts';
 import { onGone } from '../leaving.ts';
+import { createPlaces } from '../places.ts';
 import type { AnswerOptions } from './answer.ts';
 import { notificationMessage, type RequestId } from './json-rpc.ts';
 
@@ -12,7 +13,7 @@ export interface LegacyStreams {
   /** A session's standing stream. A newer one takes its place, at whichever gateway. */
   open(session: McpSession, reply: FastifyReply): Promise<void>;
   /** What followed the event, then what follows. Throws `invalid_request` for an event of another session or long ago. */
-  resume(sessionId: string, lastEventId: string, reply: FastifyReply): Promise<void>;
+  resume(session: McpSession, lastEventId: string, reply: FastifyReply): Promise<void>;
   /** Where an answer of the session is kept for those who come back. */
   logOf(sessionId: string, requestId: RequestId): NonNullable<AnswerOptions['log']>;
   close(): void;
@@ -20,6 +21,7 @@ export interface LegacyStreams {
 
 const keepAliveMs = 15_000;
 const maxStreams = 5_000;
+const maxStreamsPerKey = 1_000;
 
 export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes }): LegacyStreams {
   const { dispatch, changes } = deps;
@@ -34,8 +36,9 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
   }, keepAliveMs);
   keepAlive.unref();
 
-  const begin = (reply: FastifyReply) => {
-    if (open.size >= maxStreams) throw new AppError('too_many_streams', 'Too many streams are open.');
+  const places = createPlaces({ most: maxStreams, mostOfKey: maxStreamsPerKey });
+  const begin = (session: McpSession, reply: FastifyReply) => {
+    const giveBack = places.take(session);
     reply.hijack();
     open.add(reply);
     const { raw } = reply;
@@ -46,7 +49,10 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
       'x-accel-buffering': 'no',
     });
     raw.write(':\n\n');
-    onGone(raw, () => open.delete(reply));
+    onGone(raw, () => {
+      open.delete(reply);
+      giveBack();
+    });
     return raw;
   };
   const drop = (sessionId: string) => {
@@ -76,9 +82,10 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
   ];
 
   return {
-    async open({ sessionId, keyId }, reply) {
+    async open(session, reply) {
+      const { sessionId, keyId } = session;
       const stream = randomUUID();
-      const raw = begin(reply);
+      const raw = begin(session, reply);
       drop(sessionId);
       standing.set(sessionId, { stream, keyId, reply, heard: false });
       onGone(raw, () => {
@@ -86,7 +93,8 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
       });
       await replicas.broadcast({ kind: 'stream_opened', sessionId, stream });
     },
-    async resume(sessionId, lastEventId, reply) {
+    async resume(session, lastEventId, reply) {
+      const { sessionId } = session;
       const [stream = '', position = ''] = lastEventId.split('_');
       const over = new AbortController();
       onGone(reply.raw, () => over.abort());
@@ -94,7 +102,7 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
       // Not 404: by that a client would take its session for lost.
       if (!messages)
         throw new AppError('invalid_request', 'There is nothing to come back for under this event id.');
-      const raw = begin(reply);
+      const raw = begin(session, reply);
       try {
         for await (const { id, message } of messages)
           write(reply, `event: message\nid: ${stream}_${id}\ndata: ${JSON.stringify(message)}\n\n`);

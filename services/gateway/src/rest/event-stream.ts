@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import { AppError, type ThreadEvent } from '@harness/contracts';
+import type { ThreadEvent } from '@harness/contracts';
 import type { Subscriber } from '@harness/dispatch';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { onGone } from '../leaving.ts';
+import { createPlaces } from '../places.ts';
 
 /** A comment this often keeps proxies from closing a quiet stream, ms. */
 const heartbeatMs = 10_000;
@@ -28,7 +29,7 @@ export interface EventStreams {
 /** `maxStreamsPerKey`: open at one time. */
 export function createEventStreams({ maxStreamsPerKey = maxOfKey } = {}): EventStreams {
   const open = new Set<ServerResponse>();
-  const openByKey = new Map<string, number>();
+  const places = createPlaces({ most: maxStreams, mostOfKey: maxStreamsPerKey });
   const closing = new AbortController();
   const frameOf = createFrames();
   // One timer for all: a thousand idle streams are to cost little.
@@ -37,34 +38,22 @@ export function createEventStreams({ maxStreamsPerKey = maxOfKey } = {}): EventS
   }, heartbeatMs);
   heartbeat.unref();
 
-  const enter = (raw: ServerResponse, key: string) => {
-    const own = openByKey.get(key) ?? 0;
-    if (open.size >= maxStreams || own >= maxStreamsPerKey) {
-      throw new AppError('too_many_streams', 'Too many event streams are open.');
-    }
-    open.add(raw);
-    openByKey.set(key, own + 1);
-  };
-  const exit = (raw: ServerResponse, key: string) => {
-    if (!open.delete(raw)) return;
-    const others = (openByKey.get(key) ?? 1) - 1;
-    if (others > 0) openByKey.set(key, others);
-    else openByKey.delete(key);
-  };
-
   return {
     closing: closing.signal,
     async send(request, reply, subscribe) {
       const { raw } = reply;
-      const { tenant, keyId } = request.caller.principal;
-      const key = `${tenant}/${keyId}`;
-      enter(raw, key);
+      const giveBack = places.take(request.caller.principal);
+      const exit = () => {
+        open.delete(raw);
+        giveBack();
+      };
+      open.add(raw);
       try {
-        await begin(reply, subscribe, frameOf, () => exit(raw, key));
+        await begin(reply, subscribe, frameOf, exit);
         // It may have left already, or the gateway be closing: neither would be told again.
         if (closing.signal.aborted) raw.end();
       } catch (error) {
-        exit(raw, key);
+        exit();
         throw error;
       }
     },
