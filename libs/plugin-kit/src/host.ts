@@ -136,9 +136,16 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
   const admit = toolLock?.enforce
     ? (descriptor: ToolDescriptor) => isReplaced(descriptor.name) || isAccepted(descriptor, toolLock.lock)
     : undefined;
+  const collected = new WeakMap<PluginDefinition, CollectedTool[]>();
+  /** The same tools for as long as it is the same plugin. */
+  const toolsOf = (plugin: PluginDefinition): CollectedTool[] => {
+    const tools = collected.get(plugin) ?? collectTools([plugin]);
+    collected.set(plugin, tools);
+    return tools;
+  };
   const snapshotWithout = (disabled: ReadonlySet<string>) => {
     const enabled = [...offered.values()].filter(({ name }) => !disabled.has(name));
-    const tools = collectTools(enabled);
+    const tools = enabled.flatMap(toolsOf);
     const { middleware = [] } = deps;
     return {
       disabled,

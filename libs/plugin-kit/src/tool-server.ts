@@ -173,27 +173,39 @@ function createViews(entries: ReadonlyMap<string, Entry>, middleware: readonly T
   };
 }
 
+/** What was made of a tool before: when one plugin changes, those of the others are not compiled again. */
+const known = new WeakMap<CollectedTool, Entry>();
+
 function entriesOf(
   collected: readonly CollectedTool[],
   admit: ToolServerDeps['admit'] = () => true,
 ): Map<string, Entry> {
   const compilers = new Map<string, SchemaCompiler>();
+  const compilerOf = (pluginName: string): SchemaCompiler => {
+    const compiler = compilers.get(pluginName) ?? createSchemaCompiler();
+    compilers.set(pluginName, compiler);
+    return compiler;
+  };
   const entries = new Map<string, Entry>();
   for (const tool of collected) {
     const { pluginName, qualifiedName } = tool;
     if (entries.has(qualifiedName)) throw new Error(`Two tools are named ${qualifiedName}.`);
-    const descriptor = descriptorOf(tool);
-    if (!admit(descriptor)) continue;
-    const compiler = compilers.get(pluginName) ?? createSchemaCompiler();
-    compilers.set(pluginName, compiler);
-    entries.set(qualifiedName, {
-      tool,
-      descriptor,
-      checkInput: compiler.compile(descriptor.inputSchema),
-      checkOutput: descriptor.outputSchema && compiler.compile(descriptor.outputSchema),
-    });
+    const entry = known.get(tool) ?? entryOf(tool, compilerOf(pluginName));
+    known.set(tool, entry);
+    if (admit(entry.descriptor)) entries.set(qualifiedName, entry);
   }
   return entries;
+}
+
+function entryOf(tool: CollectedTool, compiler: SchemaCompiler): Entry {
+  const descriptor = descriptorOf(tool);
+  const { inputSchema, outputSchema } = descriptor;
+  return {
+    tool,
+    descriptor,
+    checkInput: compiler.compile(inputSchema),
+    checkOutput: outputSchema && compiler.compile(outputSchema),
+  };
 }
 
 /** MCP leaves `arguments` out where a tool takes none. */
