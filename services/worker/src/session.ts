@@ -14,6 +14,7 @@ import {
 } from '@anthropic-ai/claude-agent-sdk';
 import { AppError, type NewEvent, type Usage } from '@harness/contracts';
 import type { TranscriptState, TranscriptStore } from '@harness/dispatch';
+import { withTimeLimit } from '@harness/plugin-kit';
 import { createInbox } from './inbox.ts';
 import { eventsOf } from './session-events.ts';
 import {
@@ -97,7 +98,9 @@ export async function openSession(request: OpenSessionRequest): Promise<Session>
   const session = createSession(q, inbox, { process: () => subprocess, writer, request });
   try {
     const ready = request.mcp ? connected(q) : q.initializationResult();
-    await within(ready, startLimitMs);
+    // A process that answers nothing must not hold its turn for ever.
+    const timeoutError = () => new Error(`it did not answer within ${startLimitMs} ms`);
+    await withTimeLimit<unknown>({ timeoutMs: startLimitMs, timeoutError }, () => ready);
     return session;
   } catch (cause) {
     session.kill();
@@ -107,19 +110,6 @@ export async function openSession(request: OpenSessionRequest): Promise<Session>
 }
 
 /** A process that answers nothing must not hold its turn for ever. */
-async function within(ready: Promise<unknown>, limitMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`it did not answer within ${limitMs} ms`)), limitMs);
-  });
-  ready.catch(() => undefined); // it may fail after the limit
-  try {
-    await Promise.race([ready, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 async function connected(q: Query): Promise<void> {
   const limit = AbortSignal.timeout(connectLimitMs);
   for (;;) {
