@@ -152,7 +152,7 @@ test('who comes without a token is told where to get one, and who lacks a scope 
   const onMcp = await gateway.call('POST', '/mcp', list, accept);
   expect([onMcp.status, onMcp.headers.get('www-authenticate')]).toEqual([401, `Bearer ${mcpMetadata}`]);
 
-  const poor = bearer(await server.sign({ scope: 'bus' }));
+  const poor = bearer(await server.sign({ scope: 'tasks' }));
   const refused = await gateway.call('GET', '/v1/threads', undefined, poor);
   expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
     403,
