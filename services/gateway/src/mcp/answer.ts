@@ -124,7 +124,7 @@ function createAnswer(
       state = 'ended';
       if (streaming) return push(message, body, true);
       const asEvent = accepts === 'events' && status === 200;
-      const parts = asEvent ? ['event: message\ndata: ', ...body, '\n\n'] : body;
+      const parts = asEvent ? eventOf(body) : body;
       // With its length a body in pieces is not chunked: Node would end a corked chunked one before its last pieces.
       response.writeHead(status, {
         ...(asEvent ? streamHeaders : { 'content-type': 'application/json' }),
@@ -143,5 +143,8 @@ function createAnswer(
 const isSpelt = (message: Message): message is readonly Buffer[] => Array.isArray(message);
 type Parts = readonly (string | Buffer)[];
 const partsOf = (message: Message): Parts => (isSpelt(message) ? message : [JSON.stringify(message)]);
+/** What is one text stays one: it leaves with its head in a single write. */
+const eventOf = (body: Parts): Parts =>
+  body.length === 1 ? [`event: message\ndata: ${body[0]}\n\n`] : ['event: message\ndata: ', ...body, '\n\n'];
 const objectOf = (message: Message): object =>
   isSpelt(message) ? (JSON.parse(message.join('')) as object) : message;
