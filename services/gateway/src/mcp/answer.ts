@@ -127,7 +127,7 @@ function createAnswer(
       const parts = asEvent ? eventOf(body) : body;
       // With its length a body in pieces is not chunked: Node would end a corked chunked one before its last pieces.
       response.writeHead(status, {
-        ...(asEvent ? streamHeaders : { 'content-type': 'application/json' }),
+        'content-type': asEvent ? 'text/event-stream' : 'application/json',
         'content-length': parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0),
       });
       outbox.post(response, parts);
