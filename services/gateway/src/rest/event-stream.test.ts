@@ -3,7 +3,10 @@ import { fastify } from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
 import { createEventStreams } from './event-stream.ts';
 
-test('a client that leaves before its stream has begun takes no place', async () => {
+type Subscribe = Parameters<ReturnType<typeof createEventStreams>['send']>[2];
+
+/** A server on which one key may hold one stream. */
+function openServer(subscribe: Subscribe) {
   const streams = createEventStreams({ maxStreamsPerKey: 1 });
   const app = fastify();
   onTestFinished(async () => {
@@ -11,18 +14,23 @@ test('a client that leaves before its stream has begun takes no place', async ()
     await app.close();
   });
   app.decorateRequest('caller', { getter: () => ({ principal: { keyId: 'k', tenant: 't', scopes: [] } }) });
-  const arrived = Promise.withResolvers<void>();
-  const sent = Promise.withResolvers<void>();
-  const subscribe = async ({ take }: { take(events: []): unknown }) => {
+  app.get('/', (request, reply) => streams.send(request, reply, subscribe));
+  return { app, streams };
+}
+
+test('a client that leaves before its stream has begun takes no place', async () => {
+  const subscribe: Subscribe = async ({ take }) => {
     take([]);
     return () => undefined;
   };
+  const { app, streams } = openServer(subscribe);
+  const arrived = Promise.withResolvers<void>();
+  const sent = Promise.withResolvers<void>();
   app.get('/late', async (request, reply) => {
     arrived.resolve();
     await once(reply.raw, 'close');
     await streams.send(request, reply, subscribe).finally(sent.resolve);
   });
-  app.get('/', (request, reply) => streams.send(request, reply, subscribe));
   const url = await app.listen();
   const leave = new AbortController();
   const left = fetch(`${url}/late`, { signal: leave.signal });
@@ -33,4 +41,17 @@ test('a client that leaves before its stream has begun takes no place', async ()
   const next = await fetch(url, { signal: AbortSignal.timeout(10_000) });
   expect(next.status).toBe(200);
   await next.body?.cancel();
+});
+
+test('a stream that is over before its first event is an empty stream', async () => {
+  const { app } = openServer(async ({ end }) => {
+    end();
+    return () => undefined;
+  });
+  const response = await fetch(await app.listen(), { signal: AbortSignal.timeout(10_000) });
+  expect([response.status, response.headers.get('content-type'), await response.text()]).toEqual([
+    200,
+    'text/event-stream; charset=utf-8',
+    '',
+  ]);
 });

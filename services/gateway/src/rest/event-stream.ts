@@ -94,8 +94,11 @@ async function begin(
       raw.write(frameOf(events));
       return raw.writableLength > maxUnsentBytes ? drained(raw) : undefined;
     },
-    // In mid-stream, Redis went away: the client comes back with its last event id.
-    end: (error) => (error && !raw.headersSent ? begun.reject(error) : void raw.end()),
+    end(error) {
+      if (error && !raw.headersSent) return begun.reject(error);
+      if (!raw.headersSent && !raw.destroyed) sendHead(reply); // over before its first event
+      raw.end(); // where Redis went away in mid-stream, the client comes back with its last event id
+    },
   };
   try {
     leave = await subscribe(subscriber);
