@@ -1,0 +1,183 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { definePlugin } from '@harness/plugin-kit';
+import { builtInPlugins } from '@harness/plugins';
+import { onTestFinished } from 'vitest';
+import { openAuthorizationServer, trusting } from './authorization-server.ts';
+import { bearer, connectTestRedis, type Gateway, keyFor, openFakeWorker, openGateway } from './fixture.ts';
+
+/** What anybody may see. A route that is not here asks who calls. */
+export const publicUrls = [
+  '/healthz',
+  '/readyz',
+  '/openapi.yaml',
+  '/docs',
+  '/.well-known/oauth-protected-resource',
+  '/.well-known/oauth-protected-resource/mcp',
+];
+
+export interface House {
+  gateway: Gateway;
+  ids: Record<string, string>;
+  /** Sends the request that would work if the credential did. */
+  send(route: { method: string; url: string }, credential: string | undefined): Promise<Sent>;
+  /** Everything that is stored, published or counted so far; equal when nothing happened. */
+  state(): Promise<object>;
+  guarded: { method: string; url: string }[];
+  epoch: number;
+  issue: Awaited<ReturnType<typeof openAuthorizationServer>>['sign'];
+}
+interface Sent {
+  status: number;
+  text: string;
+}
+
+/** A gateway with a thread in mid-turn, a run, a task and a worker of tenant acme. */
+export async function openHouse(): Promise<House> {
+  let ran = 0;
+  const counter = definePlugin({
+    name: 'counter',
+    version: '1.0.0',
+    tools: [{ name: 'count', description: 'Counts', schema: {}, handler: () => `${++ran}` }],
+    register: () => ({}),
+  });
+  const tag = randomUUID();
+  const server = await openAuthorizationServer();
+  const gateway = await openGateway({
+    tag,
+    plugins: [counter, ...builtInPlugins.filter(({ name }) => name === 'bus')],
+    oauth: trusting(server),
+    keys: [
+      keyFor('key-of-acme', { tenant: 'acme' }),
+      keyFor('key-of-umbrella', { tenant: 'umbrella', scopes: ['threads', 'tools', 'tasks', 'bus'] }),
+      keyFor('key-of-the-bus', { tenant: 'acme', scopes: ['bus'] }),
+      keyFor('key-without-tools', { tenant: 'acme', scopes: ['threads', 'tasks', 'admin'] }),
+      keyFor('key-without-bus', { tenant: 'acme', scopes: ['threads', 'tools', 'tasks', 'admin'] }),
+    ],
+    waitLimitMs: 100,
+  });
+  const redis = connectTestRedis();
+  const { dispatch } = gateway;
+  const { threadId } = (await dispatch.threads.create('acme', {})).thread;
+  const append = { tenant: 'acme', threadId, request: { input: 'x' }, idempotencyKey: 'k' };
+  const { run } = await dispatch.runs.append(append);
+  const { task } = await dispatch.tasks.create({ tenant: 'acme', prompt: 'x' });
+  const worker = await openFakeWorker(dispatch, redis);
+  const { hold } = await worker.begin(threadId);
+  const { workerId } = worker;
+  const report = { pid: 1, startedAt: '', draining: false, maxSessions: 1, sessions: 0, busy: 0, spares: 0 };
+  const counters = {
+    turns: 0,
+    paths: { warm: 0, spare: 0, resume: 0, cold: 0 },
+    evicted: 0,
+    transcriptErrors: 0,
+    rssBytes: 0,
+  };
+  await dispatch.workers.report(workerId, { ...report, ...counters }, 60_000);
+
+  // On the bus: a task that waits, of the delegated one's id, and one that a worker has; the names are the tool's.
+  const name = 'counter__count';
+  await dispatch.bus.register({ tenant: 'acme', name });
+  await dispatch.bus.submit({ tenant: 'acme', taskId: 'failing' });
+  const failing = await dispatch.bus.poll({ tenant: 'acme', name, timeoutMs: 0 });
+  await dispatch.bus.ack({ tenant: 'acme', name, taskId: 'failing' });
+  await dispatch.bus.submit({ tenant: 'acme', taskId: task.taskId });
+  const onBus = (await dispatch.bus.tasks('acme', { limit: 9, offset: 0 })).map(({ taskId }) => taskId);
+  if (!failing || onBus.length !== 2) throw new Error('the bus is not as it should be');
+
+  const ids = {
+    threadId,
+    runId: run.runId,
+    taskId: task.taskId,
+    workerId,
+    name,
+    workerName: name,
+    plugin: 'counter',
+  };
+  /** Where a route wants another task of the bus. */
+  const elsewhere: Record<string, string> = {
+    '/v1/bus/tasks/:taskId/failed': 'failing',
+    '/v1/bus/tasks/:taskId/retry': 'failing',
+  };
+  const leaseOf = (taskId: string) => redis.hget(dispatch.keys.of('bt', `acme:${taskId}`), 'lease');
+  const bodies: Record<string, object | (() => Promise<object>)> = {
+    'POST /v1/bus/tasks': { taskId: task.taskId },
+    'POST /v1/bus/workers': { name },
+    'POST /v1/bus/workers/:name/poll': { timeoutMs: 0 },
+    'POST /v1/bus/tasks/:taskId/ack': { name },
+    'POST /v1/bus/tasks/:taskId/heartbeat': async () => ({
+      name,
+      lease: (await leaseOf(task.taskId)) ?? 'x',
+    }),
+    'POST /v1/bus/tasks/:taskId/done': { result: 'x' },
+    'POST /v1/bus/tasks/:taskId/failed': { reason: 'x' },
+    'POST /v1/threads': { threadId, ifExists: 'doNothing' },
+    'PATCH /v1/threads/:threadId': { metadata: { changed: true } },
+    'POST /v1/threads/:threadId/runs': { input: 'x' },
+    'POST /v1/threads/:threadId/runs/wait': { input: 'x' },
+    'POST /v1/threads/:threadId/runs/stream': { input: 'x' },
+    'POST /v1/threads/:threadId/commands': { command: '/model small' },
+    'POST /v1/tasks': { prompt: 'x', parentThreadId: threadId },
+    'POST /v1/tools/:name': { threadId },
+    'PATCH /v1/plugins/:plugin': { enabled: true },
+    'POST /api/prewarm': { threadId },
+    'POST /mcp': {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'counter__count', _meta: { 'harness/threadId': threadId } },
+    },
+  };
+  const published: string[] = [];
+  const marks: (() => void)[] = [];
+  const listener = connectTestRedis();
+  await listener.psubscribe(`{${tag}}:*`);
+  listener.on('pmessage', (_pattern, channel: string, message: string) => {
+    if (channel.endsWith(':marker')) marks.shift()?.();
+    else published.push(`${channel} ${message}`);
+  });
+
+  return {
+    gateway,
+    ids,
+    epoch: hold.epoch,
+    issue: server.sign,
+    guarded: gateway.routes.filter(({ url }) => !publicUrls.includes(url)),
+    async send({ method, url }, credential) {
+      const path = url.replaceAll(
+        /:(\w+)/g,
+        (_, param: string) => elsewhere[url] ?? ids[param as keyof typeof ids] ?? 'x',
+      );
+      const made = bodies[`${method} ${url}`];
+      const body = typeof made === 'function' ? await made() : made;
+      const leave = new AbortController();
+      onTestFinished(() => leave.abort()); // of streams only the first words are wanted
+      const response = await fetch(gateway.url + path, {
+        method,
+        signal: leave.signal,
+        headers: {
+          accept: 'application/json, text/event-stream',
+          ...(body && { 'content-type': 'application/json' }),
+          ...(credential === undefined ? {} : bearer(credential)),
+        },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      const endless = response.ok && /(stream|events)$/.test(url);
+      return { status: response.status, text: endless ? '' : await response.text() };
+    },
+    async state() {
+      // What was published before the marker has arrived when the marker has.
+      const marked = new Promise<void>((resolve) => marks.push(resolve));
+      await redis.publish(`{${tag}}:marker`, '');
+      await marked;
+      const names = (await redis.keys(`{${tag}}:*`)).sort();
+      const dumps = await Promise.all(names.map((name) => redis.dumpBuffer(name)));
+      const stored = names.map(
+        (name, at) =>
+          `${name} ${createHash('sha256')
+            .update(String(dumps[at]?.toString('hex')))
+            .digest('hex')}`,
+      );
+      return { ran, published: [...published], stored };
+    },
+  };
+}
