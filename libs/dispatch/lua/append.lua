@@ -1,5 +1,6 @@
 -- Step 1: accepts one message into a thread's mailbox, once per idempotency key.
--- A: tenant, threadId, idemHash, bodyHash, strategy (enqueue | reject | interrupt), mail {runId, kind, input, model?, metadata?, tools? (JSON list)}
+-- A: tenant, threadId, idemHash, bodyHash, strategy (enqueue | reject | interrupt),
+--    mail {runId, kind, input, model?, metadata?, tools? (JSON list)}
 -- outcome: accepted | known {run, owner?}, conflict, not_found, in_progress {runId}, full {waiting}
 -- Repair: a key without its run (torn before the delivery) is taken as unknown.
 local idem = key('idem', A.tenant .. ':' .. A.idemHash)

@@ -40,7 +40,7 @@ end
 
 local run = key('run', A.runId)
 if redis.call('HSETNX', run, 'final', '1') == 1 then
-  -- A skill had narrowed its tools: its session has all of them again.
+  -- A key or a skill had narrowed its tools: its session has all of them again.
   if redis.call('HEXISTS', run, 'tools') == 1 then toolsChangedFor(A.threadId) end
   redis.call('HSET', run, 'status', A.status, 'endedAt', stamp)
   for _, name in ipairs({ 'result', 'error', 'usage', 'timings', 'path' }) do

@@ -16,7 +16,10 @@ export interface PluginContext {
   tasks: PluginTasks;
   bus: PluginBus;
   tools: {
-    /** Calls a tool by its qualified name. Throws `tool_not_found`; the tool's own failure is a result. */
+    /**
+     * Calls a tool by its qualified name: in a tool's call with the caller's rights, in a hook for the tenant whose thread
+     * or task it is. Throws `tool_not_found`; the tool's own failure is a result.
+     */
     call(name: string, input: ToolInput): Promise<ToolResult>;
     /**
      * From now to the end of its run the calling session has of its tools only these: qualified names, `x__*` for all

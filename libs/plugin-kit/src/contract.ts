@@ -74,7 +74,7 @@ export interface PluginTool {
    * result later. `optional`: others wait for the result. `required`: others are refused.
    */
   task?: 'optional' | 'required';
-  /** Asks for what is needed before such a task is made. */
+  /** Asks for what is needed before such a task is made, within `timeoutMs`. */
   beforeTask?(
     ctx: PluginContext,
     input: ToolInput,

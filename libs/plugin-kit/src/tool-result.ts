@@ -27,7 +27,10 @@ const Shape = z.object({
   _meta: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** What a handler returned, as a result, without fields that a result has not. Throws `tool_failed` for anything but a string or a ToolResult. */
+/**
+ * What a handler returned, as a result, without fields that a result has not. Throws `tool_failed` for anything but a
+ * string or a ToolResult.
+ */
 export function parseToolResult(returned: unknown): ToolResult {
   if (typeof returned === 'string') return { content: [{ type: 'text', text: returned }] };
   const shape = Shape.safeParse(returned);

@@ -174,7 +174,7 @@ function createViews(entries: ReadonlyMap<string, Entry>, middleware: readonly T
 }
 
 /** What was made of a tool before: when one plugin changes, those of the others are not compiled again. */
-const known = new WeakMap<CollectedTool, Entry>();
+const madeBefore = new WeakMap<CollectedTool, Entry>();
 
 function entriesOf(
   collected: readonly CollectedTool[],
@@ -190,8 +190,8 @@ function entriesOf(
   for (const tool of collected) {
     const { pluginName, qualifiedName } = tool;
     if (entries.has(qualifiedName)) throw new Error(`Two tools are named ${qualifiedName}.`);
-    const entry = known.get(tool) ?? entryOf(tool, compilerOf(pluginName));
-    known.set(tool, entry);
+    const entry = madeBefore.get(tool) ?? entryOf(tool, compilerOf(pluginName));
+    madeBefore.set(tool, entry);
     if (admit(entry.descriptor)) entries.set(qualifiedName, entry);
   }
   return entries;

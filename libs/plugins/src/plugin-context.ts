@@ -11,7 +11,7 @@ import type {
   ToolView,
 } from '@harness/plugin-kit';
 
-/** Whose a plugin's calls are that it makes by itself. */
+/** For whom a plugin calls tools by itself, in no call and no hook. */
 const ownTenant = 'default';
 
 /** The tool call in which a plugin calls another tool. */

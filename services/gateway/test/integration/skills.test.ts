@@ -20,7 +20,7 @@ const skillTools = async (gateway: Gateway) =>
     .map(({ name }) => name)
     .filter((name) => name.startsWith('skill__'));
 
-test('adding, editing, renaming and removing a skill shows at every gateway within a second', async () => {
+test('adding, editing, renaming and removing a skill shows at every gateway', async () => {
   const folder = await openSkills(['tea']);
   const tag = randomUUID();
   const gateways = [
