@@ -58,8 +58,6 @@ elseif fresh then
   redis.call('HSET', run, 'status', 'running', 'attempt', attempt)
   redis.call('HSETNX', run, 'startedAt', stamp)
   holdTools(hash(th), runId)
-  -- The session may have been shown more than the key that sent this message allows.
-  if redis.call('HEXISTS', run, 'tools') == 1 then toolsChangedFor(A.threadId) end
   addEvent(A.threadId, 'run.started', cjson.encode({ runId = runId, attempt = attempt }))
 end
 local found = { run = hash(run), thread = hash(th) }

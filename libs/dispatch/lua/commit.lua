@@ -1,12 +1,14 @@
 -- Step 6: the one result of a run, with all that follows from it.
 -- A: threadId, me, epoch, seq, runId, status, event, result?, error? (JSON text), usage?, timings?, path?, warmForMs?,
 --    task? {taskId, iteration (compared), set {…}, event?, fields?}, mail? [{id, threadId, runId, kind, input, …}]
--- outcome: ok {remaining, rung [{threadId, kind, owner?}]} | repeat | fenced | out_of_order
+-- outcome: ok {remaining, narrowed, rung [{threadId, kind, owner?}]} | repeat {narrowed} | fenced | out_of_order
 -- D1, D2: `done` moves by one, and last. Repair: whatever a torn commit already did is recognised and not done twice:
 -- mail by its id, the task by its iteration, the run by `final`.
 local th = key('th', A.threadId)
 local done = number(th, 'done')
-if done >= A.seq then return answer('repeat') end
+-- The session was shown fewer tools than the run began with: see narrow.lua.
+local narrowed = redis.call('HEXISTS', key('run', A.runId), 'narrowed') == 1
+if done >= A.seq then return answer('repeat', { narrowed = narrowed }) end
 if not fenced(A.threadId) then return answer('fenced') end
 if A.seq ~= done + 1 then return answer('out_of_order') end
 
@@ -40,8 +42,6 @@ end
 
 local run = key('run', A.runId)
 if redis.call('HSETNX', run, 'final', '1') == 1 then
-  -- A key or a skill had narrowed its tools: its session has all of them again.
-  if redis.call('HEXISTS', run, 'tools') == 1 then toolsChangedFor(A.threadId) end
   redis.call('HSET', run, 'status', A.status, 'endedAt', stamp)
   for _, name in ipairs({ 'result', 'error', 'usage', 'timings', 'path' }) do
     if A[name] then redis.call('HSET', run, name, A[name]) end
@@ -65,4 +65,4 @@ else
   redis.call('ZREM', P .. 'pend', A.threadId)
   expireThread(A.threadId)
 end
-return answer('ok', { remaining = remaining, rung = rung })
+return answer('ok', { remaining = remaining, rung = rung, narrowed = narrowed })

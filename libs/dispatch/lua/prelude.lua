@@ -177,11 +177,6 @@ local function toolsInRun(thread, runId)
   return decoded(held[2]) or toolsOf(thread)
 end
 
--- Tells the gateways that a thread's session sees other tools than before.
-local function toolsChangedFor(threadId)
-  redis.call('PUBLISH', P .. 'gateways', cjson.encode({ kind = 'list_changed', list = 'tools', keyId = threadId }))
-end
-
 -- Puts mail into a thread's mailbox and returns its seq. The run's record comes first, so mail never lacks one.
 local function deliver(threadId, mail)
   local th = key('th', threadId)

@@ -49,6 +49,8 @@ export interface HeldThread {
   systemPrompt: string | undefined;
   /** The thread's own, of those its agent's, of those its active skill's; undefined = all. */
   allowedTools: string[] | undefined;
+  /** What the run's own tools were narrowed to by the key that sent it (JSON text); undefined = not narrowed. */
+  runTools: string | undefined;
   /** `instructions` is undefined when there is no such agent any more. */
   agent: { name: string; instructions: string | undefined } | undefined;
   /** The active skill. `instructions` is undefined when there is no such skill any more. */
@@ -117,8 +119,11 @@ export interface Lease {
     events: LeaseEvent[],
     path?: SessionPath,
   ): Promise<{ lost: boolean; cancel: boolean; interrupt: boolean }>;
-  /** `remaining` messages wait; undefined = fenced, nothing was committed. */
-  commit(turn: Turn, ending: Ending): Promise<{ remaining: number } | undefined>;
+  /**
+   * `remaining` messages wait. `narrowed`: a skill took tools from the session while the run lasted. Undefined = fenced,
+   * nothing was committed.
+   */
+  commit(turn: Turn, ending: Ending): Promise<{ remaining: number; narrowed: boolean } | undefined>;
   handBack(turn: Turn): Promise<void>;
   release(hold: Hold): Promise<void>;
   /** A new process takes the session's place: the hold with its next epoch, or undefined when it is lost. */
@@ -205,7 +210,7 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
       });
       if (answer.outcome === 'fenced' || answer.outcome === 'out_of_order') return undefined;
       for (const { threadId, owner, kind } of listOf(answer.rung)) void doorbell.ring(threadId, owner, kind);
-      return { remaining: answer.remaining ?? 0 };
+      return { remaining: answer.remaining ?? 0, narrowed: answer.narrowed === true };
     },
     async handBack(turn) {
       await scripts.call('hand-back', { ...turn.hold, nonce: turn.nonce });
@@ -239,6 +244,7 @@ interface Setup {
 interface Committed {
   outcome: 'ok' | 'repeat' | 'fenced' | 'out_of_order';
   remaining?: number;
+  narrowed?: boolean;
   rung?: { threadId: string; kind: string; owner?: string }[];
 }
 
@@ -253,6 +259,7 @@ function heldThreadOf(
     model: run.model ?? skill?.model ?? thread.model ?? agent?.model,
     systemPrompt: thread.systemPrompt,
     allowedTools: setup.tools === undefined ? undefined : JSON.parse(setup.tools),
+    runTools: run.tools,
     agent: thread.agent === undefined ? undefined : { name: thread.agent, instructions: agent?.instructions },
     skill: thread.skill === undefined ? undefined : { name: thread.skill, instructions: skill?.instructions },
     // A full one would lose everything after its end, again and again.

@@ -29,6 +29,8 @@ export interface Lending {
   lend(thread: HeldThread): Promise<Lent>;
   /** Starts the thread's session, or renews its time, and says so. */
   warm(thread: HeldThread): Promise<void>;
+  /** What the session lists as its tools is no longer that of its thread: the next run has it listed anew. */
+  relist(threadId: string): void;
   nextCounter(threadId: string): number;
   holdOf(threadId: string): Hold | undefined;
   holds(): Hold[];
@@ -45,6 +47,8 @@ interface Held {
   session: Session | undefined;
   /** When the session's token was signed, ms on the monotonic clock. */
   tokenAt: number;
+  /** The `runTools` under which the session listed its tools; null = unknown. */
+  listedFor: string | undefined | null;
 }
 
 export interface LendingDeps {
@@ -75,7 +79,7 @@ export function createLending(deps: LendingDeps): Lending {
     const known = held.get(hold.threadId);
     if (known?.hold.epoch === hold.epoch && known.hold.me === hold.me) return known;
     pool.evict(hold.threadId);
-    const fresh: Held = { hold, counter: 0, session: undefined, tokenAt: 0 };
+    const fresh: Held = { hold, counter: 0, session: undefined, tokenAt: 0, listedFor: null };
     held.set(hold.threadId, fresh);
     return fresh;
   };
@@ -154,6 +158,12 @@ export function createLending(deps: LendingDeps): Lending {
     return opened;
   };
 
+  const expiresInTurn = ({ tokenAt }: Held) =>
+    threadTokenTtlSeconds * 1000 * (1 - tokenMarginShare) - (performance.now() - tokenAt) <
+    deps.turnTimeoutMs;
+  /** The gateway lists what the run under way may call: a session that listed under another one lists again. */
+  const isListStale = (thread: HeldThread, { listedFor }: Held) => listedFor !== thread.runTools;
+
   const lend = async (thread: HeldThread): Promise<Lent> => {
     const record = keep(thread.hold);
     const profile = profileOf(thread);
@@ -162,12 +172,15 @@ export function createLending(deps: LendingDeps): Lending {
       profile,
       open: () => open(thread, record, profile),
     });
-    const leftMs =
-      threadTokenTtlSeconds * 1000 * (1 - tokenMarginShare) - (performance.now() - record.tokenAt);
-    if (lent.path === 'warm' && record.tokenAt > 0 && leftMs < deps.turnTimeoutMs) {
+    if (
+      lent.path === 'warm' &&
+      record.tokenAt > 0 &&
+      (expiresInTurn(record) || isListStale(thread, record))
+    ) {
       const token = await tokenFor(thread, record);
       if (token) await lent.session.renewMcp({ url: deps.mcpUrl, token });
     }
+    record.listedFor = thread.runTools;
     return { ...lent, hold: record.hold };
   };
 
@@ -187,6 +200,10 @@ export function createLending(deps: LendingDeps): Lending {
         await sessions.note(held.get(threadId)?.hold ?? thread.hold, { warmForMs: 0 });
         throw error;
       }
+    },
+    relist(threadId) {
+      const record = held.get(threadId);
+      if (record) record.listedFor = null;
     },
     nextCounter(threadId) {
       const record = held.get(threadId);

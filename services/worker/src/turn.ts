@@ -43,6 +43,8 @@ export interface TurnDeps {
   evict(threadId: string): void;
   /** Whether the session that is lent has this message in its transcript already. */
   wasSent(turn: Turn, session: Session): Promise<boolean>;
+  /** A skill took tools from the session during the turn. */
+  relist(threadId: string): void;
   nextCounter(threadId: string): number;
   /** Told of every turn that came to a session. */
   onPath(path: SessionPath): void;
@@ -289,6 +291,7 @@ async function untilStopped(
 async function commit(turn: Turn, ending: Ending, deps: TurnDeps): Promise<TurnEnd> {
   const done = await deps.lease.commit(turn, ending);
   if (!done) return 'lost';
+  if (done.narrowed) deps.relist(turn.hold.threadId);
   for (const mail of ending.mail ?? []) {
     if (mail.kind !== 'review') await deps.hooks.message(mail.threadId, 'system', mail.input);
   }

@@ -65,6 +65,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     evict: pool.evict,
     wasSent: ({ hold, runId }, { sessionId }) =>
       dispatch.transcripts.hasMessage(hold.threadId, sessionId, runUuidOf(runId)),
+    relist: lending.relist,
     nextCounter: lending.nextCounter,
     onPath: (path) => {
       stats.paths[path]++;

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { openFleet, type TestFleet } from '../open-fleet.ts';
 import { openRoundRobin } from '../round-robin.ts';
@@ -40,12 +41,40 @@ test('a warm session sees a skill that came while it slept, and is held to what 
   const run = await fleet.ask(threadId, 'call: skill__tea {}\ncall: time__current_time {}');
   expect(run).toMatchObject({ status: 'success', path: 'warm' });
   expect((await toolResults(fleet, threadId)).map(({ data }) => data.isError)).toEqual([false, true]);
-  // The next run has everything again, as soon as the session has read its list anew.
-  const refusedNow = async () => {
-    await fleet.ask(threadId, 'call: time__current_time {}');
-    return (await toolResults(fleet, threadId)).at(-1)?.data.isError;
+});
+
+test('the run after a restricted one has all tools at once, whenever it comes', async () => {
+  const folder = await openFolder();
+  await write(
+    folder,
+    'tea/SKILL.md',
+    'name: tea\ndescription: Makes tea\nallowed-tools: skill__read_file',
+    'Steep it.',
+  );
+  const fleet = await openFleet({ env: { HARNESS_SKILLS_DIR: folder } });
+  const restricted = 'call: skill__tea {}\ncall: time__current_time {}';
+  const free = 'call: time__current_time {}';
+  /** Milliseconds between the end of the restricted run and the next message; `queued` = sent while it runs. */
+  const tries = ['queued', 0, 20, 50, 100, 200, 350, 500, 700, 1_000] as const;
+  const misses: unknown[] = [];
+  const tryAll = async (thread: number) => {
+    const threadId = await fleet.thread();
+    for (const [at, delay] of tries.entries()) {
+      if (delay === 'queued') {
+        await fleet.send(threadId, restricted);
+        await fleet.ask(threadId, free);
+      } else {
+        await fleet.ask(threadId, restricted);
+        await setTimeout(delay + thread); // the gap is what is varied here: nothing is waited for
+        await fleet.ask(threadId, free);
+      }
+      const refused = (await toolResults(fleet, threadId)).map(({ data }) => data.isError);
+      const expected = Array.from({ length: at + 1 }, () => [false, true, false]).flat();
+      if (JSON.stringify(refused) !== JSON.stringify(expected)) misses.push({ thread, delay, refused });
+    }
   };
-  await expect.poll(refusedNow).toBe(false);
+  await Promise.all([0, 1, 2, 3, 4].map(tryAll));
+  expect(misses).toEqual([]);
 });
 
 test('an agent’s session has its tools alone, and one that is gone is a clear error', async () => {
