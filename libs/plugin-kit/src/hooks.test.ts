@@ -105,16 +105,18 @@ describe('taskComplete', () => {
     ).toEqual({ accepted: true });
   });
 
-  it('is decided by the first rejection', async () => {
-    const later = vi.fn();
+  it('is decided by the first rejection, and every hook is heard whatever an earlier one said', async () => {
+    const later = vi.fn(() => ({ accepted: false, feedback: 'Too late.' }));
     expect(
       await verdictOf(
         () => ({ accepted: true }),
         async () => rejected,
+        fail,
+        later,
         later,
       ),
     ).toEqual(rejected);
-    expect(later).not.toHaveBeenCalled();
+    expect(later).toHaveBeenCalledTimes(2);
   });
 
   it.each([

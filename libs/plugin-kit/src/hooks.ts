@@ -14,7 +14,7 @@ export interface HookRunner {
   beforeInvoke(threadId: string, prompt: string, turn: PluginTurn): Promise<string>;
   afterInvoke(threadId: string, result: string): Promise<void>;
   taskCreate(threadId: string, taskId: string): Promise<void>;
-  /** Accepted when every hook accepts or says nothing; the first that does not accept decides. */
+  /** Every hook is called; accepted when each accepts or says nothing, otherwise the first that does not decides. */
   taskComplete(threadId: string, taskId: string, result: string): Promise<TaskVerdict>;
   taskFailed(threadId: string, taskId: string, error: ErrorBody): Promise<void>;
   broadcast(event: string, data: unknown): Promise<void>;
@@ -89,6 +89,7 @@ export function createHookRunner(deps: HookRunnerDeps): HookRunner {
     },
 
     async taskComplete(threadId, taskId, result) {
+      let rejection: TaskVerdict | undefined;
       for (const { pluginName, hooks } of having('onTaskComplete')) {
         try {
           const verdict = parseVerdict(
@@ -96,19 +97,19 @@ export function createHookRunner(deps: HookRunnerDeps): HookRunner {
               hooks.onTaskComplete?.(threadId, taskId, result),
             ),
           );
-          if (!verdict.accepted) return verdict;
+          if (!verdict.accepted) rejection ??= verdict;
         } catch (err) {
           logger.error(
             { err, plugin: pluginName, hook: 'onTaskComplete', threadId, taskId },
             'review failed',
           );
-          return {
+          rejection ??= {
             accepted: false,
             feedback: `The review by the plugin "${pluginName}" failed, so the result is not accepted: ${textOf(err)}`,
           };
         }
       }
-      return { accepted: true };
+      return rejection ?? { accepted: true };
     },
   };
 }
