@@ -1,6 +1,6 @@
 /** What a plugin may ask of its host. */
 import type { Task, Thread } from '@harness/contracts';
-import type { PluginToolMeta, ToolInput, ToolResult } from './contract.ts';
+import type { JsonSchema, PluginToolMeta, ToolInput, ToolResult } from './contract.ts';
 import type { PluginBus } from './contract-bus.ts';
 import type { Principal } from './contract-request.ts';
 
@@ -64,6 +64,11 @@ export interface InvokeOptions {
   threadId?: string;
   /** Milliseconds. */
   timeout?: number;
+  /**
+   * JSON Schema of the answer, an object. Where the model can be held to it, the text is JSON that fits; another model
+   * answers as it likes, so read the text with care. In a gateway it has no effect.
+   */
+  outputSchema?: JsonSchema;
   /** Called while the answer streams in. */
   onMessage?(message: InvokeMessage): void;
 }

@@ -17,8 +17,9 @@ export async function answerMessages(
   failures: Failures,
 ): Promise<void> {
   const body = await readBody(request);
-  const { messages, stream, metadata } = parseBody(messagesRequest, body);
-  const plan = planOf(readConversation(messages));
+  const { messages, stream, metadata, tools = [] } = parseBody(messagesRequest, body);
+  const toolNames = tools.flatMap(({ name }) => name ?? []);
+  const plan = planOf(readConversation(messages, toolNames));
   const session = String(request.headers['x-claude-code-session-id'] ?? metadata?.user_id ?? '');
   const signal = goneSignalOf(response);
   const failure = failureOf(plan, failures, session);

@@ -47,3 +47,10 @@ test('tool uses are counted from the last typed text, and the last answer is kep
   ];
   expect(readConversation(messages)).toEqual({ texts: ['a', 'b'], toolUses: 1, toolResult: '10:00' });
 });
+
+test('what Claude Code writes to have a schema kept is typed by nobody', () => {
+  const nudge =
+    '[structured-output-enforce] You MUST call the StructuredOutput tool to complete this request.';
+  const { texts, outputTool } = readConversation([user('a'), user(nudge)], ['Bash', 'StructuredOutput']);
+  expect({ texts, outputTool }).toEqual({ texts: ['a'], outputTool: 'StructuredOutput' });
+});

@@ -8,14 +8,25 @@ export interface Conversation {
   toolUses: number;
   /** What the last of these tools answered. */
   toolResult: string;
+  /** The tool by which an answer is given in a form that the caller has set; undefined = none was offered. */
+  outputTool?: string | undefined;
 }
+
+/** Claude Code's tool for answers by a JSON Schema. */
+const structuredOutput = 'StructuredOutput';
 
 /**
  * A client library merges user messages that follow each other (a prompt that failed or was interrupted, and the
  * next) into one message of several text blocks: so a typed text is a block, not a message.
  */
-export function readConversation(messages: Message[]): Conversation {
-  const conversation: Conversation = { texts: [], toolUses: 0, toolResult: '' };
+export function readConversation(messages: Message[], tools: readonly string[] = []): Conversation {
+  const outputTool = tools.find((name) => name === structuredOutput);
+  const conversation: Conversation = {
+    texts: [],
+    toolUses: 0,
+    toolResult: '',
+    ...(outputTool && { outputTool }),
+  };
   for (const { role, content } of messages) {
     for (const block of blocksOf(content)) readBlock(conversation, role, block);
   }
@@ -43,12 +54,14 @@ const blocksOf = (content: string | Block[]): Block[] =>
  */
 const reminder = /<system-reminder>(?<=^(?!>).*<system-reminder>)[\s\S]*?<\/system-reminder>/gm;
 
-/** What Claude Code writes in the user's name when a turn is interrupted. */
+/** What Claude Code writes in the user's name: when a turn is interrupted, and when an answer is not in the form asked for. */
 const interruption = /^\[Request interrupted by user[^\]\n]*\]$/gm;
+const enforcement = /^\[structured-output-enforce\].*$/gm;
 
 const withoutReminders = (text: string): string => text.replace(reminder, '').trim();
 
-const typedTextOf = (text: string): string => withoutReminders(text).replace(interruption, '').trim();
+const typedTextOf = (text: string): string =>
+  withoutReminders(text).replace(interruption, '').replace(enforcement, '').trim();
 
 const toolResultOf = (block: Block): string =>
   withoutReminders(

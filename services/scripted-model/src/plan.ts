@@ -1,5 +1,5 @@
 import type { Conversation } from './conversation.ts';
-import { isReview, verdictOf } from './review.ts';
+import { isReview, reviewAnswerOf } from './review.ts';
 import { parseScript, type Step } from './script.ts';
 
 /** One thing to do for an answer. After a `use`, `hang` or `cut` comes nothing more. */
@@ -21,7 +21,7 @@ const deltasPerText = 4;
  */
 export function planOf(conversation: Conversation): Action[] {
   const script = conversation.texts.at(-1) ?? '';
-  if (isReview(script)) return [textOf(verdictOf(script))];
+  if (isReview(script)) return [reviewActionOf(script, conversation.outputTool)];
   const steps = parseScript(script);
   const actions: Action[] = [];
   for (let at = startOf(steps, conversation.toolUses); at < steps.length; at += 1) {
@@ -31,6 +31,12 @@ export function planOf(conversation: Conversation): Action[] {
   }
   const spoke = actions.some((action) => action.kind === 'text');
   return onLinesOfTheirOwn(spoke ? actions : [...actions, textOf(lastWordsOf(conversation))]);
+}
+
+/** A reviewer's answer: by the tool where one is offered and the task asks for no other form. */
+function reviewActionOf(script: string, outputTool: string | undefined): Action {
+  const { text, structured } = reviewAnswerOf(script);
+  return structured && outputTool ? { kind: 'use', tool: outputTool, input: structured } : textOf(text);
 }
 
 function startOf(steps: Step[], toolUses: number): number {
@@ -55,6 +61,7 @@ function actionOf(steps: Step[], at: number, conversation: Conversation): Action
       return { ...step, line: [conversation.texts.length, at, conversation.texts.at(-1)].join('\n') };
     case 'reject':
     case 'verdict':
+    case 'form':
       return undefined;
     default:
       return step;

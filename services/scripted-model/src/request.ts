@@ -15,6 +15,7 @@ const message = z.looseObject({ role: z.string(), content: z.union([z.string(), 
 export const messagesRequest = z.looseObject({
   messages: z.array(message),
   stream: z.boolean().optional(),
+  tools: z.array(z.looseObject({ name: z.string().optional() })).optional(),
   metadata: z.looseObject({ user_id: z.string().nullish() }).nullish(),
 });
 

@@ -1,10 +1,10 @@
 import { reviewPromptOf } from '@harness/contracts';
 import { expect, test } from 'vitest';
 import { planOf } from './plan.ts';
-import { isReview, verdictOf } from './review.ts';
+import { isReview, reviewAnswerOf } from './review.ts';
 
 const verdict = (prompt: string, iteration = 1, result = 'done') =>
-  verdictOf(reviewPromptOf({ iteration, maxIterations: 3, prompt, result }));
+  reviewAnswerOf(reviewPromptOf({ iteration, maxIterations: 3, prompt, result })).text;
 
 test('a reviewer accepts in one line of JSON', () => {
   expect(verdict('say: anything')).toBe('{"verdict":"accepted"}');
@@ -46,4 +46,22 @@ test('only a text that begins with the heading is a review', () => {
   expect(isReview(`> ${prompt}`)).toBe(false);
   const plan = planOf({ texts: [prompt], toolUses: 0, toolResult: '' });
   expect(plan).toEqual([{ kind: 'text', deltas: ['{"verdict":"accepted"}'], everyMs: 0 }]);
+});
+
+test.each([
+  ['structured', { verdict: 'accepted' }, '{"verdict":"accepted"}'],
+  ['plain', undefined, '{"verdict":"accepted"}'],
+  ['fenced', undefined, '```json\n{"verdict":"accepted"}\n```'],
+  ['prose', undefined, expect.stringMatching(/^I have.*\n\n\{"verdict":"accepted"\}\n\n/)],
+])('a task may ask for the form %s', (form, structured, text) => {
+  const prompt = reviewPromptOf({ iteration: 1, maxIterations: 1, prompt: `form: ${form}`, result: 'b' });
+  expect(reviewAnswerOf(prompt)).toEqual({ structured, text });
+});
+
+test('where a tool for answers by a schema is offered, the verdict is its input', () => {
+  const prompt = reviewPromptOf({ iteration: 1, maxIterations: 1, prompt: 'a', result: 'b' });
+  const conversation = { texts: [prompt], toolUses: 0, toolResult: '', outputTool: 'StructuredOutput' };
+  expect(planOf(conversation)).toEqual([
+    { kind: 'use', tool: 'StructuredOutput', input: { verdict: 'accepted' } },
+  ]);
 });

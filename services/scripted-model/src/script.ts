@@ -11,6 +11,8 @@ export type Step =
   | { kind: 'remember'; word: string }
   | { kind: 'reject'; times: number }
   | { kind: 'verdict'; text: string }
+  /** How a reviewer writes its verdict: `plain`, `fenced`, `prose`; anything else is `structured`. */
+  | { kind: 'form'; name: string }
   | { kind: 'recall' }
   | { kind: 'hang' | 'cut' };
 
@@ -45,7 +47,9 @@ function parseLine(line: string): Step {
     case 'remember':
       return { kind: 'remember', word: argument };
     case 'verdict':
-      return { kind: 'verdict', text: argument };
+      return { kind: 'verdict', text: withLineBreaks(argument) };
+    case 'form':
+      return { kind: 'form', name: argument };
     case 'recall':
       return { kind: keyword };
     case 'hang':

@@ -25,7 +25,12 @@ export function createInvoker(deps: {
   const turns = new Map<string, Promise<unknown>>();
 
   const answer = async (key: string, prompt: string, options: InvokeOptions): Promise<string> => {
-    const profile = { model: options.model ?? deps.defaultModel, systemPrompt: undefined, tools: [] };
+    const profile = {
+      model: options.model ?? deps.defaultModel,
+      systemPrompt: undefined,
+      tools: [],
+      outputSchema: options.outputSchema,
+    };
     // A folder's name: no part of a key may choose a path.
     const home = createHash('sha256').update(key).digest('hex').slice(0, 32);
     const open = () => openSession({ name: home, profile });

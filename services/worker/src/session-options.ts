@@ -11,6 +11,8 @@ export interface SessionProfile {
   systemPrompt: string | undefined;
   /** Qualified tool names the session may use; undefined = all, [] = none (no MCP server at all). */
   tools: string[] | undefined;
+  /** JSON Schema that its answers are held to; absent = they are text. */
+  outputSchema?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface McpEndpoint {
@@ -72,6 +74,7 @@ export function sessionOptionsOf(request: SessionRequest): Options {
     ...request.conversation,
     ...(profile.model === undefined ? {} : { model: profile.model }),
     systemPrompt: profile.systemPrompt ?? defaultSystemPrompt,
+    ...(profile.outputSchema && { outputFormat: { type: 'json_schema', schema: profile.outputSchema } }),
     cwd: home.cwd,
     tools: [],
     settingSources: [],

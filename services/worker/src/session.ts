@@ -254,6 +254,12 @@ function answerOf(result: SDKResultMessage, costUsd: number): Answer {
     outputTokens: output_tokens,
     costUsd,
   };
-  const text = 'result' in result ? result.result : result.errors.join('\n');
+  const text = textOf(result);
   return result.is_error ? { outcome: 'error', message: text, usage } : { outcome: 'success', text, usage };
+}
+
+/** An answer by a schema is its JSON, whatever was written around it. */
+function textOf(result: SDKResultMessage): string {
+  if (!('result' in result)) return result.errors.join('\n');
+  return result.structured_output === undefined ? result.result : JSON.stringify(result.structured_output);
 }

@@ -1,6 +1,6 @@
 import { reviewPromptOf } from '@harness/contracts';
-import { definePlugin, type TaskVerdict } from '@harness/plugin-kit';
-import { z } from 'zod';
+import { definePlugin } from '@harness/plugin-kit';
+import { parseVerdict, verdictSchema } from './verdict.ts';
 
 /** Longest wait for the reviewer, ms. */
 const reviewLimitMs = 240_000;
@@ -21,30 +21,9 @@ export const validation = definePlugin({
         ...model,
         sessionId,
         timeout: reviewLimitMs,
+        outputSchema: verdictSchema,
       });
       return parseVerdict(answer);
     },
   }),
 });
-
-const Verdict = z.discriminatedUnion('verdict', [
-  z.strictObject({ verdict: z.literal('accepted') }),
-  z.strictObject({ verdict: z.literal('rejected'), feedback: z.string().regex(/\S/) }),
-]);
-
-/** Strict on purpose: whatever is not exactly an acceptance is none. */
-export function parseVerdict(answer: string): TaskVerdict {
-  const unreadable: TaskVerdict = {
-    accepted: false,
-    feedback: `The reviewer gave no readable verdict, so the result is not accepted. It said: ${answer.slice(0, 500)}`,
-  };
-  try {
-    const parsed = Verdict.safeParse(JSON.parse(answer.trim()));
-    if (!parsed.success) return unreadable;
-    return parsed.data.verdict === 'accepted'
-      ? { accepted: true }
-      : { accepted: false, feedback: parsed.data.feedback };
-  } catch {
-    return unreadable; // no JSON at all
-  }
-}

@@ -107,6 +107,25 @@ test('delegate, check in, reject once, accept, tell the parent: all seen over on
   ]);
 });
 
+test('a reviewer is read whether it answers by a schema or in words', async () => {
+  const fleet = await sharedFleet();
+  const end = async (form: string) => {
+    const prompt = `say: work\nreject: 1\n${form}`;
+    const { taskId, threadId } = await fleet.post<{ taskId: string; threadId: string }>('/v1/tasks', {
+      prompt,
+    });
+    await fleet.watch(`/v1/threads/${threadId}/events?follow=true`, ({ type }) => type === 'task.completed');
+    return fleet.task(taskId);
+  };
+  const forms = ['form: structured', 'form: fenced'];
+  for (const task of await Promise.all(forms.map(end)))
+    expect(task).toMatchObject({
+      verdict: 'satisfied',
+      iteration: 2,
+      feedback: 'The script rejects iteration 1 of 1: do it once more.',
+    });
+});
+
 test('the last verdict is told as it is, an unreadable one is no acceptance, a failure reaches the parent', async () => {
   // One slot: a review inside a turn must not wait for a second one.
   const fleet = await openFleet({ env: { HARNESS_MAX_SESSIONS: '1' } });
