@@ -37,6 +37,8 @@ const schema = z.object({
   /** report: differences are warnings; enforce: they are withheld, too. Default: report where there is a file. */
   HARNESS_TOOL_LOCK: z.enum(['off', 'report', 'enforce']).optional(),
   HARNESS_SKILLS_DIR: z.string().optional(),
+  /** marked: skills with `user-invocable: true` are slash commands; all: those without the field are, too. */
+  HARNESS_SKILL_COMMANDS: z.enum(['marked', 'all']).default('marked'),
   /** 1: code beside a skill is loaded into the gateway. */
   HARNESS_SKILLS_CODE: z.enum(['0', '1']).default('0'),
   HARNESS_AGENTS_DIR: z.string().optional(),

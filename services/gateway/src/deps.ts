@@ -22,6 +22,8 @@ export interface AppDeps {
   allowedOrigins: readonly string[];
   /** Folder of skills; undefined = there are none. */
   skillsDirectory?: string | undefined;
+  /** Which skills are slash commands: those that say so (the default), or all but those that say they are none. */
+  skillCommands?: 'marked' | 'all' | undefined;
   /** Whether code beside a skill is loaded. */
   skillsCode?: boolean | undefined;
   /** How long a call of a forked skill waits for its result, ms; a minute unless given. */

@@ -48,6 +48,7 @@ runMain(async () => {
       ...config.HARNESS_ALLOWED_HOSTS,
     ],
     skillsDirectory: config.HARNESS_SKILLS_DIR,
+    skillCommands: config.HARNESS_SKILL_COMMANDS,
     skillsCode: config.HARNESS_SKILLS_CODE === '1',
     agentsDirectory: config.HARNESS_AGENTS_DIR,
     allowedOrigins: config.HARNESS_ALLOWED_ORIGINS,

@@ -43,6 +43,7 @@ export interface GatewayOptions {
   port?: number;
   waitLimitMs?: number;
   skillsDirectory?: string;
+  skillCommands?: 'marked' | 'all';
   skillsCode?: boolean;
   forkWaitMs?: number;
   agentsDirectory?: string;
@@ -77,6 +78,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     oauth: options.oauth,
     tokenSecret,
     skillsDirectory: options.skillsDirectory,
+    skillCommands: options.skillCommands,
     skillsCode: options.skillsCode,
     forkWaitMs: options.forkWaitMs,
     agentsDirectory: options.agentsDirectory,

@@ -14,8 +14,8 @@ export interface SkillFile {
 export interface Skill {
   name: string;
   description: string;
-  /** People may call it by a slash command. */
-  userInvocable: boolean;
+  /** Whether it asks to be a slash command; undefined where it does not say. */
+  userInvocable: boolean | undefined;
   /** Agents may call it as a tool; otherwise it is for people alone. */
   modelInvocable: boolean;
   /** Qualified names; undefined = all of the session. */
@@ -82,7 +82,7 @@ export const SkillFields = z.object({
       'must be lower-case letters, digits and single hyphens',
     ),
   description: visibleText.min(1).max(1024),
-  'user-invocable': z.boolean().default(true),
+  'user-invocable': z.boolean().optional(),
   'disable-model-invocation': z.boolean().default(false),
   'allowed-tools': toolNames,
   'argument-hint': visibleText.max(200).optional(),

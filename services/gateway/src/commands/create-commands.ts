@@ -7,7 +7,9 @@ import {
   type CommandContext,
   type CommandResult,
   createCommandRegistry,
+  type Diagnostic,
 } from '@harness/plugin-kit';
+import type { Skill } from '@harness/plugins';
 import type { Caller } from '../auth.ts';
 import { callerScope } from '../caller-scope.ts';
 import type { Changes } from '../changes.ts';
@@ -27,12 +29,19 @@ export type CommandDescription = Pick<Command, 'name' | 'description' | 'group' 
 export interface Commands {
   /** Built-in ones, then skills, then plugins; by name within each. */
   list(): CommandDescription[];
+  /** Whether the skill has a command `/<name>`. */
+  isSkillCommand(skill: Skill): boolean;
+  /** Skills that ask for a command whose name another one has. */
+  diagnostics(): readonly Diagnostic[];
   /** Throws `thread_not_found`. An unknown command, or one that fails, is a result with `isError`. */
   run(caller: Caller, threadId: string, line: string): Promise<CommandResult>;
 }
 
 /** What commands are made of. */
-export type CommandDeps = Pick<RouteDeps, 'dispatch' | 'plugins' | 'skills' | 'agents' | 'tools' | 'logger'>;
+export type CommandDeps = Pick<
+  RouteDeps,
+  'dispatch' | 'plugins' | 'skills' | 'skillCommands' | 'agents' | 'tools' | 'logger'
+>;
 
 export function createCommands({ changes, ...deps }: CommandDeps & { changes: Changes }): Commands {
   const { dispatch, plugins, skills, tools, logger } = deps;
@@ -47,22 +56,45 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
     ...leaveCommands(),
   ];
   for (const command of builtIn) registry.register(command);
+  const isMarked = ({ userInvocable }: Skill) =>
+    deps.skillCommands === 'all' ? userInvocable !== false : userInvocable === true;
 
   let takenBack: (() => void)[] = [];
   let seen: readonly unknown[] = [];
+  let skillDiagnostics: readonly Diagnostic[] = [];
+  /** Collisions that stand in the log: each is written there once for as long as it lasts. */
+  let logged: ReadonlySet<string> = new Set();
+  const logOnce = (collisions: readonly string[]) => {
+    for (const collision of collisions) if (!logged.has(collision)) logger.warn(collision);
+    logged = new Set(collisions);
+  };
   /** Both lists are made anew when something of theirs changes. */
   const bringUpToDate = () => {
     const now = [plugins.commands, skills.loaded];
     if (now.every((list, at) => list === seen[at])) return;
     seen = now;
     for (const takeBack of takenBack) takeBack();
-    const ofSkills = usableSkills(deps)
-      .filter(({ userInvocable }) => userInvocable)
-      .map((skill) => skillCommandOf(skill, deps));
-    takenBack = [...plugins.commands, ...ofSkills].flatMap((command) => {
-      const made = registry.registerChecked(command);
-      return made.registered ? [made.unregister] : [];
+    takenBack = [];
+    const collisionOf = (command: Command): string | undefined => {
+      const owner = registry.get(command.name);
+      if (owner) return `/${command.name} is a ${owner.group} command already`;
+      takenBack.push(registry.register(command));
+      return undefined;
+    };
+    const ofPlugins = plugins.commands.flatMap((command) => {
+      const collision = collisionOf(command);
+      return collision ? [`The command /${command.name} of a plugin is left out: ${collision}.`] : [];
     });
+    skillDiagnostics = usableSkills(deps)
+      .filter(isMarked)
+      .flatMap((skill): Diagnostic[] => {
+        const collision = collisionOf(skillCommandOf(skill, deps));
+        if (!collision) return [];
+        const { name, place } = skill;
+        const message = `${place}/SKILL.md: the skill "${name}" has no command: ${collision}. "/use ${name}" makes it active.`;
+        return [{ source: place, level: 'warning', message }];
+      });
+    logOnce([...ofPlugins, ...skillDiagnostics.map(({ message }) => message)]);
   };
   bringUpToDate();
   // So that a collision is logged when it comes about, not when somebody types.
@@ -85,6 +117,14 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
   };
 
   return {
+    isSkillCommand(skill) {
+      bringUpToDate();
+      return registry.get(skill.name)?.group === 'skill' && isMarked(skill);
+    },
+    diagnostics() {
+      bringUpToDate();
+      return skillDiagnostics;
+    },
     list() {
       bringUpToDate();
       return commandsByGroup(registry).flatMap(([group, commands]) =>

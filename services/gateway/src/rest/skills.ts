@@ -4,7 +4,7 @@ import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
 import { answers, loadedOf } from '../schemas.ts';
 
-export function addSkillRoutes(app: FastifyInstance, { skills }: RouteDeps): void {
+export function addSkillRoutes(app: FastifyInstance, { skills, commands }: RouteDeps): void {
   app.get(
     '/v1/skills',
     {
@@ -16,21 +16,19 @@ export function addSkillRoutes(app: FastifyInstance, { skills }: RouteDeps): voi
     },
     async (request) => {
       requireScope(request.caller, 'tools');
-      const described = skills.loaded.map(
-        ({ name, description, userInvocable, modelInvocable, context, allowedTools, ...skill }) => ({
-          name,
-          description,
-          ...(modelInvocable && { tool: `${skillPluginName}__${name}` }),
-          userInvocable,
-          modelInvocable,
-          context,
-          ...(allowedTools && { allowedTools }),
-          ...(skill.argumentHint && { argumentHint: skill.argumentHint }),
-          ...(skill.model && { model: skill.model }),
-          files: skill.files.map(({ path, size }) => ({ path, size })),
-        }),
-      );
-      return { skills: described, diagnostics: skills.diagnostics };
+      const described = skills.loaded.map((skill) => ({
+        name: skill.name,
+        description: skill.description,
+        ...(skill.modelInvocable && { tool: `${skillPluginName}__${skill.name}` }),
+        userInvocable: commands.isSkillCommand(skill),
+        modelInvocable: skill.modelInvocable,
+        context: skill.context,
+        ...(skill.allowedTools && { allowedTools: skill.allowedTools }),
+        ...(skill.argumentHint && { argumentHint: skill.argumentHint }),
+        ...(skill.model && { model: skill.model }),
+        files: skill.files.map(({ path, size }) => ({ path, size })),
+      }));
+      return { skills: described, diagnostics: [...skills.diagnostics, ...commands.diagnostics()] };
     },
   );
 }

@@ -35,8 +35,8 @@ const namesIn = (commands: { name: string; group: string }[], group: string) =>
   commands.filter((command) => command.group === group).map(({ name }) => name);
 
 test('/help lists every command by group, and explains one; what nobody knows is named', async () => {
-  const folder = await openSkills(['tea']);
-  await writeSkill(folder, 'inner', 'Quietly.', 'user-invocable: false\n');
+  const folder = await openSkills(['inner']);
+  await writeSkill(folder, 'tea', 'Do it.', 'user-invocable: true\n');
   const { run, list } = await openThread({ skillsDirectory: folder, plugins: [...builtInPlugins, greeter] });
   const all = await list();
   expect(namesIn(all, 'built-in')).toEqual(builtInNames);
@@ -63,7 +63,10 @@ test('/help lists every command by group, and explains one; what nobody knows is
 });
 
 test('/use and /<skill> store the skill on the thread and confirm; /use alone ends it', async () => {
-  const { run, thread } = await openThread({ skillsDirectory: await openSkills(['tea', '3d-print']) });
+  const { run, thread } = await openThread({
+    skillsDirectory: await openSkills(['tea', '3d-print']),
+    skillCommands: 'all',
+  });
   expect(await run('/use tea')).toEqual({
     isError: false,
     output: expect.stringContaining('"tea" is active'),
@@ -89,7 +92,10 @@ test('/use and /<skill> store the skill on the thread and confirm; /use alone en
 });
 
 test('what is said after the name of a skill is sent to the thread, once', async () => {
-  const { gateway, run, thread, threadId } = await openThread({ skillsDirectory: await openSkills(['tea']) });
+  const { gateway, run, thread, threadId } = await openThread({
+    skillsDirectory: await openSkills(['tea']),
+    skillCommands: 'all',
+  });
   const { runId, isError } = await run('/tea a pot of oolong');
   expect([isError, (await thread()).skill]).toEqual([false, 'tea']);
   const turn = await (await openFakeWorker(gateway.dispatch, connectTestRedis())).finish(threadId);
@@ -98,7 +104,10 @@ test('what is said after the name of a skill is sent to the thread, once', async
 });
 
 test('a message that begins with a slash is a message', async () => {
-  const { gateway, thread, threadId } = await openThread({ skillsDirectory: await openSkills(['tea']) });
+  const { gateway, thread, threadId } = await openThread({
+    skillsDirectory: await openSkills(['tea']),
+    skillCommands: 'all',
+  });
   await gateway.call('POST', `/v1/threads/${threadId}/runs`, { input: '/use tea' });
   const turn = await (await openFakeWorker(gateway.dispatch, connectTestRedis())).finish(threadId);
   expect([turn.input, (await thread()).skill]).toEqual(['/use tea', null]);
@@ -221,8 +230,32 @@ test('a plugin’s command acts with the rights of whoever types it, and rests w
   await expect.poll(async () => (await greet('all')).isError).toBe(false);
 });
 
-test('skills’ commands come and go with the folder; a name that is taken is logged and stays whose it was', async () => {
-  const folder = await openSkills(['help', 'greet', 'tea']);
+const marked = 'user-invocable: true\n';
+
+test('a skill is a command when it says so, in either spelling; by choice all are but those that say they are none', async () => {
+  const folder = await openSkills(['plain']);
+  await writeSkill(folder, 'tea', 'Do it.', marked);
+  await writeSkill(folder, 'coffee', 'Do it.', 'user_invocable: true\n');
+  await writeSkill(folder, 'inner', 'Do it.', 'user-invocable: false\n');
+  const { gateway, run, list } = await openThread({ skillsDirectory: folder });
+  expect(namesIn(await list(), 'skill')).toEqual(['coffee', 'tea']);
+  const { skills } = (await gateway.call('GET', '/v1/skills')).body;
+  expect(skills.map(({ name, userInvocable }: Record<string, unknown>) => [name, userInvocable])).toEqual([
+    ['coffee', true],
+    ['inner', false],
+    ['plain', false],
+    ['tea', true],
+  ]);
+  expect(await run('/plain')).toMatchObject({ isError: true });
+  for (const name of ['plain', 'inner']) expect(await run(`/use ${name}`)).toMatchObject({ isError: false });
+
+  const all = await openThread({ skillsDirectory: folder, skillCommands: 'all' });
+  expect(namesIn(await all.list(), 'skill')).toEqual(['coffee', 'plain', 'tea']);
+});
+
+test('skills’ commands come and go with the folder; a name that is taken is told once, and stays whose it was', async () => {
+  const folder = await openSkills();
+  for (const name of ['help', 'greet', 'tea']) await writeSkill(folder, name, 'Do it.', marked);
   const warn = vi.fn();
   const logger = Object.assign(createLogger('test', 'silent'), { warn });
   const { gateway, run, list } = await openThread({
@@ -231,16 +264,27 @@ test('skills’ commands come and go with the folder; a name that is taken is lo
     logger,
   });
   expect(namesIn(await list(), 'skill')).toEqual(['tea']);
-  for (const command of ['help', 'greet'])
-    expect(warn).toHaveBeenCalledWith({ command }, expect.stringContaining('there is a command'));
+  const { skills, diagnostics } = (await gateway.call('GET', '/v1/skills')).body;
+  const collisions = [
+    `${folder}/greet/SKILL.md: the skill "greet" has no command: /greet is a plugin command already. "/use greet" makes it active.`,
+    `${folder}/help/SKILL.md: the skill "help" has no command: /help is a built-in command already. "/use help" makes it active.`,
+  ];
+  expect(diagnostics.map(({ message }: { message: string }) => message)).toEqual(collisions);
+  expect(skills.map(({ userInvocable }: Record<string, unknown>) => userInvocable)).toEqual([
+    false,
+    false,
+    true,
+  ]);
   expect((await run('/help greet')).output).toContain('(plugin)');
-  await writeSkill(folder, 'coffee');
+  expect(await run('/use greet')).toMatchObject({ isError: false });
+  await writeSkill(folder, 'coffee', 'Do it.', marked);
   await expect.poll(async () => namesIn(await list(), 'skill')).toEqual(['coffee', 'tea']);
-  await writeSkill(folder, 'tea', 'Do it.', 'argument-hint: a kind\n');
+  await writeSkill(folder, 'tea', 'Do it.', `${marked}argument-hint: a kind\n`);
   await expect.poll(async () => (await run('/help tea')).output).toContain('/tea a kind');
-  await writeSkill(folder, 'tea', 'Do it.', 'user-invocable: false\n');
+  await writeSkill(folder, 'tea');
   await expect.poll(async () => namesIn(await list(), 'skill')).toEqual(['coffee']);
   expect(namesIn(await list(), 'built-in')).toEqual(builtInNames);
+  expect(warn.mock.calls.flat()).toEqual(collisions);
   await gateway.call('PATCH', '/v1/plugins/skill', { enabled: false });
   await expect.poll(async () => namesIn(await list(), 'skill')).toEqual([]);
   expect((await run('/skills')).output).toBe('There are no skills.');

@@ -51,7 +51,7 @@ test('adding, editing, renaming and removing a skill shows at every gateway', as
 
 test('a skill that is for people alone is a command and no tool', async () => {
   const folder = await openSkills(['tea']);
-  await writeSkill(folder, 'deploy', 'Do it.', 'disable-model-invocation: true\n');
+  await writeSkill(folder, 'deploy', 'Do it.', 'disable-model-invocation: true\nuser-invocable: true\n');
   const gateway = await openGateway({ skillsDirectory: folder });
   expect(await skillTools(gateway)).toEqual(['skill__tea', 'skill__read_file']);
   const { skills } = (await gateway.call('GET', '/v1/skills')).body;
