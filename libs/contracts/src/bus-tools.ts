@@ -13,12 +13,12 @@ import {
   maxPollMs,
 } from './bus.ts';
 
-const namePattern = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
+/** Whatever people call a worker: no line breaks, and nothing but visible characters at its ends. */
+const namePattern = /^\S(.{0,62}\S)?$/;
 const labelPattern = /^[a-zA-Z0-9][a-zA-Z0-9._:/=-]{0,63}$/;
 const taskIdPattern = /^[a-zA-Z0-9][a-zA-Z0-9._:-]{0,127}$/;
 
-const nameOf = (words: string) =>
-  z.string().min(1).max(64).regex(namePattern).describe(`${words}: letters, digits, ".", "_" and "-"`);
+const nameOf = (words: string) => z.string().min(1).max(64).regex(namePattern).describe(words);
 const name = nameOf('Your name as a worker, the same in every call');
 const taskId = z
   .string()
@@ -30,7 +30,10 @@ const lease = z
   .string()
   .min(1)
   .max(64)
-  .describe('The lease that poll_task returned with the task; needed once it was assigned more than once');
+  .describe('The lease that poll_task returned with the task: says which assignment you mean');
+const ownName = name
+  .optional()
+  .describe('Your name as a worker; needed without the lease once the task was assigned more than once');
 const labels = z.array(z.string().regex(labelPattern)).max(32);
 const message = z.string().describe('The same in words');
 const Deadline = z.string().describe('ISO 8601, UTC; the task is taken back then unless you are heard of');
@@ -99,10 +102,9 @@ export const busTools = {
       timeoutMs: z
         .int()
         .min(0)
-        .max(maxPollMs)
         .default(defaultPollMs)
         .optional()
-        .describe(`How long to wait, milliseconds; default ${defaultPollMs}`),
+        .describe(`How long to wait, milliseconds; default ${defaultPollMs}, at most ${maxPollMs}`),
     }),
     output: BusAssignment.partial().extend({ message, taskId: z.string().nullable() }),
     annotations: { destructiveHint: false },
@@ -135,10 +137,11 @@ export const busTools = {
   worker_done: {
     title: 'Report a result',
     description:
-      'Ends a task that you have acknowledged, with its result. A task has one result: when the task was given to another worker meanwhile, yours is refused.',
+      'Ends a task that you have acknowledged, with its result. A task has one result: the same one again is fine, another is refused, and so is yours when the task was given to another worker meanwhile.',
     input: z.strictObject({
       taskId,
       result: z.unknown().optional().describe('Any JSON, at most 256 KiB and 60 levels'),
+      name: ownName,
       lease: lease.optional(),
     }),
     output: z.object({ message, taskId: z.string(), state: BusTaskState, existing: z.boolean() }),
@@ -154,6 +157,7 @@ export const busTools = {
     input: z.strictObject({
       taskId,
       reason: z.string().regex(/\S/).max(10_000).describe('Why, for whoever looks at it next'),
+      name: ownName,
       lease: lease.optional(),
     }),
     output: z.object({ message, taskId: z.string(), state: BusTaskState, existing: z.boolean() }),

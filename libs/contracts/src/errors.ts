@@ -24,6 +24,8 @@ const table = {
   stale_epoch: { status: 409, retry: false },
   /** The bus: the task or worker is in another state than this needs; `details.state` names it. */
   wrong_state: { status: 409, retry: false },
+  /** The bus: the task has a result already, and it is not this one. */
+  result_conflict: { status: 409, retry: false },
   events_trimmed: { status: 410, retry: false },
   /** The bus: the task was given to somebody else meanwhile. */
   lease_lost: { status: 412, retry: false },

@@ -1,4 +1,4 @@
--- A: tenant, taskId, lease?, reason
+-- A: tenant, taskId, name?, lease?, reason
 -- outcome: ok {existing, final (a delegated task fails with it), rung?} | not_found |
 --    lease_lost | lease_required | wrong_state {state}
 local T = A.tenant

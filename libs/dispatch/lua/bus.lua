@@ -243,12 +243,13 @@ local function lose(T, task, reason)
   return report(task, failureOf(task, 'attempts_exhausted', 'lost ' .. losses .. ' times, at last ' .. reason .. '.'))
 end
 
--- Whether the caller speaks for the task's assignment: nil, or what is wrong. A call may leave the lease out only while
--- the task was assigned once.
+-- Whether the caller speaks for the task's assignment: nil, or what is wrong. The lease says which assignment it is;
+-- without one the worker's name does, and without that the task must have been assigned once only.
 local function leaseFault(task)
-  if not A.lease then return tonumber(task.attempt) > 1 and 'lease_required' or nil end
-  if A.lease ~= task.lease then return 'lease_lost' end
-  return nil
+  local attempt = tonumber(task.attempt)
+  if A.lease then return A.lease ~= task.lease and 'lease_lost' or nil end
+  if A.name then return attempt > 0 and task.worker ~= A.name and 'lease_lost' or nil end
+  return attempt > 1 and 'lease_required' or nil
 end
 
 -- An illegal move, told with where it was tried.

@@ -18,6 +18,7 @@ import {
 import type { Redis } from 'ioredis';
 import { type BusPoll, createBusPolls } from './bus-polls.ts';
 import { busTaskDetailOf, busTaskOf, busWorkerOf, labelsOf, labelsTextOf } from './bus-records.ts';
+import { digestOf } from './digest.ts';
 import type { Doorbell } from './doorbell.ts';
 import type { Keys } from './keys.ts';
 import type { Log } from './log.ts';
@@ -30,16 +31,20 @@ export interface Page {
   offset: number;
 }
 
-/** Whose call on which task. The lease may be left out while the task was assigned once. */
+/**
+ * Whose call on which task. The lease names the assignment; without it the worker's name does, and neither is needed
+ * while the task was assigned once.
+ */
 export interface BusHold {
   tenant: string;
   taskId: string;
+  name?: string | undefined;
   lease?: string | undefined;
 }
 
 /**
  * What goes wrong: task_not_found and worker_not_found; wrong_state, which names the state; lease_lost when the task is
- * somebody else's now; lease_required; bus_full; body_too_large.
+ * somebody else's now; lease_required; result_conflict; bus_full; body_too_large.
  */
 export interface Bus {
   /** Once per id: `existing` when it was submitted before, and then nothing changes. */
@@ -54,7 +59,7 @@ export interface Bus {
   /** Gives when the task is taken back unless a heartbeat or the end comes before. */
   ack(hold: BusHold & { name: string }): Promise<{ deadline: string }>;
   heartbeat(hold: BusHold & { name: string; lease: string }): Promise<{ deadline: string }>;
-  /** `existing`: this assignment's result was accepted before. */
+  /** `existing`: the same result was accepted before. Throws `result_conflict` for another one. */
   done(hold: BusHold, result: unknown): Promise<{ existing: boolean }>;
   /** `final`: it was work of a delegated task, which fails with it. */
   failed(hold: BusHold, reason: string): Promise<{ existing: boolean; final: boolean }>;
@@ -184,6 +189,7 @@ export function createBus(deps: {
       const { existing } = await move('bus-done', {
         ...hold,
         result: text,
+        digest: digestOf(result),
         text: words.toWellFormed(),
       });
       return { existing: existing === true };
@@ -262,7 +268,12 @@ function refusalOf({ outcome, state }: Answer, taskId: string): AppError {
     case 'lease_required':
       return new AppError(
         'lease_required',
-        `The task "${taskId}" was assigned more than once: send the lease that poll_task returned with it.`,
+        `The task "${taskId}" was assigned more than once: send your name, or the lease that poll_task returned with it.`,
+      );
+    case 'conflict':
+      return new AppError(
+        'result_conflict',
+        `The task "${taskId}" has another result already, which stays; this one was not taken.`,
       );
     case 'ended':
       return new AppError(

@@ -1,16 +1,17 @@
 /** The bus of external workers, as its tools use it: one for each tenant. */
 import type { BusAssignment, BusStats, BusTaskState, BusWorker, BusWorkerState } from '@harness/contracts';
 
-/** Whose call on which task; the lease may be left out while the task was assigned once. */
+/** Whose call on which task; without the lease the name says it, and neither is needed while it was assigned once. */
 export interface PluginBusHold {
   tenant: string;
   taskId: string;
+  name?: string | undefined;
   lease?: string | undefined;
 }
 
 /**
  * Each throws what goes wrong as a code of the error table: task_not_found, worker_not_found, wrong_state, lease_lost,
- * lease_required, bus_full, body_too_large.
+ * lease_required, result_conflict, bus_full, body_too_large.
  */
 export interface PluginBus {
   submit(task: {

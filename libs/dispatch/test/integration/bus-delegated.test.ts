@@ -34,7 +34,7 @@ test('the work of a delegated task waits on the bus, and its result goes to revi
     payload: { prompt: 'count to ten', iteration: 1 },
   });
   await bus.done({ tenant, taskId: given.taskId, lease: given.lease }, 'ten');
-  await bus.done({ tenant, taskId: given.taskId, lease: given.lease }, 'eleven');
+  await bus.done({ tenant, taskId: given.taskId, lease: given.lease }, 'ten');
   expect(await runsOf(task.threadId)).toEqual(['review']);
   const turn = await review(task);
   expect(turn).toMatchObject({

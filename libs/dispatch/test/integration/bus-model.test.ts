@@ -25,8 +25,8 @@ const move = fc.oneof(
   fc.record({ do: fc.constant('ack' as const), worker, task, lease }),
   fc.record({ do: fc.constant('ack' as const), worker, task, lease }),
   fc.record({ do: fc.constant('heartbeat' as const), worker, task, lease }),
-  fc.record({ do: fc.constant('done' as const), task, lease }),
-  fc.record({ do: fc.constant('failed' as const), task, lease }),
+  fc.record({ do: fc.constant('done' as const), task, lease, name: fc.option(worker, { nil: undefined }) }),
+  fc.record({ do: fc.constant('failed' as const), task, lease, name: fc.option(worker, { nil: undefined }) }),
   fc.record({ do: fc.constant('reset' as const), worker }),
   fc.record({ do: fc.constant('retry' as const), task }),
   fc.record({ do: fc.constant('sweep' as const) }),
@@ -38,6 +38,7 @@ const refusals = new Set([
   'wrong_state',
   'lease_lost',
   'lease_required',
+  'result_conflict',
   'task_not_found',
   'worker_not_found',
 ]);
@@ -55,10 +56,16 @@ async function openModel() {
     const all = given.get(id) ?? [];
     return which === 'none' ? undefined : ((which === 'old' ? all.at(-2) : all.at(-1)) ?? 'never given');
   };
-  /** B1: nobody is believed but the holder of the latest lease; without one, of the only one. */
-  const believed = (id: string, held: string | undefined) => {
+  const holderOf = (id: string) => redis.hget(keys.of('bt', `${tenant}:${id}`), 'worker');
+  /** B1: accepted are the latest lease, without one the name of the task's worker, without that the only lease. */
+  const believed = (
+    id: string,
+    held: string | undefined,
+    named?: { name: string | undefined; holder: string | null },
+  ) => {
     const all = given.get(id) ?? [];
-    expect(held ?? all[0]).toBe(all.at(-1));
+    if (held === undefined && named?.name !== undefined) expect(named.name).toBe(named.holder);
+    else expect(held ?? all[0]).toBe(all.at(-1));
   };
   const perform = async (one: Move): Promise<void> => {
     switch (one.do) {
@@ -96,22 +103,29 @@ async function openModel() {
       case 'ack':
       case 'heartbeat': {
         const hold = { tenant, taskId: one.task, name: one.worker, lease: leaseOf(one.task, one.lease) };
+        const holder = await holderOf(one.task);
         await (one.do === 'ack' ? bus.ack(hold) : bus.heartbeat({ ...hold, lease: hold.lease ?? 'x' }));
-        return believed(one.task, hold.lease);
+        return believed(one.task, hold.lease, { name: one.worker, holder });
       }
       case 'done': {
-        const held = leaseOf(one.task, one.lease);
-        const result = randomUUID();
-        const { existing } = await bus.done({ tenant, taskId: one.task, lease: held }, result);
+        const { task: taskId, name } = one;
+        const held = leaseOf(taskId, one.lease);
+        const holder = await holderOf(taskId);
+        // Half of the repeats say the same again; the others are refused.
+        const result = (one.lease === 'latest' && results.get(taskId)) || randomUUID();
+        const { existing } = await bus.done({ tenant, taskId, name, lease: held }, result);
         // B2: there was no result before.
         if (!existing) expect(results.has(one.task)).toBe(false);
-        if (!existing) results.set(one.task, result);
-        return believed(one.task, held);
+        expect(existing).toBe(results.get(taskId) === result);
+        results.set(taskId, result);
+        return believed(taskId, held, { name, holder });
       }
       case 'failed': {
-        const held = leaseOf(one.task, one.lease);
-        await bus.failed({ tenant, taskId: one.task, lease: held }, 'no');
-        return believed(one.task, held);
+        const { task: taskId, name } = one;
+        const held = leaseOf(taskId, one.lease);
+        const holder = await holderOf(taskId);
+        await bus.failed({ tenant, taskId, name, lease: held }, 'no');
+        return believed(taskId, held, { name, holder });
       }
       case 'reset':
         return void (await bus.reset(tenant, one.worker));

@@ -24,29 +24,41 @@ test('a task goes from submission to its one result', async () => {
   const beat = await bus.heartbeat({ ...hold, name: 'w' });
   expect(Date.parse(beat.deadline)).toBeLessThan(Date.parse(deadline));
 
-  expect(await bus.done(hold, { ok: true })).toEqual({ existing: false });
-  expect(await bus.done(hold, { ok: false })).toEqual({ existing: true });
+  expect(await bus.done(hold, { ok: true, n: 1 })).toEqual({ existing: false });
+  expect(await bus.done(hold, { n: 1, ok: true })).toEqual({ existing: true });
+  expect(await refusalOf(bus.done(hold, { ok: false }))).toBe('result_conflict');
+  expect(await refusalOf(bus.done({ tenant, taskId: 't', name: 'w' }, undefined))).toBe('result_conflict');
   expect(await bus.get(tenant, 't')).toMatchObject({
     state: 'done',
     worker: 'w',
-    result: { ok: true },
+    result: { ok: true, n: 1 },
     deadline: null,
   });
   expect(await stateOfWorker('w')).toBe('idle');
   expect(await submit('t')).toEqual({ state: 'done', existing: true });
 });
 
-test('every call without a lease is the only assignment’s; after a second one it is refused', async () => {
-  const { bus, register, submit, take } = await openBus({ busAckMs: overAtOnce });
-  await submit('t');
-  await register('w');
-  await take('w');
-  await bus.ack({ tenant, name: 'w', taskId: 't' });
-  await bus.retry(tenant, 't');
-  await take('w');
-  expect(await refusalOf(bus.ack({ tenant, name: 'w', taskId: 't' }))).toBe('lease_required');
-  expect(await refusalOf(bus.done({ tenant, taskId: 't' }, 'late'))).toBe('lease_required');
-  expect(await refusalOf(bus.failed({ tenant, taskId: 't' }, 'late'))).toBe('lease_required');
+test('who has the assignment is known by its name, however often the task was assigned; a nameless call needs the lease', async () => {
+  const { bus, register, submit, take, states } = await openBus({ busAckMs: overAtOnce });
+  const hold = { tenant, taskId: 't' };
+  await Promise.all([submit('t'), register('Ada Lovelace')]);
+  await register('other');
+  for (const _again of [1, 2]) {
+    await take('Ada Lovelace');
+    await bus.ack({ ...hold, name: 'Ada Lovelace' });
+    await bus.retry(tenant, 't');
+  }
+  await take('Ada Lovelace');
+  for (const name of ['other', 'ada lovelace', 'Ada'])
+    expect(await refusalOf(bus.ack({ ...hold, name }))).toBe('lease_lost');
+  await bus.ack({ ...hold, name: 'Ada Lovelace' });
+  expect(await refusalOf(bus.done(hold, 'late'))).toBe('lease_required');
+  expect(await refusalOf(bus.failed(hold, 'late'))).toBe('lease_required');
+  expect(await refusalOf(bus.done({ ...hold, name: 'other' }, 'late'))).toBe('lease_lost');
+  expect(await refusalOf(bus.failed({ ...hold, name: 'other' }, 'late'))).toBe('lease_lost');
+  expect(await bus.done({ ...hold, name: 'Ada Lovelace' }, 'x')).toEqual({ existing: false });
+  expect(await bus.done({ ...hold, name: 'Ada Lovelace' }, 'x')).toEqual({ existing: true });
+  expect(await states()).toEqual({ t: 'done' });
 });
 
 test('each illegal move is refused and names the state', async () => {

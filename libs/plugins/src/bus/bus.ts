@@ -1,14 +1,17 @@
 import {
+  AppError,
   type BusInput,
   type BusOutput,
   type BusToolName,
   busAliasesOf,
   busTools,
   defaultPollMs,
+  maxPollMs,
 } from '@harness/contracts';
 import {
   definePlugin,
   defineTool,
+  invisibleIn,
   type PluginBus,
   type PluginTool,
   type PluginToolMeta,
@@ -38,14 +41,16 @@ const handlers: {
   },
   async register_worker({ bus, tenant }, input) {
     const { name } = input;
+    const unseen = invisibleIn(name);
+    if (unseen) throw new AppError('invalid_tool_input', `The name has an invisible character (${unseen}).`);
     const { state, labels } = await bus.register({ tenant, ...input });
     const next = state === 'pending' || state === 'executing' ? 'It has a task.' : 'Call poll_task.';
     return { message: `"${name}" is registered and ${state}. ${next}`, name, labels, state };
   },
   async poll_task({ bus, tenant, signal }, { name, timeoutMs = defaultPollMs }) {
-    const task = await bus.poll({ tenant, name, timeoutMs, signal });
+    const task = await bus.poll({ tenant, name, timeoutMs: Math.min(timeoutMs, maxPollMs), signal });
     if (!task) return { message: 'There was no task for you. Poll again.', taskId: null };
-    const message = `The task "${task.taskId}" is yours. Acknowledge it with ack_task until ${task.acknowledgeBy}, then work on its payload, and end it with worker_done or task_failed; send the lease each time.`;
+    const message = `The task "${task.taskId}" is yours. Acknowledge it with ack_task until ${task.acknowledgeBy}, then work on its payload, and end it with worker_done or task_failed; send the lease, or your name, each time.`;
     return { message, ...task };
   },
   async ack_task({ bus, tenant }, input) {

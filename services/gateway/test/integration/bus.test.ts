@@ -25,7 +25,7 @@ test('the tools are the table’s, as tools and as routes, and old names are not
       properties: {
         name: {
           minLength: 1,
-          pattern: '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$',
+          pattern: '^\\S(.{0,62}\\S)?$',
           description: expect.stringMatching(/./),
         },
       },
@@ -104,7 +104,7 @@ test('what is refused has its status, and names the state', async () => {
     return [answer.status, code, details?.state];
   };
   expect(await refused('workers', {})).toEqual([422, 'invalid_tool_input', undefined]);
-  expect(await refused('workers', { name: '-w' })).toEqual([422, 'invalid_tool_input', undefined]);
+  expect(await refused('workers', { name: ' w' })).toEqual([422, 'invalid_tool_input', undefined]);
   expect(await refused('tasks', { taskId: 't', priority: 1001 })).toEqual([
     422,
     'invalid_tool_input',
@@ -120,7 +120,8 @@ test('what is refused has its status, and names the state', async () => {
   await call('POST', '/v1/bus/tasks/t/retry');
   expect(await refused('tasks/t/done', { lease })).toEqual([412, 'lease_lost', undefined]);
   await call('POST', '/v1/bus/workers/w/poll', {});
-  expect(await refused('tasks/t/ack', { name: 'w' })).toEqual([428, 'lease_required', undefined]);
+  expect(await refused('tasks/t/ack', { name: 'v' })).toEqual([412, 'lease_lost', undefined]);
+  expect(await refused('tasks/t/done', {})).toEqual([428, 'lease_required', undefined]);
   const half = 'x'.repeat(200 * 1024);
   expect((await call('POST', '/v1/bus/tasks', { taskId: 'large', payload: half })).status).toBe(201);
   const large = await call('POST', '/v1/bus/tasks', { taskId: 'larger', payload: half + half });
@@ -148,6 +149,33 @@ test('old names are understood everywhere', async () => {
   expect((await call('POST', '/v1/bus/workers/w/poll', { timeout_ms: 0 })).body).toMatchObject({
     taskId: 'bd-1',
   });
+});
+
+test('an old worker works by its name alone: with spaces, waits that are too long, and tasks that come back', async () => {
+  const { call } = await openGateway();
+  const use = async (tool: BusToolName, input: object) => {
+    const { status, body } = await call('POST', `/v1/tools/bus__${tool}`, { arguments: input });
+    return status === 200 && !body.isError ? body.structuredContent : [status, JSON.stringify(body)];
+  };
+  const worker_name = 'Ada Lovelace (night)';
+  await use('submit_task', { bead_id: 'bd-1' });
+  expect(await use('register_worker', { worker_name })).toMatchObject({ name: worker_name });
+  for (const attempt of [1, 2, 3]) {
+    expect(await use('poll_task', { worker_name, timeout_ms: 9e9 })).toMatchObject({ attempt });
+    expect(await use('ack_task', { worker_name, bead_id: 'bd-1' })).toMatchObject({ state: 'in_progress' });
+    if (attempt < 3) await use('retry_task', { bead_id: 'bd-1' });
+  }
+  const done = { worker_name, bead_id: 'bd-1', result: { files: ['a'], ok: true } };
+  expect(await use('worker_done', done)).toMatchObject({ state: 'done', existing: false });
+  expect(await use('worker_done', done)).toMatchObject({ state: 'done', existing: true });
+  const other = await call('POST', '/v1/bus/tasks/bd-1/done', { name: worker_name, result: 'other' });
+  expect([other.status, other.body.error.code]).toEqual([409, 'result_conflict']);
+  const named = `/v1/bus/workers/${encodeURIComponent(worker_name)}`;
+  expect((await call('POST', `${named}/reset`)).body).toMatchObject({ name: worker_name, before: 'idle' });
+  const { workers } = (await call('GET', '/v1/bus/workers')).body;
+  expect(workers).toMatchObject([{ name: worker_name }]);
+  const hidden = await call('POST', '/v1/bus/workers', { name: 'Ada\u202e' });
+  expect([hidden.status, hidden.body.error.code]).toEqual([422, 'invalid_tool_input']);
 });
 
 test('a client that leaves its poll gives back what it would have got', async () => {
