@@ -25,6 +25,8 @@ export interface SessionNote {
 export interface Sessions {
   /** Asks for the session to be started where the thread's next run will be. Idempotent. Throws thread_not_found. */
   prewarm(tenant: string, threadId: string): Promise<ThreadSession>;
+  /** The same; false where the tenant has no such thread. */
+  tryPrewarm(tenant: string | undefined, threadId: string): Promise<boolean>;
   get(tenant: string, threadId: string): Promise<ThreadSession>;
   /** By the owner. False when it no longer is the owner. */
   note(hold: Hold, note: SessionNote): Promise<boolean>;
@@ -47,12 +49,18 @@ export function createSessions(deps: {
     return { threadId, ...sessionOf(hash, alive ? workerId : undefined) };
   };
 
+  const tryPrewarm = async (tenant: string | undefined, threadId: string): Promise<boolean> => {
+    const answer = await scripts.call<{ outcome: string; owner?: string }>('prewarm', { tenant, threadId });
+    if (answer.outcome === 'not_found') return false;
+    await doorbell.ring(threadId, answer.owner, 'prewarm');
+    return true;
+  };
+
   return {
     get,
+    tryPrewarm,
     async prewarm(tenant, threadId) {
-      const answer = await scripts.call<{ outcome: string; owner?: string }>('prewarm', { tenant, threadId });
-      if (answer.outcome === 'not_found') throw notFound(threadId);
-      await doorbell.ring(threadId, answer.owner, 'prewarm');
+      if (!(await tryPrewarm(tenant, threadId))) throw notFound(threadId);
       return get(tenant, threadId);
     },
     async note(hold, { event, ...note }) {

@@ -2,7 +2,7 @@ import type { PluginDefinition, PluginTool } from './contract.ts';
 
 export type CollectedTool = PluginTool & {
   pluginName: string;
-  /** `<plugin>__<tool>`, split at the first `__`, which no plugin name contains; or the bare name. */
+  /** `<plugin>__<tool>`, or the bare name; whose it is says `pluginName`, not the name. */
   qualifiedName: string;
 };
 

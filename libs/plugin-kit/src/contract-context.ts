@@ -46,8 +46,8 @@ export interface PluginLogger {
   warn: PluginLogLine;
   error: PluginLogLine;
 }
-/** `(message)`, or fields and a message; an error goes in the field `err`. */
-export type PluginLogLine = (objOrMsg: object | string, msg?: string) => void;
+/** `(message)`, `(fields, message)` or `(message, fields)`; an error goes in the field `err`, or stands for the fields. */
+export type PluginLogLine = (first: object | string, second?: unknown) => void;
 
 export interface Invoker {
   /**
@@ -55,6 +55,11 @@ export interface Invoker {
    * Throws `invoke_timeout` when `timeout` passes and `model_error` when the model fails.
    */
   invoke(prompt: string, options?: InvokeOptions): Promise<string>;
+  /**
+   * Starts a session ahead: of the thread, where `threadId` is one of the caller's tenant, for its next message;
+   * otherwise the one that `invoke` with the same key will use. Resolves when it is asked for, and throws like `invoke`.
+   */
+  prewarm(options?: Pick<InvokeOptions, 'threadId' | 'sessionId' | 'model'>): Promise<void>;
 }
 
 /** Calls with the same session key share one conversation: key = `threadId ?? sessionId ?? 'default'`. */

@@ -20,7 +20,10 @@ export type MaybePromise<T> = T | Promise<T>;
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export interface PluginDefinition {
-  /** `^[a-z][a-z0-9-]{0,31}$`, unique in the fleet: it names the plugin's tools, store and log lines. */
+  /**
+   * A letter, then letters, digits, `-` and `_`, at most 64 and without `__`; unique in the fleet: it names the plugin's
+   * tools, store and log lines.
+   */
   name: string;
   version: string;
   /** Called once per process, before `start`. A throw disables the plugin; the others run. */
@@ -45,7 +48,7 @@ export interface PluginDefinition {
 }
 
 export interface PluginTool {
-  /** `^[A-Za-z0-9_-]{1,64}$`, unique within the plugin; clients see `<plugin>__<name>`. */
+  /** `^[A-Za-z0-9_-]{1,64}$`, unique within the plugin; clients see `<plugin>__<name>`, at most 114 characters. */
   name: string;
   /** Written for the model: when to use it and what comes back. */
   description: string;

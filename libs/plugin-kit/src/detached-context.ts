@@ -17,7 +17,7 @@ export function createDetachedContext(parts: Partial<PluginContext> = {}): Plugi
     role: 'gateway',
     logger: silentLogger,
     config: {},
-    invoker: { invoke: refuse },
+    invoker: { invoke: refuse, prewarm: refuse },
     threads: { get: refuse, history: refuse },
     tasks: { create: refuse, get: refuse, wait: refuse, checkin: refuse },
     bus: {

@@ -104,13 +104,12 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
       report(plugin, 'error', refusal);
       continue;
     }
-    const warn = (problem: string) => {
-      logger.warn({ plugin: plugin.name }, problem);
-      report(plugin, 'warning', problem);
-    };
     const step = await tryStep(plugin, 'register', async () => {
       const ctx = deps.contextOf(plugin);
-      return { plugin, ctx, hooks: pickHooks(await plugin.register(ctx), warn) };
+      // Commands are the gateway's: one process of the fleet says what became of them.
+      const warn = (problem: string) => report(plugin, 'warning', problem);
+      const hooks = pickHooks(await plugin.register(ctx), { warn, withCommands: ctx.role === 'gateway' });
+      return { plugin, ctx, hooks };
     });
     if (step) registered.push(step.returned);
   }
@@ -129,12 +128,10 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
   const offered = new Map(started);
   if (toolLock) diagnostics.push(...lockDiagnosticsOf(collectTools(plugins), toolLock));
   /** What this process itself puts anew into a plugin (skills, from the operator's own folder) is not locked. */
-  const isReplaced = (toolName: string) => {
-    const [name = ''] = toolName.split('__', 1);
-    return offered.get(name) !== started.get(name);
-  };
+  const isReplaced = (pluginName: string) => offered.get(pluginName) !== started.get(pluginName);
   const admit = toolLock?.enforce
-    ? (descriptor: ToolDescriptor) => isReplaced(descriptor.name) || isAccepted(descriptor, toolLock.lock)
+    ? (descriptor: ToolDescriptor, pluginName: string) =>
+        isReplaced(pluginName) || isAccepted(descriptor, toolLock.lock)
     : undefined;
   const collected = new WeakMap<PluginDefinition, CollectedTool[]>();
   /** The same tools for as long as it is the same plugin. */
@@ -237,7 +234,10 @@ function refusalOf(
 }
 
 /** The hooks there are, bound to their object; what is no hook is left out and told. */
-function pickHooks(returned: unknown, warn: (problem: string) => void): PluginHooks {
+function pickHooks(
+  returned: unknown,
+  { warn, withCommands }: { warn(problem: string): void; withCommands: boolean },
+): PluginHooks {
   if (returned === undefined || returned === null) return {};
   if (typeof returned !== 'object') {
     warn(`register returned ${typeof returned}, not an object of hooks`);
@@ -249,6 +249,7 @@ function pickHooks(returned: unknown, warn: (problem: string) => void): PluginHo
     if (typeof hook === 'function') picked[name] = hook.bind(returned);
     else if (hook !== undefined) warn(`hook ${name} is not a function and is ignored`);
   }
-  if ('onCommand' in returned) warn('hook onCommand is ignored: commands are tools now');
+  if (withCommands && 'onCommand' in returned)
+    warn('hook onCommand is ignored: agents call tools, and people the commands of `commands`');
   return picked as PluginHooks;
 }

@@ -18,7 +18,7 @@ const namesOf = ({ loaded }: { loaded: PluginDefinition[] }) => loaded.map(({ na
 
 it('loads built-ins first, then modules, and survives the bad ones', async () => {
   const result = await loadPlugins({
-    builtIn: [plugin('time'), { ...plugin('BAD'), version: '' }],
+    builtIn: [plugin('time'), { ...plugin('BAD'), name: 'BAD name', version: '' }],
     modulePaths: ['missing', 'broken', 'good'],
     importModule: importFrom({
       broken: { plugin: { ...plugin('broken'), tools: [{}] } },
@@ -28,7 +28,7 @@ it('loads built-ins first, then modules, and survives the bad ones', async () =>
   expect(namesOf(result)).toEqual(['time', 'good']);
   const messagesOf = (source: string) =>
     result.diagnostics.filter((each) => each.source === source).map(({ message }) => message);
-  expect(messagesOf('built-in BAD')).toHaveLength(2);
+  expect(messagesOf('built-in BAD name')).toHaveLength(2);
   expect(messagesOf('missing')).toEqual(['missing: import failed: Cannot find missing']);
   expect(messagesOf('broken')).toHaveLength(4);
   expect(messagesOf('broken')[0]).toContain('broken: tools[0].name: ');

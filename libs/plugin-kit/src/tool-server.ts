@@ -56,7 +56,7 @@ export interface ToolServerDeps {
   /** For tools that state none; 300 000 unless given. */
   defaultTimeoutMs?: number;
   /** Whether a tool is offered at all; every one unless given. */
-  admit?: ((descriptor: ToolDescriptor) => boolean) | undefined;
+  admit?: ((descriptor: ToolDescriptor, pluginName: string) => boolean) | undefined;
   /** In this order before a call and in the reverse after it; the permission filter comes before all. */
   middleware?: readonly ToolMiddleware[];
 }
@@ -192,7 +192,7 @@ function entriesOf(
     if (entries.has(qualifiedName)) throw new Error(`Two tools are named ${qualifiedName}.`);
     const entry = madeBefore.get(tool) ?? entryOf(tool, compilerOf(pluginName));
     madeBefore.set(tool, entry);
-    if (admit(entry.descriptor)) entries.set(qualifiedName, entry);
+    if (admit(entry.descriptor, pluginName)) entries.set(qualifiedName, entry);
   }
   return entries;
 }

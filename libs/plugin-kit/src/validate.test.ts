@@ -58,8 +58,36 @@ describe('what is valid', () => {
     expect(validation.valid && validation.plugin).toBe(exported);
   });
 
-  it('the longest full name stays within 124 characters', () => {
-    expect(`mcp__harness__${'a'.repeat(32)}__${'B'.repeat(64)}`.length).toBeLessThanOrEqual(124);
+  it('a name of any common kind', () => {
+    for (const name of ['MyPlugin', 'my_plugin', 'my-plugin-2', 'x', 'a'.repeat(64), 'trailing_'])
+      expect(errorsOf({ plugin: { ...plugin, name, tools: [] } })).toEqual([]);
+  });
+
+  it('the longest full name that models take', () => {
+    const named = (length: number) => ({
+      plugin: { ...plugin, name: 'p'.repeat(60), tools: [{ ...tool, name: 't'.repeat(length - 62) }] },
+    });
+    expect(`mcp__harness__${'x'.repeat(114)}`).toHaveLength(128);
+    expect(errorsOf(named(114))).toEqual([]);
+    const [error, ...others] = errorsOf(named(115));
+    expect([error, others]).toEqual([
+      expect.stringContaining('must be at most 114 characters, and has 115'),
+      [],
+    ]);
+  });
+
+  it.each([
+    ['module.exports = plugin', { default: plugin }],
+    ['module.exports = {default: plugin}', { default: { default: plugin } }],
+    ['module.exports = {plugin}', { default: { plugin } }],
+    [
+      'exports.default = plugin, compiled',
+      { __esModule: true, default: { __esModule: true, default: plugin } },
+    ],
+  ])('what Node imports of a CommonJS module: %s', (_source, moduleExports) => {
+    const validation = validatePluginExport(moduleExports, path);
+    expect(validation).toMatchObject({ valid: true });
+    expect(validation.valid && validation.plugin).toBe(plugin);
   });
 
   it('two tools may state the same $id', () => {
@@ -89,9 +117,10 @@ describe('what is not', () => {
   );
 
   it.each([
-    ['name', { name: 'Sample' }],
+    ['name', { name: '1st' }],
+    ['name', { name: 'a b' }],
     ['name', { name: 'a__b' }],
-    ['name', { name: 'a'.repeat(33) }],
+    ['name', { name: 'a'.repeat(65) }],
     ['name', { name: undefined }],
     ['version', { version: ' ' }],
     ['version', { version: 1 }],

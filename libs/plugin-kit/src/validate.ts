@@ -8,12 +8,10 @@ import { parseUriTemplate } from './uri-template.ts';
 
 export type PluginValidation = { valid: true; plugin: PluginDefinition } | { valid: false; errors: string[] };
 
-/**
- * With these two, `mcp__harness__<plugin>__<tool>` has at most 112 characters; model APIs take 128,
- * and the plugin name cannot contain the `__` at which a qualified name is split.
- */
-const pluginNamePattern = /^[a-z][a-z0-9-]{0,31}$/;
+const pluginNamePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const toolNamePattern = /^[A-Za-z0-9_-]{1,64}$/;
+/** Of `<plugin>__<tool>`: sessions put `mcp__harness__` before it, and model APIs take 128 characters. */
+const maxQualifiedName = 114;
 /** setTimeout fires at once for anything above. */
 const maxTimeoutMs = 2 ** 31 - 1;
 
@@ -41,10 +39,15 @@ export function validatePluginExport(moduleExports: unknown, modulePath: string)
   return errors.length === 0 ? { valid: true, plugin: plugin as PluginDefinition } : { valid: false, errors };
 }
 
-/** What a module offers as its plugin. */
+/**
+ * What a module offers as its plugin. A CommonJS module's exports are the `default` of what Node imports; they are the
+ * plugin, or have it as their own `plugin` or `default`.
+ */
 export function exportOf(moduleExports: unknown): unknown {
   if (!isObject(moduleExports)) return undefined;
-  return moduleExports.plugin ?? moduleExports.default;
+  const found = moduleExports.plugin ?? moduleExports.default;
+  if (!isObject(found) || 'register' in found) return found;
+  return found.plugin ?? found.default ?? found;
 }
 
 type Rules = Record<string, Problem>;
@@ -52,7 +55,7 @@ type Report = (field: string, problem: string | undefined) => void;
 
 function reportPlugin(plugin: Record<string, unknown>, report: Report): void {
   const rules: Record<string, Problem> = {
-    name: matches(pluginNamePattern),
+    name: first(matches(pluginNamePattern), hasNoSeparator),
     version: isNonBlank,
     register: isFunction,
     start: optional(isFunction),
@@ -64,6 +67,17 @@ function reportPlugin(plugin: Record<string, unknown>, report: Report): void {
     const parts = plugin[field];
     if (Array.isArray(parts)) reportParts(parts, { field, ...kind, report });
     else report(field, optional(isList)(parts));
+  }
+  if (plugin.prefix !== false) reportLongNames(plugin, report);
+}
+
+function reportLongNames({ name, tools }: Record<string, unknown>, report: Report): void {
+  for (const [index, tool] of (Array.isArray(tools) ? tools : []).entries()) {
+    if (!isObject(tool) || typeof tool.name !== 'string') continue;
+    const qualified = `${name}__${tool.name}`;
+    if (qualified.length <= maxQualifiedName) continue;
+    const problem = `"${qualified}" must be at most ${maxQualifiedName} characters, and has ${qualified.length}`;
+    report(`tools[${index}].name`, problem);
   }
 }
 
@@ -205,6 +219,9 @@ const matches =
     typeof value === 'string' && pattern.test(value)
       ? undefined
       : `must be a string matching ${pattern.source}`;
+
+const hasNoSeparator: Problem = (value) =>
+  String(value).includes('__') ? 'must be without "__", which stands between plugin and tool' : undefined;
 
 const isNonBlank: Problem = (value) =>
   typeof value === 'string' && /\S/.test(value) ? undefined : 'must be a non-blank string';

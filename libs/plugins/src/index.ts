@@ -1,7 +1,7 @@
 /** The plugins that come with harness, and how plugins are started in a process of the fleet. */
 
 export { builtInPlugins } from './built-in.ts';
-export { busPluginName } from './bus/bus.ts';
+export { bus as busPlugin, busPluginName } from './bus/bus.ts';
 export { followPluginStates } from './follow-plugin-states.ts';
 export type { OuterCall } from './plugin-context.ts';
 export { streamUrlOf } from './plugin-context.ts';

@@ -9,6 +9,7 @@ import {
 import { expect, it } from 'vitest';
 import { startPlugins } from './start-plugins.ts';
 
+const refuse = () => Promise.reject(new Error('no model here'));
 const tell = { name: 'tell', description: 'Tells.', schema: {}, handler: () => 'told' };
 const pluginOf = (...tools: PluginTool[]): PluginDefinition => ({
   name: 'own',
@@ -28,7 +29,7 @@ async function start(plugin: PluginDefinition, toolLock?: ToolLocking) {
     logger,
     modulePaths: [],
     builtIn: [plugin],
-    invokerOf: () => ({ invoke: () => Promise.reject(new Error('no model here')) }),
+    invokerOf: () => ({ invoke: refuse, prewarm: refuse }),
     tokenSecret: 'a secret of at least sixteen characters',
     toolLock,
   });

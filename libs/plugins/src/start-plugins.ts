@@ -11,6 +11,7 @@ import {
 } from '@harness/plugin-kit';
 import { builtInPlugins } from './built-in.ts';
 import { createPluginContext, type OuterCall } from './plugin-context.ts';
+import { createPluginLogger } from './plugin-logger.ts';
 
 export interface PluginStart {
   dispatch: Dispatch;
@@ -20,6 +21,8 @@ export interface PluginStart {
   modulePaths: readonly string[];
   /** In place of the built-in ones. */
   builtIn?: readonly PluginDefinition[];
+  /** Names of built-in ones that are left out; plugins from outside may have these names. */
+  leftOut?: readonly string[];
   invokerOf(plugin: string): Invoker;
   tokenSecret: string;
   config?: Record<string, unknown>;
@@ -34,10 +37,16 @@ export interface PluginStart {
 
 /** Loads and runs the plugins of one process, and says which came up with which tools, and what was wrong with the rest. */
 export async function startPlugins({ dispatch, role, logger, ...rest }: PluginStart): Promise<PluginHost> {
+  const { builtIn = builtInPlugins, leftOut = [] } = rest;
   const sources = await loadPlugins({
-    builtIn: rest.builtIn ?? builtInPlugins,
+    builtIn: builtIn.filter(({ name }) => !leftOut.includes(name)),
     modulePaths: rest.modulePaths,
   });
+  for (const name of leftOut) {
+    if (builtIn.some((plugin) => plugin.name === name)) continue;
+    const message = `HARNESS_DISABLED_PLUGINS: there is no built-in plugin "${name}"; nothing is left out for it`;
+    sources.diagnostics.push({ source: name, level: 'warning', message });
+  }
   const host: PluginHost = await startPluginHost({
     plugins: sources.loaded,
     diagnostics: sources.diagnostics,
@@ -48,7 +57,7 @@ export async function startPlugins({ dispatch, role, logger, ...rest }: PluginSt
       createPluginContext(name, {
         dispatch,
         role,
-        logger: logger.child({ plugin: name }),
+        logger: createPluginLogger(logger.child({ plugin: name })),
         invoker: rest.invokerOf(name),
         tokenSecret: rest.tokenSecret,
         toolServer: () => host.toolServer,

@@ -32,6 +32,8 @@ const schema = z.object({
   HARNESS_OAUTH_TENANT_CLAIM: z.string().default('tenant'),
   HARNESS_OAUTH_TENANT: z.string().regex(tenantPattern).optional(),
   HARNESS_PLUGINS: envList.default([]),
+  /** Built-in plugins that are left out; their names are free. */
+  HARNESS_DISABLED_PLUGINS: envList.default([]),
   /** What the tools were accepted to say of themselves. */
   HARNESS_TOOL_LOCK_FILE: z.string().optional(),
   /** report: differences are warnings; enforce: they are withheld, too. Default: report where there is a file. */
@@ -72,12 +74,16 @@ async function toolLockOf(config: z.infer<typeof schema>): Promise<ToolLocking |
   return { lock: await readToolLock(file), enforce: mode === 'enforce' };
 }
 
-const lockSchema = schema.pick({ HARNESS_PLUGINS: true }).extend({
+const lockSchema = schema.pick({ HARNESS_PLUGINS: true, HARNESS_DISABLED_PLUGINS: true }).extend({
   HARNESS_TOOL_LOCK_FILE: z.string({ error: 'must say which file to write' }),
 });
 
 /** For `npm run tools:lock`, which needs no more. */
 export function loadLockConfig(env = process.env) {
-  const { HARNESS_PLUGINS: modulePaths, HARNESS_TOOL_LOCK_FILE: file } = loadConfig(lockSchema, env);
-  return { modulePaths, file };
+  const config = loadConfig(lockSchema, env);
+  return {
+    modulePaths: config.HARNESS_PLUGINS,
+    leftOut: config.HARNESS_DISABLED_PLUGINS,
+    file: config.HARNESS_TOOL_LOCK_FILE,
+  };
 }

@@ -1,5 +1,5 @@
 import { createDispatch, startBusSweeper } from '@harness/dispatch';
-import { startPlugins } from '@harness/plugins';
+import { skillPluginName, startPlugins } from '@harness/plugins';
 import { connectRedis, createLogger, fleetLimitsOf, onShutdown, runMain } from '@harness/runtime';
 import { createApp } from './app.ts';
 import { followBroadcasts } from './broadcasts.ts';
@@ -23,6 +23,7 @@ runMain(async () => {
     role: 'gateway',
     logger,
     modulePaths: config.HARNESS_PLUGINS,
+    leftOut: config.HARNESS_DISABLED_PLUGINS,
     toolLock: config.toolLock,
     unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
     tokenSecret,
@@ -47,7 +48,9 @@ runMain(async () => {
       ...(config.HARNESS_PUBLIC_URL ? [new URL(config.HARNESS_PUBLIC_URL).hostname] : []),
       ...config.HARNESS_ALLOWED_HOSTS,
     ],
-    skillsDirectory: config.HARNESS_SKILLS_DIR,
+    skillsDirectory: config.HARNESS_DISABLED_PLUGINS.includes(skillPluginName)
+      ? undefined
+      : config.HARNESS_SKILLS_DIR,
     skillCommands: config.HARNESS_SKILL_COMMANDS,
     skillsCode: config.HARNESS_SKILLS_CODE === '1',
     agentsDirectory: config.HARNESS_AGENTS_DIR,

@@ -19,9 +19,10 @@ export function createThreadInvoker(deps: {
   plugin: string;
 }): Invoker {
   const { plugin, tokenSecret } = deps;
-  const { threads, runs, events } = deps.dispatch;
-  const ask = async (prompt: string, options: InvokeOptions, signal: AbortSignal): Promise<string> => {
-    const { tenant } = callerScope.getStore() ?? { tenant: ownTenant };
+  const { threads, runs, events, sessions } = deps.dispatch;
+  const tenantNow = () => callerScope.getStore()?.tenant ?? ownTenant;
+  const threadFor = async (options: InvokeOptions) => {
+    const tenant = tenantNow();
     const key = options.threadId ?? options.sessionId ?? 'default';
     const threadId = derivedThreadId(tokenSecret, 'invoke', tenant, plugin, key);
     await threads.create(tenant, {
@@ -30,6 +31,10 @@ export function createThreadInvoker(deps: {
       allowedTools: [],
       metadata: { plugin, key },
     });
+    return { tenant, threadId };
+  };
+  const ask = async (prompt: string, options: InvokeOptions, signal: AbortSignal): Promise<string> => {
+    const { tenant, threadId } = await threadFor(options);
     const request = { input: prompt, ...(options.model ? { model: options.model } : {}) };
     const { run } = await runs.append({ tenant, threadId, request, idempotencyKey: randomUUID() });
     for await (const event of events.follow(
@@ -55,5 +60,11 @@ export function createThreadInvoker(deps: {
   return {
     invoke: (prompt, options = {}) =>
       ask(prompt, options, AbortSignal.timeout(options.timeout ?? defaultTimeoutMs)),
+    async prewarm(options = {}) {
+      const { threadId } = options;
+      if (threadId !== undefined && (await sessions.tryPrewarm(tenantNow(), threadId))) return;
+      const own = await threadFor(options);
+      await sessions.prewarm(own.tenant, own.threadId);
+    },
   };
 }

@@ -75,5 +75,6 @@ it('says what is wrong with the configuration', async () => {
   expect(loadLockConfig({ HARNESS_TOOL_LOCK_FILE: 'x', HARNESS_PLUGINS: 'a, b' })).toEqual({
     file: 'x',
     modulePaths: ['a', 'b'],
+    leftOut: [],
   });
 });

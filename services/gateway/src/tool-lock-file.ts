@@ -18,11 +18,16 @@ export async function readToolLock(file: string): Promise<ToolLock> {
 }
 
 /**
- * Accepts the tools of the built-in plugins and of these modules as they are now. Returns what changed by it, in words.
+ * Accepts the tools of the built-in plugins, less those left out, and of these modules as they are now. Returns what changed by it, in words.
  * Throws ConfigError, and writes nothing, when a plugin does not load: its tools would be lost from the lock.
  */
-export async function writeToolLock(file: string, modulePaths: readonly string[]): Promise<string> {
-  const { loaded, diagnostics } = await loadPlugins({ builtIn: builtInPlugins, modulePaths });
+export async function writeToolLock(
+  file: string,
+  modulePaths: readonly string[],
+  leftOut: readonly string[] = [],
+): Promise<string> {
+  const builtIn = builtInPlugins.filter(({ name }) => !leftOut.includes(name));
+  const { loaded, diagnostics } = await loadPlugins({ builtIn, modulePaths });
   const problems = diagnostics.map(({ message }) => `  ${message}`);
   if (problems.length > 0) throw new ConfigError(`The tool lock was not written:\n${problems.join('\n')}`);
   const lock = lockOf(loaded);

@@ -21,6 +21,8 @@ const schema = z.object({
   /** Another executable that speaks the Agent SDK's protocol. */
   HARNESS_AGENT_EXECUTABLE: z.string().optional(),
   HARNESS_PLUGINS: envList.default([]),
+  /** Built-in plugins that are left out. */
+  HARNESS_DISABLED_PLUGINS: envList.default([]),
   HARNESS_UNPREFIXED_PLUGINS: envList.default([]),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });

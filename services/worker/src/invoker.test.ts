@@ -11,6 +11,7 @@ function openInvoker() {
     pool,
     plugin: 'test',
     defaultModel: undefined,
+    prewarmThread: async (_tenant, threadId) => threadId === 'a thread',
     async openSession() {
       const session = createFakeSession();
       opened.push(session);

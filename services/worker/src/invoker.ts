@@ -20,11 +20,13 @@ export function createInvoker(deps: {
   openSession: OpenSession;
   plugin: string;
   defaultModel: string | undefined;
+  /** Asks for the session of a thread of the tenant; false where there is no such thread. */
+  prewarmThread(tenant: string | undefined, threadId: string): Promise<boolean>;
 }): Invoker {
   const { pool, openSession } = deps;
   const turns = new Map<string, Promise<unknown>>();
 
-  const answer = async (key: string, prompt: string, options: InvokeOptions): Promise<string> => {
+  const lend = (key: string, options: InvokeOptions) => {
     const profile = {
       model: options.model ?? deps.defaultModel,
       systemPrompt: undefined,
@@ -34,7 +36,10 @@ export function createInvoker(deps: {
     // A folder's name: no part of a key may choose a path.
     const home = createHash('sha256').update(key).digest('hex').slice(0, 32);
     const open = () => openSession({ name: home, profile });
-    const { session } = await pool.lend({ key, profile, guest: true, open });
+    return pool.lend({ key, profile, guest: true, open });
+  };
+  const answer = async (key: string, prompt: string, options: InvokeOptions): Promise<string> => {
+    const { session } = await lend(key, options);
     const timeoutMs = options.timeout ?? defaultTimeoutMs;
     const asked = session.ask({
       prompt,
@@ -59,27 +64,36 @@ export function createInvoker(deps: {
     throw new AppError('model_error', reply.message);
   };
 
+  const keyOf = (options: InvokeOptions): string => {
+    const scope = turnScope.getStore();
+    const within = [deps.plugin, scope?.tenant, scope?.taskId ?? scope?.threadId];
+    return JSON.stringify(['invoke', ...within, sessionKeyOf(options)]);
+  };
+  /** One after the other with what has the same key, whatever became of that. */
+  const inTurn = <T>(key: string, work: () => Promise<T>): Promise<T> => {
+    const turn = (turns.get(key) ?? Promise.resolve()).then(work, work);
+    turns.set(key, turn);
+    const done = () => {
+      if (turns.get(key) === turn) turns.delete(key);
+    };
+    turn.then(done, done);
+    return turn;
+  };
+
   return {
     async invoke(prompt, options = {}) {
-      const scope = turnScope.getStore();
-      const key = JSON.stringify([
-        'invoke',
-        deps.plugin,
-        scope?.tenant,
-        scope?.taskId ?? scope?.threadId,
-        sessionKeyOf(options),
-      ]);
-      const before = turns.get(key) ?? Promise.resolve();
-      const turn = before.then(
-        () => answer(key, prompt, options),
-        () => answer(key, prompt, options),
-      );
-      turns.set(key, turn);
-      const done = () => {
-        if (turns.get(key) === turn) turns.delete(key);
-      };
-      turn.then(done, done);
-      return turn;
+      const key = keyOf(options);
+      return inTurn(key, () => answer(key, prompt, options));
+    },
+    async prewarm(options = {}) {
+      const { threadId } = options;
+      const { tenant } = turnScope.getStore() ?? {};
+      if (threadId !== undefined && (await deps.prewarmThread(tenant, threadId))) return;
+      const key = keyOf(options);
+      await inTurn(key, async () => {
+        await lend(key, options);
+        pool.give(key);
+      });
     },
   };
 }

@@ -64,10 +64,18 @@ runMain(async () => {
     role: 'worker',
     logger,
     modulePaths: config.HARNESS_PLUGINS,
+    leftOut: config.HARNESS_DISABLED_PLUGINS,
     unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
     tokenSecret,
     tenantNow: () => turnScope.getStore()?.tenant,
-    invokerOf: (plugin) => createInvoker({ pool, openSession: opener.open, plugin, defaultModel }),
+    invokerOf: (plugin) =>
+      createInvoker({
+        pool,
+        openSession: opener.open,
+        plugin,
+        defaultModel,
+        prewarmThread: dispatch.sessions.tryPrewarm,
+      }),
     config: { reviewModel: config.HARNESS_REVIEW_MODEL },
   });
   await dispatch.replicas.listen();

@@ -12,7 +12,7 @@ import {
   errorCodes,
 } from '@harness/contracts';
 import type { ToolResult } from '@harness/plugin-kit';
-import { busPluginName } from '@harness/plugins';
+import { busPlugin, busPluginName } from '@harness/plugins';
 import type { FastifyInstance } from 'fastify';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
@@ -45,7 +45,7 @@ export function addBusRoutes(app: FastifyInstance, routes: RouteDeps): void {
   );
 }
 
-function addToolRoute(app: FastifyInstance, { tools }: RouteDeps, name: BusToolName): void {
+function addToolRoute(app: FastifyInstance, { tools, plugins }: RouteDeps, name: BusToolName): void {
   const { title, description, input, output, method, path } = busTools[name];
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, param]) => param as string);
   const { properties, required = [] } = jsonSchemaOf(input) as {
@@ -75,6 +75,12 @@ function addToolRoute(app: FastifyInstance, { tools }: RouteDeps, name: BusToolN
     async handler(request, reply) {
       if (typeof (request.body ?? {}) !== 'object' || Array.isArray(request.body))
         throw new AppError('invalid_request', 'The body must be an object.');
+      // Another plugin of this name has other tools.
+      if (!plugins.plugins.includes(busPlugin))
+        throw new AppError(
+          'not_found',
+          'The bus is switched off at this gateway (HARNESS_DISABLED_PLUGINS).',
+        );
       const outcome = await tools.call(request.caller, {
         name: `${busPluginName}__${name}`,
         door: 'rest',
