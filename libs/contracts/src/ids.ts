@@ -8,7 +8,10 @@ export const newRunId = () => `run_${hex(randomUUID())}`;
 export const newTaskId = () => `task_${hex(randomUUID())}`;
 export const newWorkerId = () => `wrk_${hex(randomUUID())}`;
 
-export const threadIdPattern = '^thr_[0-9a-f]{32}$';
+/** What a caller may name a thread; `.` and `..` would be lost in a URL. The ids that we make fit, too. */
+export const threadIdPattern = '^(?!\\.\\.?$)[A-Za-z0-9._:-]{1,128}$';
+/** Of a thread's own id, which we make. */
+export const ownThreadIdPattern = '^thr_[0-9a-f]{32}$';
 export const runIdPattern = '^run_[0-9a-f]{32}$';
 export const taskIdPattern = '^task_[0-9a-f]{32}$';
 
@@ -19,10 +22,10 @@ export function runUuidOf(runId: string): string {
 }
 
 /**
- * A thread id that depends on `parts` alone, for those who name a conversation by a key of their own. Thread ids are one
- * space for all tenants, and callers may choose theirs: keyed with the fleet's token secret, a derived one is as random
- * to them as any, so that no tenant can take another's first. Another secret leads to other threads. What is hashed
- * starts with a bracket, as no token's signed part does: neither use of the secret can pass for the other.
+ * A thread id that depends on `parts` alone, for those who name a conversation by a key of their own. Keyed with the
+ * fleet's token secret it is as random to callers as any, so that none can name a thread so by chance or on purpose.
+ * Another secret leads to other threads. What is hashed starts with a bracket, as no token's signed part does: neither
+ * use of the secret can pass for the other.
  */
 export function derivedThreadId(secret: string, ...parts: [kind: string, ...string[]]): string {
   return `thr_${createHmac('sha256', secret).update(JSON.stringify(parts)).digest('hex').slice(0, 32)}`;

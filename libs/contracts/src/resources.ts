@@ -5,7 +5,10 @@
 import { z } from 'zod';
 import { runIdPattern, taskIdPattern, threadIdPattern } from './ids.ts';
 
-export const ThreadId = z.string().regex(new RegExp(threadIdPattern)).describe('thr_ and 32 hex digits');
+export const ThreadId = z
+  .string()
+  .regex(new RegExp(threadIdPattern))
+  .describe('thr_ and 32 hex digits; or what the caller named it: 1 to 128 of A-Z a-z 0-9 . _ : -');
 export const RunId = z
   .string()
   .regex(new RegExp(runIdPattern))
@@ -110,6 +113,7 @@ export const Task = z.object({
   taskId: TaskId,
   threadId: ThreadId.describe('The task’s own thread'),
   parentThreadId: ThreadId.nullable(),
+  model: z.string().nullable().describe('Asked for; null: as its parent, or as its agent'),
   prompt: z.string(),
   target: z.enum(['fleet', 'bus']).describe('Who does the work: a sub-agent here, or an external worker'),
   status: TaskStatus,

@@ -5,6 +5,7 @@
 import { jwtVerify, SignJWT } from 'jose';
 import { z } from 'zod';
 import { AppError } from './errors.ts';
+import { ownThreadIdPattern } from './ids.ts';
 import { TaskId, ThreadId } from './resources.ts';
 
 const audience = 'harness/mcp';
@@ -12,7 +13,8 @@ const audience = 'harness/mcp';
 export const threadTokenTtlSeconds = 3600;
 
 const Claims = z.object({
-  sub: ThreadId,
+  sub: z.string().regex(new RegExp(ownThreadIdPattern)),
+  alias: ThreadId.optional(),
   exp: z.number(),
   tenant: z.string(),
   epoch: z.number().int(),
@@ -21,7 +23,10 @@ const Claims = z.object({
 });
 
 export interface ThreadTokenClaims {
+  /** The thread's own id. */
   threadId: string;
+  /** The id that a caller chose for it, by which tools and people know it. */
+  alias?: string | undefined;
   tenant: string;
   epoch: number;
   taskId?: string | undefined;

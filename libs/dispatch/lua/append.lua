@@ -3,6 +3,7 @@
 --    mail {runId, kind, input, model?, metadata?, tools? (JSON list)}
 -- outcome: accepted | known {run, owner?}, conflict, not_found, in_progress {runId}, full {waiting}
 -- Repair: a key without its run (torn before the delivery) is taken as unknown.
+A.threadId = resolve(A.tenant, A.threadId)
 local idem = key('idem', A.tenant .. ':' .. A.idemHash)
 local known = redis.call('GET', idem)
 if known then

@@ -1,7 +1,8 @@
 -- A: tenant, threadId, runId
--- outcome: ok {owner?} | ended | not_found
+-- outcome: ok {threadId, owner?} | ended | not_found
+A.threadId = resolve(A.tenant, A.threadId)
 local run = hash(key('run', A.runId))
 if run.threadId ~= A.threadId or run.tenant ~= A.tenant then return answer('not_found') end
 if run.final then return answer('ended') end
 cancelRun(A.threadId, A.runId)
-return answer('ok', { owner = liveOwner(A.threadId) })
+return answer('ok', { threadId = A.threadId, owner = liveOwner(A.threadId) })

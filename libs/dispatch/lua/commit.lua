@@ -24,6 +24,7 @@ if not A.task or open then
     if isFeedback then redis.call('HSET', key('task', task.taskId), 'words', mail.input) end
     local onBus = isFeedback and task.target == 'bus'
     if onBus then delegateToBus(task, mail.iteration, mail.input) end
+    mail.threadId = resolve(redis.call('HGET', th, 'tenant'), mail.threadId)
     local owner = not onBus and deliverOnce(mail)
     if owner then rung[#rung + 1] = { threadId = mail.threadId, kind = mail.kind, owner = owner ~= '' and owner or nil } end
   end

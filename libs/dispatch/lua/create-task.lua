@@ -4,6 +4,7 @@
 -- outcome: created | existing {taskId, owner?}, conflict, parent_not_found, agent_not_found, depth, children, chain,
 --    bus_full
 -- Repair: a task whose mail a torn log lost is found by the sweep; keys without their task are taken as unknown.
+if A.parentThreadId then A.parentThreadId = resolve(A.tenant, A.parentThreadId) end
 local parent = A.parentThreadId and hash(key('th', A.parentThreadId)) or {}
 if A.parentThreadId and parent.tenant ~= A.tenant then return answer('parent_not_found') end
 
@@ -62,7 +63,8 @@ local task = key('task', A.taskId)
 redis.call('HSET', task, 'taskId', A.taskId, 'threadId', A.threadId, 'tenant', A.tenant, 'prompt', A.prompt, 'status',
   'working', 'phase', 'turn', 'iteration', 1, 'maxIterations', A.maxIterations, 'target', A.target, 'chain', chain, 'createdAt', stamp,
   'updatedAt', stamp)
-for _, name in ipairs({ 'parentThreadId', 'model' }) do
+A.parentAlias = parent.alias
+for _, name in ipairs({ 'parentThreadId', 'parentAlias', 'model' }) do
   if A[name] then redis.call('HSET', task, name, A[name]) end
 end
 redis.call('ZADD', key('tasks', A.tenant), now, A.taskId)
@@ -71,7 +73,7 @@ redis.call('INCR', counter)
 redis.call('PEXPIRE', counter, C.retentionMs)
 
 local fields = { tenant = A.tenant, root = parent.root or A.threadId, depth = depth, taskId = A.taskId, chain = chain }
-fields.parentThreadId = A.parentThreadId
+fields.parentThreadId, fields.parentAlias = A.parentThreadId, A.parentAlias
 -- A child's tools are a subset of its parent's.
 fields.allowedTools = encodeList(commonTools(commonTools(toolsInRun(parent, A.call and A.call.runId), A.allowedTools), A.callerTools))
 fields.agent = A.agent

@@ -1,9 +1,13 @@
 -- Makes a thread.
--- A: threadId, fields {tenant, …strings}, callerTools? [name]: it has no others
--- outcome: created | exists {tenant}
-local th = key('th', A.threadId)
-if redis.call('EXISTS', th) == 1 then return answer('exists', { tenant = redis.call('HGET', th, 'tenant') }) end
-A.fields.root = A.threadId
+-- A: threadId, named? (a caller chose the id), fields {tenant, …strings}, callerTools? [name]: it has no others
+-- outcome: created | exists
+local threadId = A.threadId
+if A.named then
+  threadId = resolve(A.fields.tenant, A.threadId)
+  if threadId ~= A.threadId then A.fields.alias = A.threadId end
+end
+if redis.call('HEXISTS', key('th', threadId), 'tenant') == 1 then return answer('exists') end
+A.fields.root = threadId
 A.fields.allowedTools = encodeList(commonTools(decoded(A.fields.allowedTools), A.callerTools))
-makeThread(A.threadId, A.fields)
+makeThread(threadId, A.fields)
 return answer('created')

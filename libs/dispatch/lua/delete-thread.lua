@@ -2,6 +2,7 @@
 -- A: threadId, tenant
 -- outcome: deleted {threadIds} | not_found
 -- Repair: a half-done delete leaves the thread's hash for last, so a repeat finds the rest.
+A.threadId = resolve(A.tenant, A.threadId)
 if redis.call('HGET', key('th', A.threadId), 'tenant') ~= A.tenant then return answer('not_found') end
 
 local gone = {}

@@ -5,10 +5,10 @@
 if not fenced(A.threadId) then return answer('fenced') end
 local th = key('th', A.threadId)
 if A.counter > number(th, 'emitted') then
-  local root = redis.call('HGET', th, 'root')
+  local root, shown = redis.call('HGET', th, 'root'), shownId(A.threadId)
   for _, event in ipairs(A.events) do
     if event.live then
-      local message = cjson.encode({ type = event.type, at = stamp, threadId = A.threadId, data = event.data })
+      local message = cjson.encode({ type = event.type, at = stamp, threadId = shown, data = event.data })
       redis.call('PUBLISH', key('ch', A.threadId), message)
       redis.call('PUBLISH', key('chtree', root), message)
     elseif event.task then

@@ -33,6 +33,17 @@ end
 
 local function number(name, field) return tonumber(redis.call('HGET', name, field) or 0) or 0 end
 
+-- A caller may name a thread itself. The thread's own id is then made from tenant and name, so that a name needs no table
+-- and no tenant can take another's; `alias` keeps the name. Same in thread-id.ts.
+local function idOfNamed(tenant, name) return 'thr_' .. string.sub(redis.sha1hex(tenant .. '\n' .. name), 1, 32) end
+-- The id of the thread that a caller of this tenant means: a thread of the tenant's that has this id, or this name.
+local function resolve(tenant, id)
+  if redis.call('HGET', key('th', id), 'tenant') == tenant then return id end
+  return idOfNamed(tenant, id)
+end
+-- The id by which callers know the thread.
+local function shownId(threadId) return redis.call('HGET', key('th', threadId), 'alias') or threadId end
+
 -- The id of the worker that owns the thread and is alive, or nil.
 local function liveOwner(threadId)
   local owner = redis.call('HGET', key('th', threadId), 'owner')
@@ -51,14 +62,15 @@ end
 -- Stores an event in the thread's log and its tree's, and wakes subscribers. `data` is a JSON object as text.
 -- `inTree = false` keeps a second copy of one event out of the tree.
 local function addEvent(threadId, type, data, inTree)
-  local root = redis.call('HGET', key('th', threadId), 'root')
+  local thread = redis.call('HMGET', key('th', threadId), 'root', 'alias')
+  local root, shown = thread[1], thread[2] or threadId
   if not root then return nil end
   local id = redis.call('XADD', key('ev', threadId), 'MAXLEN', '~', C.eventCap, '*', 'type', type, 'at', stamp,
-    'threadId', threadId, 'data', data)
+    'threadId', shown, 'data', data)
   redis.call('PUBLISH', key('ch', threadId), '')
   if inTree ~= false then
     redis.call('XADD', key('tree', root), 'MAXLEN', '~', C.treeCap, '*', 'type', type, 'at', stamp,
-      'threadId', threadId, 'data', data)
+      'threadId', shown, 'data', data)
     redis.call('PUBLISH', key('chtree', root), '')
   end
   return id
@@ -107,7 +119,7 @@ local function makeThread(threadId, fields)
   for name, value in pairs(fields) do redis.call('HSET', key('th', threadId), name, value) end
   redis.call('ZADD', key('ths', fields.tenant), now, threadId)
   redis.call('SADD', P .. 'tenants', fields.tenant)
-  addEvent(threadId, 'thread.created', cjson.encode({ parentThreadId = fields.parentThreadId }))
+  addEvent(threadId, 'thread.created', cjson.encode({ parentThreadId = fields.parentAlias or fields.parentThreadId }))
   expireThread(threadId)
 end
 
@@ -187,7 +199,9 @@ local function deliver(threadId, mail)
   local tail = redis.call('XREVRANGE', key('mb', threadId), '+', '-', 'COUNT', 1)[1]
   if tail then seq = math.max(seq, tonumber(string.match(tail[1], '^%d+')) + 1) end
   local run = key('run', mail.runId)
-  redis.call('HSET', run, 'runId', mail.runId, 'threadId', threadId, 'tenant', redis.call('HGET', th, 'tenant'),
+  local thread = redis.call('HMGET', th, 'tenant', 'alias')
+  if thread[2] then redis.call('HSET', run, 'alias', thread[2]) end
+  redis.call('HSET', run, 'runId', mail.runId, 'threadId', threadId, 'tenant', thread[1],
     'seq', seq, 'kind', mail.kind, 'status', 'pending', 'attempt', 0, 'input', mail.input, 'createdAt', stamp,
     'chain', mail.chain or mail.runId)
   for _, name in ipairs({ 'model', 'metadata', 'taskId', 'iteration', 'failure', 'tools' }) do

@@ -69,7 +69,7 @@ export interface Dispatch {
   storeOf(plugin: string): PluginStore;
   authorityOf(threadId: string, epoch: number): Promise<Authority>;
   /** From now to the end of the run its session has of its tools only these. Throws `stale_epoch` when it is over. */
-  narrowTools(call: { threadId: string; runId: string; tools: readonly string[] }): Promise<void>;
+  narrowTools(call: { runId: string; tools: readonly string[] }): Promise<void>;
   ledger: Ledger;
   /** The secret that signs thread tokens: the given one, else one made once and shared through Redis. */
   tokenSecret(given: string | undefined): Promise<string>;
@@ -98,7 +98,8 @@ export function createDispatch(deps: {
   const doorbell = createDoorbell({ redis, keys, logger });
   const feed = createFeed({ redis: deps.subscriber, logger });
   const parts = { redis, keys, scripts, doorbell, logger, feed };
-  const tasks = createTasks(parts);
+  const threads = createThreads(parts);
+  const tasks = createTasks({ ...parts, threads });
   const replicas = createReplicas(parts);
   const withReplicas = { ...parts, replicas };
   const bus = createBus(withReplicas);
@@ -115,7 +116,7 @@ export function createDispatch(deps: {
     doorbell,
     feed,
     tasks,
-    threads: createThreads(parts),
+    threads,
     runs: createRuns(parts),
     events: createEventLog(parts),
     lease: createLease(parts),

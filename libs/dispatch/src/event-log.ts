@@ -6,7 +6,9 @@ import { createLogReader, isBefore, type Log, type LogReader, type Subscriber } 
 import { reached } from './scripts.ts';
 
 /** Which events: one thread's, or (`children`) those of a root thread and all below it; or those of a tenant's bus. */
-export type EventScope = { threadId: string; children?: boolean | undefined } | { busOf: string };
+export type EventScope =
+  /** By the thread's own id; `shownId` is the one that callers know. */
+  { threadId: string; shownId?: string | undefined; children?: boolean | undefined } | { busOf: string };
 
 export interface EventLog {
   /**
@@ -76,7 +78,7 @@ export function createEventLog(deps: { redis: Redis; keys: Keys; feed: Feed }): 
       id: null,
       type: 'stream.replayed',
       data: {
-        ...('busOf' in scope ? {} : { threadId: scope.threadId }),
+        ...('busOf' in scope ? {} : { threadId: scope.shownId ?? scope.threadId }),
         at: new Date().toISOString(),
       },
     }),

@@ -43,6 +43,8 @@ export type Claim =
 /** What a session of the thread is made for and from. */
 export interface HeldThread {
   hold: Hold;
+  /** The id by which callers and plugins know the thread. */
+  shownId: string;
   tenant: string;
   /** Of the run, else of the active skill, else of the thread, else of its agent. */
   model: string | undefined;
@@ -255,6 +257,7 @@ function heldThreadOf(
   const { agent, skill } = setup;
   return {
     hold,
+    shownId: thread.alias ?? hold.threadId,
     tenant: thread.tenant ?? '',
     model: run.model ?? skill?.model ?? thread.model ?? agent?.model,
     systemPrompt: thread.systemPrompt,

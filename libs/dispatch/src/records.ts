@@ -14,11 +14,12 @@ const stateOf: Record<string, Thread['state']> = {
   cancelled: 'interrupted',
 };
 
-export function threadOf(threadId: string, hash: Hash): Thread {
+/** `ownId` is the thread's own; callers see the one that they chose. */
+export function threadOf(ownId: string, hash: Hash): Thread {
   const busy = Number(hash.last ?? 0) > Number(hash.done ?? 0);
   return {
-    threadId,
-    parentThreadId: hash.parentThreadId ?? null,
+    threadId: hash.alias ?? ownId,
+    parentThreadId: hash.parentAlias ?? hash.parentThreadId ?? null,
     state: busy ? 'busy' : (stateOf[hash.outcome ?? ''] ?? 'idle'),
     model: hash.model ?? null,
     agent: hash.agent ?? null,
@@ -32,7 +33,7 @@ export function threadOf(threadId: string, hash: Hash): Thread {
 export function runOf(hash: Hash): Run {
   return {
     runId: hash.runId ?? '',
-    threadId: hash.threadId ?? '',
+    threadId: hash.alias ?? hash.threadId ?? '',
     seq: Number(hash.seq),
     kind: hash.kind as Run['kind'],
     status: hash.status as Run['status'],
@@ -53,7 +54,8 @@ export function taskOf(hash: Hash): Task {
   return {
     taskId: hash.taskId ?? '',
     threadId: hash.threadId ?? '',
-    parentThreadId: hash.parentThreadId ?? null,
+    parentThreadId: hash.parentAlias ?? hash.parentThreadId ?? null,
+    model: hash.model ?? null,
     prompt: hash.prompt ?? '',
     target: (hash.target as Task['target']) ?? 'fleet',
     status: hash.status as Task['status'],

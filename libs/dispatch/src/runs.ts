@@ -22,10 +22,10 @@ export interface Runs {
    */
   append(message: NewMessage): Promise<{ run: Run; created: boolean }>;
   get(tenant: string, threadId: string, runId: string): Promise<Run>;
-  /** Newest first. */
-  list(threadId: string, page: { limit: number; offset: number }): Promise<Run[]>;
-  /** Finished messages and their answers, oldest first: what the conversation was. */
-  history(threadId: string, limit: number): Promise<{ role: 'user' | 'assistant'; text: string }[]>;
+  /** Newest first; by the thread's own id. */
+  list(ownId: string, page: { limit: number; offset: number }): Promise<Run[]>;
+  /** Finished messages and their answers, oldest first: what the conversation was. By the thread's own id. */
+  history(ownId: string, limit: number): Promise<{ role: 'user' | 'assistant'; text: string }[]>;
   /** The event id at which the run was accepted: where its stream begins. */
   firstEventOf(runId: string): Promise<string>;
   /** A waiting run reads `cancelled` at once; a running one ends soon. Ended runs stay as they are. */
@@ -47,7 +47,8 @@ export function createRuns(deps: { redis: Redis; keys: Keys; scripts: Scripts; d
 
   const get = async (tenant: string, threadId: string, runId: string) => {
     const hash = await hashOf(runId);
-    if (hash.tenant !== tenant || hash.threadId !== threadId) throw notFound(runId);
+    const isOfThread = hash.threadId === threadId || hash.alias === threadId;
+    if (hash.tenant !== tenant || !isOfThread) throw notFound(runId);
     return runOf(hash);
   };
   const latest = async (
@@ -80,7 +81,7 @@ export function createRuns(deps: { redis: Redis; keys: Keys; scripts: Scripts; d
       });
       if (!answer.run) throw refusalOf(answer, threadId);
       // Rung for a repeat too: the first answer may have been lost before its doorbell.
-      void doorbell.ring(threadId, answer.owner);
+      void doorbell.ring(answer.run.threadId ?? threadId, answer.owner);
       return { run: runOf(answer.run), created: answer.outcome === 'accepted' };
     },
     async list(threadId, page) {
@@ -99,13 +100,16 @@ export function createRuns(deps: { redis: Redis; keys: Keys; scripts: Scripts; d
       return (await reached(redis.hget(keys.of('run', runId), 'eventId'))) ?? '0';
     },
     async cancel(tenant, threadId, runId) {
-      const answer = await scripts.call<{ outcome: string; owner?: string }>('cancel-run', {
-        tenant,
-        threadId,
-        runId,
-      });
+      const answer = await scripts.call<{ outcome: string; threadId?: string; owner?: string }>(
+        'cancel-run',
+        {
+          tenant,
+          threadId,
+          runId,
+        },
+      );
       if (answer.outcome === 'not_found') throw notFound(runId);
-      void doorbell.ring(threadId, answer.owner);
+      if (answer.threadId) void doorbell.ring(answer.threadId, answer.owner);
       return get(tenant, threadId, runId);
     },
   };

@@ -5,6 +5,7 @@ import type { Keys } from './keys.ts';
 import type { Hold } from './lease.ts';
 import type { Hash } from './records.ts';
 import { reached, type Scripts } from './scripts.ts';
+import { idOfNamedThread } from './thread-id.ts';
 
 /**
  * How much of a conversation the store has: all of it; its beginning, while entries wait in the worker (behind); as much
@@ -42,17 +43,19 @@ export function createSessions(deps: {
   const notFound = (threadId: string) => new AppError('thread_not_found', `There is no thread ${threadId}.`);
 
   const get = async (tenant: string, threadId: string): Promise<ThreadSession> => {
-    const hash: Hash = await reached(redis.hgetall(keys.of('th', threadId)));
+    const read = (ownId: string): Promise<Hash> => reached(redis.hgetall(keys.of('th', ownId)));
+    let hash = await read(threadId);
+    if (hash.tenant !== tenant) hash = await read(idOfNamedThread(tenant, threadId));
     if (hash.tenant !== tenant) throw notFound(threadId);
     const workerId = hash.owner?.split('#')[0];
     const alive = workerId !== undefined && (await reached(redis.get(keys.of('w', workerId)))) === hash.owner;
-    return { threadId, ...sessionOf(hash, alive ? workerId : undefined) };
+    return { threadId: hash.alias ?? threadId, ...sessionOf(hash, alive ? workerId : undefined) };
   };
 
   const tryPrewarm = async (tenant: string | undefined, threadId: string): Promise<boolean> => {
-    const answer = await scripts.call<{ outcome: string; owner?: string }>('prewarm', { tenant, threadId });
-    if (answer.outcome === 'not_found') return false;
-    await doorbell.ring(threadId, answer.owner, 'prewarm');
+    const answer = await scripts.call<{ threadId?: string; owner?: string }>('prewarm', { tenant, threadId });
+    if (answer.threadId === undefined) return false;
+    await doorbell.ring(answer.threadId, answer.owner, 'prewarm');
     return true;
   };
 

@@ -8,6 +8,7 @@ import type { Log } from './log.ts';
 import { cancelledMailOf } from './mail.ts';
 import { type Hash, taskOf } from './records.ts';
 import { reached, type Scripts } from './scripts.ts';
+import type { Threads } from './threads.ts';
 
 export interface NewTask {
   tenant: string;
@@ -47,7 +48,7 @@ export interface Tasks {
   find(taskId: string): Promise<Task | null>;
   /** Newest first. */
   list(tenant: string, page: { limit: number; offset: number }): Promise<Task[]>;
-  /** Those that the thread has delegated, newest first. */
+  /** Those that the thread has delegated, newest first. Throws thread_not_found. */
   ofThread(tenant: string, threadId: string): Promise<Task[]>;
   /** Cancels it and everything below it. Ended tasks stay as they are. */
   cancel(tenant: string, taskId: string): Promise<Task>;
@@ -80,6 +81,7 @@ export function createTasks(deps: {
   keys: Keys;
   scripts: Scripts;
   doorbell: Doorbell;
+  threads: Pick<Threads, 'locate'>;
   logger: Log;
 }): Tasks {
   const { redis, keys, scripts, doorbell } = deps;
@@ -137,7 +139,8 @@ export function createTasks(deps: {
       return hashes.filter((hash) => hash.tenant === tenant).map(taskOf);
     },
     async ofThread(tenant, threadId) {
-      const children = await reached(redis.smembers(keys.of('kids', threadId)));
+      const { ownId } = await deps.threads.locate(tenant, threadId);
+      const children = await reached(redis.smembers(keys.of('kids', ownId)));
       const taskIdOf = (child: string) => reached(redis.hget(keys.of('th', child), 'taskId'));
       const hashes = await Promise.all(children.map(async (child) => hashOf((await taskIdOf(child)) ?? '')));
       return hashes

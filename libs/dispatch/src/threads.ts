@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Keys } from './keys.ts';
 import { type Hash, threadOf } from './records.ts';
 import { reached, type Scripts } from './scripts.ts';
+import { idOfNamedThread } from './thread-id.ts';
 
 export interface Threads {
   /**
@@ -14,10 +15,17 @@ export interface Threads {
     request: CreateThread,
     callerTools?: readonly string[],
   ): Promise<{ thread: Thread; created: boolean }>;
+  /** Makes a thread whose id we derived, unless it is there: see `derivedThreadId`. */
+  ensure(
+    tenant: string,
+    ownId: string,
+    profile?: Omit<CreateThread, 'threadId' | 'ifExists'>,
+    callerTools?: readonly string[],
+  ): Promise<void>;
   /** Throws `thread_not_found` for an unknown thread and for another tenant's alike. */
   get(tenant: string, threadId: string): Promise<Thread>;
-  /** The thread and its tenant, whoever asks: for the host itself, never for a caller. */
-  find(threadId: string): Promise<{ thread: Thread; tenant: string } | undefined>;
+  /** The same with the thread's own id, by which its runs and events are kept, where a caller chose another. */
+  locate(tenant: string, threadId: string): Promise<{ thread: Thread; ownId: string }>;
   /** Newest first. */
   list(tenant: string, page: { limit: number; offset: number }): Promise<Thread[]>;
   /**
@@ -47,28 +55,30 @@ const storedOf = (profile: UpdateThread): Hash =>
 
 export function createThreads(deps: { redis: Redis; keys: Keys; scripts: Scripts }): Threads {
   const { redis, keys, scripts } = deps;
-  const find = async (threadId: string) => {
-    const hash: Hash = await reached(redis.hgetall(keys.of('th', threadId)));
-    return hash.tenant === undefined ? undefined : { thread: threadOf(threadId, hash), tenant: hash.tenant };
+  const find = async (tenant: string, ownId: string) => {
+    const hash: Hash = await reached(redis.hgetall(keys.of('th', ownId)));
+    return hash.tenant === tenant ? { ownId, thread: threadOf(ownId, hash) } : undefined;
   };
-  const get = async (tenant: string, threadId: string) => {
-    const found = await find(threadId);
-    if (found?.tenant !== tenant) throw notFound(threadId);
-    return found.thread;
+  const locate = async (tenant: string, threadId: string) => {
+    const found = (await find(tenant, threadId)) ?? (await find(tenant, idOfNamedThread(tenant, threadId)));
+    if (!found) throw notFound(threadId);
+    return found;
   };
+  const get = async (tenant: string, threadId: string) => (await locate(tenant, threadId)).thread;
   return {
-    find,
     get,
+    locate,
+    async ensure(tenant, ownId, profile = {}, callerTools) {
+      const fields = { tenant, ...storedOf(profile) };
+      await scripts.call('create-thread', { threadId: ownId, fields, callerTools });
+    },
     async create(tenant, request, callerTools) {
       const { threadId = newThreadId(), ifExists = 'raise', ...profile } = request;
       const fields = { tenant, ...storedOf(profile) };
-      const made = await scripts.call<{ outcome: string; tenant?: string }>('create-thread', {
-        threadId,
-        fields,
-        callerTools,
-      });
-      const ours = made.outcome === 'created' || made.tenant === tenant;
-      if (!ours || (made.outcome === 'exists' && ifExists === 'raise')) {
+      const named = request.threadId !== undefined;
+      const args = { threadId, named, fields, callerTools };
+      const made = await scripts.call<{ outcome: 'created' | 'exists' }>('create-thread', args);
+      if (made.outcome === 'exists' && ifExists === 'raise') {
         throw new AppError('thread_exists', `Thread ${threadId} exists.`);
       }
       return { thread: await get(tenant, threadId), created: made.outcome === 'created' };
@@ -93,8 +103,8 @@ export function createThreads(deps: { redis: Redis; keys: Keys; scripts: Scripts
     },
     async list(tenant, { limit, offset }) {
       const ids = await reached(redis.zrevrange(keys.of('ths', tenant), offset, offset + limit - 1));
-      const found = await Promise.all(ids.map(find));
-      return found.flatMap((entry) => (entry?.tenant === tenant ? [entry.thread] : []));
+      const found = await Promise.all(ids.map((ownId) => find(tenant, ownId)));
+      return found.flatMap((entry) => (entry ? [entry.thread] : []));
     },
     async delete(tenant, threadId) {
       const { outcome } = await scripts.call<{ outcome: string }>('delete-thread', { tenant, threadId });

@@ -84,9 +84,10 @@ export interface InvokeMessage {
   text: string;
 }
 
+/** Threads of the tenant for whom the plugin's code runs: in a call its caller's, in a hook the thread's or task's. */
 export interface PluginThreads {
   get(threadId: string): Promise<Thread | null>;
-  /** The last `limit` messages, oldest first. */
+  /** The last `limit` messages, oldest first; none of an unknown thread. */
   history(threadId: string, options: { limit: number }): Promise<HistoryMessage[]>;
 }
 export interface HistoryMessage {

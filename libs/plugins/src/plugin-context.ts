@@ -1,4 +1,4 @@
-import { AppError, defaultThreadIdOf, derivedThreadId, type Task } from '@harness/contracts';
+import { AppError, defaultThreadIdOf, derivedThreadId, type Task, toAppError } from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
 import type {
   Invoker,
@@ -42,14 +42,23 @@ export interface ContextDeps {
 /** The fleet, as one plugin sees it. */
 export function createPluginContext(plugin: string, deps: ContextDeps): PluginContext {
   const { dispatch } = deps;
+  /** A thread of the tenant for whom the plugin's code runs. */
+  const locate = (threadId: string) =>
+    dispatch.threads.locate(deps.tenantNow?.() ?? ownTenant, threadId).catch((error) => {
+      if (toAppError(error).code === 'thread_not_found') return undefined;
+      throw error;
+    });
   return {
     role: deps.role,
     logger: deps.logger,
     config: Object.freeze({ ...deps.config }),
     invoker: deps.invoker,
     threads: {
-      get: async (threadId) => (await dispatch.threads.find(threadId))?.thread ?? null,
-      history: (threadId, { limit }) => dispatch.runs.history(threadId, limit),
+      get: async (threadId) => (await locate(threadId))?.thread ?? null,
+      async history(threadId, { limit }) {
+        const found = await locate(threadId);
+        return found ? dispatch.runs.history(found.ownId, limit) : [];
+      },
     },
     tasks: createPluginTasks(deps),
     bus: dispatch.bus,
@@ -61,8 +70,8 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
         const meta = outer ? innerMetaOf(outer.meta) : ownMetaOf(plugin, deps);
         return (await server.call(name, input, meta, await outer?.view())) as ToolResult;
       },
-      async narrow({ threadId, runId }, tools) {
-        if (runId) await dispatch.narrowTools({ threadId, runId, tools });
+      async narrow({ runId }, tools) {
+        if (runId) await dispatch.narrowTools({ runId, tools });
       },
     },
     store: dispatch.storeOf(plugin),
@@ -109,8 +118,7 @@ function createPluginTasks({ dispatch, onTaskCreate, tokenSecret, outerCall }: C
       const { tools } = (await outerCall?.()?.view()) ?? {};
       // An outside caller's default thread is made only now that something needs it.
       if (wish.parentThreadId === defaultThreadIdOf(tokenSecret, principal)) {
-        const thread = { threadId: wish.parentThreadId, ifExists: 'doNothing' as const };
-        await dispatch.threads.create(principal.tenant, thread, tools);
+        await dispatch.threads.ensure(principal.tenant, wish.parentThreadId, {}, tools);
       }
       const call = runId ? { runId, toolUseId, attempt } : undefined;
       const made = await dispatch.tasks.create({

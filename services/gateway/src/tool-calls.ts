@@ -1,4 +1,4 @@
-import { AppError, defaultThreadIdOf } from '@harness/contracts';
+import { AppError, defaultThreadIdOf, type ThreadTokenClaims } from '@harness/contracts';
 import type { Dispatch, Ledger } from '@harness/dispatch';
 import {
   type Given,
@@ -83,7 +83,7 @@ export function createToolCalls(deps: {
       if (authority?.outcome !== 'ok')
         throw new AppError('stale_epoch', 'No run is under way on this thread.');
       const { runId, attempt } = authority;
-      return { threadId: session.threadId, taskId: session.taskId, runId, attempt };
+      return { threadId: shownIdOf(session), taskId: session.taskId, runId, attempt };
     }
     if (named === undefined) return { threadId: defaultThreadOf(caller) };
     requireScope(caller, 'threads');
@@ -156,12 +156,15 @@ export function createToolCalls(deps: {
       const { principal, session, authority } = caller;
       const run = authority?.outcome === 'ok' ? { runId: authority.runId, attempt: authority.attempt } : {};
       const source = session
-        ? { threadId: session.threadId, taskId: session.taskId, ...run }
+        ? { threadId: shownIdOf(session), taskId: session.taskId, ...run }
         : { threadId: defaultThreadOf(caller) };
       return { meta: { ...source, principal }, view: viewNowOf(caller) };
     },
   };
 }
+
+/** The id by which tools know a session's thread. */
+const shownIdOf = ({ threadId, alias }: ThreadTokenClaims) => alias ?? threadId;
 
 const busTools = `${busPluginName}__`;
 /** A key without the scope `tools` has at most these. */

@@ -100,7 +100,8 @@ export function createLending(deps: LendingDeps): Lending {
     if (!hasTools(tools)) return undefined;
     record.tokenAt = performance.now();
     const { threadId, epoch } = record.hold;
-    return signThreadToken({ threadId, epoch, tenant, taskId, tools }, deps.tokenSecret);
+    const alias = thread.shownId === threadId ? undefined : thread.shownId;
+    return signThreadToken({ threadId, alias, epoch, tenant, taskId, tools }, deps.tokenSecret);
   };
 
   /** Before another process may speak for the thread: the old one is dead, and its epoch over. */

@@ -5,6 +5,7 @@ import { afterFailure, afterReview, afterWork } from './task-outcome.ts';
 const task: Task = {
   taskId: 'task_1',
   threadId: 'thr_child',
+  model: null,
   parentThreadId: 'thr_parent',
   prompt: 'count',
   target: 'fleet',

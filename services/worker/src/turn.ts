@@ -114,8 +114,7 @@ export async function fail(
 ): Promise<TurnEnd> {
   const consequence = turn.task ? afterFailure(turn.task, turn.runId, status, error) : undefined;
   const end = await commit(turn, { ...rest, status, error, ...consequence }, deps);
-  if (end === 'committed' && turn.task)
-    await deps.hooks.taskFailed(turn.hold.threadId, turn.task.taskId, error);
+  if (end === 'committed' && turn.task) await deps.hooks.taskFailed(turn.shownId, turn.task.taskId, error);
   return end;
 }
 
@@ -143,7 +142,7 @@ async function modelTurn(
 
   const sent = turn.attempt > 1 && path === 'resume' && (await deps.wasSent(turn, session));
   const about = { runId: turn.runId, path, finishedRuns: turn.finishedRuns, kind: turn.kind };
-  const prompt = sent ? continuation : await deps.hooks.beforeInvoke(threadId, turn.input, about);
+  const prompt = sent ? continuation : await deps.hooks.beforeInvoke(turn.shownId, turn.input, about);
   if (stop.signal.aborted || !deps.healthy()) return stopped(parts, undefined);
 
   deps.onAsked();
@@ -184,13 +183,13 @@ async function modelTurn(
     deps.give(threadId);
     return end;
   }
-  await deps.hooks.afterInvoke(threadId, answer.text);
+  await deps.hooks.afterInvoke(turn.shownId, answer.text);
   if (stop.signal.reason === 'lost') return stopped(parts, undefined);
   const working = turn.kind === 'delegate' || turn.kind === 'feedback';
   const consequence = turn.task && working ? afterWork(turn.task, turn.runId, answer.text) : undefined;
   const end = await commit(turn, { ...rest, status: 'success', result: answer.text, ...consequence }, deps);
   deps.give(threadId);
-  if (end === 'committed') await deps.hooks.message(threadId, 'assistant', answer.text);
+  if (end === 'committed') await deps.hooks.message(turn.shownId, 'assistant', answer.text);
   return end;
 }
 
@@ -204,7 +203,7 @@ async function reviewTurn(turn: Turn, stop: AbortController, deps: TurnDeps): Pr
   emitter.push({ type: 'task.review_started', taskId: task.taskId, iteration: task.iteration });
   await emitter.flush();
   if (stop.signal.aborted) return stopped(parts, undefined);
-  const verdict = await deps.hooks.taskComplete(turn.hold.threadId, task.taskId, turn.input);
+  const verdict = await deps.hooks.taskComplete(turn.shownId, task.taskId, turn.input);
   if (stop.signal.aborted || !deps.healthy()) return stopped(parts, undefined);
   const result = verdict.accepted ? 'accepted' : `not accepted: ${verdict.feedback}`;
   const consequence = afterReview(task, turn.runId, turn.input, verdict);

@@ -27,7 +27,7 @@ test('a run that is under way has no more tools than it began with, whatever its
   const { task } = await tasks.create({ tenant, prompt: 'x', parentThreadId: threadId, call });
   const child = await beginTurn(bench, task.threadId, await bench.alive('wrk_b'));
   expect(child.allowedTools).toEqual(['a__x', 'a__y']);
-  await narrowTools({ threadId, runId: turn.runId, tools: ['a__x', 'b__z'] });
+  await narrowTools({ runId: turn.runId, tools: ['a__x', 'b__z'] });
   expect(await toolsNow(bench, turn)).toEqual(['a__x']);
 });
 
@@ -35,7 +35,7 @@ test('what a skill narrowed holds in the next attempt, of what its thread has by
   const bench = await openBench();
   const turn = await openRun(bench);
   const { threadId } = turn.hold;
-  await bench.dispatch.narrowTools({ threadId, runId: turn.runId, tools: ['a__*'] });
+  await bench.dispatch.narrowTools({ runId: turn.runId, tools: ['a__*'] });
   await bench.dispatch.threads.update(tenant, threadId, { allowedTools: ['a__y', 'b__z'] });
   expect(await toolsNow(bench, turn)).toEqual(['a__x', 'a__y']);
   await bench.dies('wrk_a');

@@ -42,7 +42,8 @@ test('the environment and the command line are taken', () => {
 test.each([
   [{ HARNESS_URL: 'localhost:8080' }, [], 'HARNESS_URL'],
   [{ HARNESS_URL: 'file:///etc' }, [], 'HARNESS_URL'],
-  [{}, ['--thread', '5'], '--thread'],
+  [{}, ['--thread', 'a b'], '--thread'],
+  [{}, ['--thread', '..'], '--thread'],
   [{}, ['--message', ' '], '--message'],
   [{}, ['--nothing'], 'Usage:'],
   [{}, ['stray'], 'Usage:'],

@@ -48,7 +48,7 @@ export function loadChatConfig(env: Env = process.env, args: string[] = process.
   const { HARNESS_URL, HARNESS_API_KEY, XDG_STATE_HOME, TERM } = loadConfig(schema, env);
   const { thread, agent, model, message, json = false, help = false } = parseOptions(args, options, usage);
   if (thread !== undefined && !new RegExp(threadIdPattern).test(thread))
-    throw new ConfigError('--thread must be thr_ and 32 hex digits.');
+    throw new ConfigError('--thread must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -');
   if (message !== undefined && message.trim() === '') throw new ConfigError('--message is empty.');
   return {
     url: HARNESS_URL,

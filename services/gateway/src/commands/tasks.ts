@@ -45,7 +45,8 @@ export const taskCommands = (deps: CommandDeps): Command[] => [
 
 async function cancelRuns({ dispatch }: CommandDeps, context: CommandContext): Promise<string> {
   const { tenant, threadId } = callOf(context);
-  const runs = (await dispatch.runs.list(threadId, { limit, offset: 0 })).filter(isOurs);
+  const { ownId } = await dispatch.threads.locate(tenant, threadId);
+  const runs = (await dispatch.runs.list(ownId, { limit, offset: 0 })).filter(isOurs);
   // Those that wait go first: otherwise one of them would begin where the running one has made room.
   for (const { runId } of runs) await dispatch.runs.cancel(tenant, threadId, runId);
   if (runs.length === 0) return 'Nothing is under way.';

@@ -76,13 +76,14 @@ export function addEventRoutes(app: FastifyInstance, routes: RouteDeps): void {
     },
     async (request, reply) => {
       requireScope(request.caller, 'threads');
-      const { threadId } = request.params;
-      const thread = await threads.get(request.caller.principal.tenant, threadId);
+      const { tenant } = request.caller.principal;
+      const { thread, ownId } = await threads.locate(tenant, request.params.threadId);
       const { children } = request.query;
       if (children && thread.parentThreadId) {
         throw new AppError('invalid_request', 'children=true shows a whole tree: ask its root thread.');
       }
-      return send(request as EventRequest, reply, { threadId, children });
+      const scope = { threadId: ownId, shownId: thread.threadId, children };
+      return send(request as EventRequest, reply, scope);
     },
   );
 }

@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { AppError, CreateRun, isFinalRunEvent, type Run, type ThreadEvent } from '@harness/contracts';
+import {
+  AppError,
+  CreateRun,
+  isFinalRunEvent,
+  type Run,
+  type ThreadEvent,
+  toAppError,
+} from '@harness/contracts';
 import type { Subscriber } from '@harness/dispatch';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { acceptMessage } from '../accept.ts';
@@ -63,15 +70,16 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     );
   };
   /** The run's events from its acceptance to its end, and the mark where the replay is over. */
-  const watch = async (run: Run, after: string | undefined, subscriber: Subscriber) => {
-    const { threadId, runId } = run;
+  const watch = async (tenant: string, run: Run, after: string | undefined, subscriber: Subscriber) => {
+    const { runId } = run;
+    const { ownId, thread } = await locate(tenant, run);
     // Of a run that has ended, the replay holds all there is; of another, its last event is still to come.
-    const ended = isEnded(await currentOf(run));
+    const ended = isEnded(await runs.get(tenant, ownId, runId));
     const start = after === undefined ? { from: await runs.firstEventOf(runId) } : { after };
     const isOwn = (event: ThreadEvent) => event.data.runId === runId;
     const isLast = (event: ThreadEvent) =>
       isOwn(event) ? isFinalRunEvent(event.type) : ended && event.type === 'stream.replayed';
-    return events.subscribe({ threadId }, start, {
+    return events.subscribe({ threadId: ownId, shownId: thread.threadId }, start, {
       take(all) {
         const last = all.findIndex(isLast);
         const known = last === -1 ? all : all.slice(0, last + 1);
@@ -84,23 +92,28 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     });
   };
   /** Resolves when the run has ended, or at the signal. */
-  const untilEnd = async (run: Run, signal: AbortSignal) => {
+  const untilEnd = async (tenant: string, run: Run, signal: AbortSignal) => {
     const ended = Promise.withResolvers<void>();
     const end = (error?: unknown) => (error === undefined ? ended.resolve() : ended.reject(error));
-    const leave = await watch(run, undefined, { take: () => undefined, end });
+    const leave = await watch(tenant, run, undefined, { take: () => undefined, end });
     signal.addEventListener('abort', () => end(), { once: true });
     if (signal.aborted) end();
     await ended.promise.finally(leave);
   };
-  const currentOf = async (run: Run) => {
-    const found = await threads.find(run.threadId);
-    if (!found) throw new AppError('thread_not_found', `The thread ${run.threadId} has been deleted.`);
-    return runs.get(found.tenant, run.threadId, run.runId);
+  const locate = (tenant: string, run: Run) =>
+    threads.locate(tenant, run.threadId).catch((error) => {
+      if (toAppError(error).code !== 'thread_not_found') throw error;
+      throw new AppError('thread_not_found', `The thread ${run.threadId} has been deleted.`);
+    });
+  const currentOf = async (tenant: string, run: Run) => {
+    const { ownId } = await locate(tenant, run);
+    return runs.get(tenant, ownId, run.runId);
   };
   const sendStream = (request: FastifyRequest, reply: FastifyReply, run: Run) => {
     const after = request.headers['last-event-id']?.toString();
     reply.raw.setHeader('Content-Location', `/v1/threads/${run.threadId}/runs/${run.runId}`);
-    return streams.send(request, reply, (subscriber) => watch(run, after, subscriber));
+    const { tenant } = request.caller.principal;
+    return streams.send(request, reply, (subscriber) => watch(tenant, run, after, subscriber));
   };
 
   app.post<ThreadRoute>(
@@ -149,8 +162,9 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
         streams.closing,
         AbortSignal.timeout(deps.waitLimitMs),
       ]);
-      await untilEnd(run, signal);
-      const ended = await currentOf(run);
+      const { tenant } = request.caller.principal;
+      await untilEnd(tenant, run, signal);
+      const ended = await currentOf(tenant, run);
       if (isEnded(ended)) return ended;
       return reply.code(202).send({ ...ended, streamUrl: streamUrlOf(run) });
     },
@@ -182,8 +196,8 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     },
     async (request) => {
       requireScope(request.caller, 'threads');
-      await threads.get(request.caller.principal.tenant, request.params.threadId);
-      return { runs: await runs.list(request.params.threadId, request.query) };
+      const { ownId } = await threads.locate(request.caller.principal.tenant, request.params.threadId);
+      return { runs: await runs.list(ownId, request.query) };
     },
   );
 

@@ -10,7 +10,7 @@ interface ThreadRoute {
 }
 
 export function addSessionRoutes(app: FastifyInstance, { dispatch }: RouteDeps): void {
-  const { sessions } = dispatch;
+  const { sessions, threads } = dispatch;
   const tags = ['sessions'];
   const prewarm = async (request: FastifyRequest, threadId: string) => {
     requireScope(request.caller, 'threads');
@@ -44,13 +44,19 @@ export function addSessionRoutes(app: FastifyInstance, { dispatch }: RouteDeps):
     {
       schema: {
         tags,
-        summary: 'The same, under its old name',
+        summary: 'The same under its old name; makes a thread that is not there',
         deprecated: true,
         body: jsonSchemaOf(Prewarm),
         response: answers({ 202: prewarmed }, 400, 404),
       },
     },
-    async (request, reply) => reply.code(202).send(await prewarm(request, request.body.threadId)),
+    async (request, reply) => {
+      requireScope(request.caller, 'threads');
+      const { principal, tools } = request.caller;
+      const { threadId } = request.body;
+      await threads.create(principal.tenant, { threadId, ifExists: 'doNothing' }, tools);
+      return reply.code(202).send(await prewarm(request, threadId));
+    },
   );
 
   app.get<ThreadRoute>(

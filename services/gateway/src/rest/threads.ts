@@ -7,7 +7,7 @@ import { checkProfile } from '../thread-profile.ts';
 
 export const threadParams = {
   type: 'object',
-  properties: { threadId: { type: 'string', description: 'thr_ and 32 hex digits' } },
+  properties: { threadId: { type: 'string', description: 'As it was made, or as its caller named it' } },
   required: ['threadId'],
 };
 

@@ -113,7 +113,7 @@ const ownThings = [
 
 /** What makes something of one's own tenant, whoever else has the same. */
 const makesOwn = ({ method, url }: { method: string; url: string }) =>
-  method === 'POST' && (url === '/v1/bus/tasks' || url === '/v1/bus/workers');
+  method === 'POST' && ['/v1/bus/tasks', '/v1/bus/workers', '/v1/threads', '/api/prewarm'].includes(url);
 
 test.each(['a key', 'an access token'])('%s of another tenant finds nothing of ours', async (kind) => {
   const { guarded, send, state, ids, issue } = await openHouse();
@@ -126,7 +126,6 @@ test.each(['a key', 'an access token'])('%s of another tenant finds nothing of o
     let expected = 404;
     if (reads && ownThings.includes(route.url)) expected = 200;
     if (route.url === '/mcp') expected = withoutSession(route) ?? 200; // the refusal is in the JSON-RPC answer
-    if (route.url === '/v1/threads' && !reads) expected = 409; // the id is taken, and no more is said
     const isAdmins = route.url.startsWith('/v1/workers') || route.url === '/v1/plugins/:plugin';
     if (isAdmins || route.url === '/metrics') expected = 403;
     expect([route, status]).toEqual([route, expected]);

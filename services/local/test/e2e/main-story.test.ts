@@ -43,7 +43,7 @@ test('two threads at once: each tool call knows its own', async () => {
   const fleet = await openFleet({
     env: { HARNESS_PLUGINS: new URL('../whoami-plugin.ts', import.meta.url).pathname },
   });
-  const threads = await Promise.all([fleet.thread(), fleet.thread()]);
+  const threads = await Promise.all([fleet.thread(), fleet.thread({ threadId: 'user-42' })]);
   const script = Array.from({ length: 4 }, () => 'call: whoami__whoami {}').join('\n');
   const runs = await Promise.all(threads.map((threadId) => fleet.ask(threadId, script)));
   for (const [n, threadId] of threads.entries()) {
@@ -61,7 +61,7 @@ test('two threads at once: each tool call knows its own', async () => {
 
 test('delegate, check in, reject once, accept, tell the parent: all seen over one stream', async () => {
   const fleet = await sharedFleet();
-  const parent = await fleet.thread();
+  const parent = await fleet.thread({ threadId: 'chat:of.user_42' });
   const work = 'checkin: half way\\ncall: time__current_time {}\\nsay: the report\\nreject: 1';
   let notified = '';
   const watching = fleet.watch(`/v1/threads/${parent}/events?follow=true&children=true`, (event) => {
