@@ -21,15 +21,10 @@ export { type Diagnostic, loadPlugins, type PluginSources } from './loader.ts';
 export type { ToolMiddleware } from './middleware.ts';
 export { offerOwnPackages } from './own-packages.ts';
 export { type ProofLimits, proveSchemas } from './prove-schemas.ts';
+export { maxErrors, readableErrors, type SchemaError, schemaErrorOf } from './readable-errors.ts';
 export type { Given } from './request-meta.ts';
 export type { ToolCallMeta, ToolOutcome } from './run-tool.ts';
-export {
-  createSchemaCompiler,
-  readableErrors,
-  type SchemaCheck,
-  type SchemaCompiler,
-  type SchemaError,
-} from './schema.ts';
+export { createSchemaCompiler, type SchemaCheck, type SchemaCompiler } from './schema.ts';
 export type {
   Completion,
   PromptDescriptor,

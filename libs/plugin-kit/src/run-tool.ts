@@ -3,8 +3,9 @@ import { boundResult } from './bound-result.ts';
 import type { CollectedTool } from './collect.ts';
 import type { InputRequired, PluginContext, PluginToolMeta, ToolInput, ToolResult } from './contract.ts';
 import { checkInputRequired, isInputRequired } from './input-required.ts';
+import { readableErrors } from './readable-errors.ts';
 import { type Given, requestMetaOf } from './request-meta.ts';
-import { readableErrors, type SchemaCheck } from './schema.ts';
+import type { SchemaCheck } from './schema.ts';
 import { type TimeLimit, withTimeLimit } from './time-limit.ts';
 import { parseToolResult } from './tool-result.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonSchema } from './contract.ts';
-import { createSchemaCompiler, readableErrors } from './schema.ts';
+import { readableErrors } from './readable-errors.ts';
+import { createSchemaCompiler } from './schema.ts';
 
 const compile = (schema: JsonSchema) => createSchemaCompiler().compile(schema);
 const object = (properties: JsonSchema, rest: JsonSchema = {}): JsonSchema => ({
@@ -126,7 +127,7 @@ describe('is taken', () => {
     );
     const a: unknown[] = list(100_000, (n) => n);
     expect(check({ a })).toEqual([]);
-    expect(readableErrors(check({ a: [...a, 'x'] }))).toBe('- /a/100000: must be number');
+    expect(readableErrors(check({ a: [...a, 'x'] }))).toBe('- /a/100000: must be number (given: "x")');
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonSchema } from './contract.ts';
-import { createSchemaCompiler, readableErrors } from './schema.ts';
+import { readableErrors } from './readable-errors.ts';
+import { createSchemaCompiler } from './schema.ts';
 
 const errorsOf = (schema: JsonSchema, value: unknown) => createSchemaCompiler().compile(schema)(value);
 const reportOf = (schema: JsonSchema, value: unknown) => readableErrors(errorsOf(schema, value));
@@ -132,10 +133,10 @@ describe('the report', () => {
 
   it('lists the allowed values, but not hundreds', () => {
     expect(reportOf(object({ mode: { enum: ['fast', 2, null] } }), { mode: 'x' })).toBe(
-      '- /mode: must be one of "fast", 2, null',
+      '- /mode: must be one of "fast", 2, null (given: "x")',
     );
     const many = Array.from({ length: 300 }, (_, index) => index);
-    expect(reportOf(object({ n: { enum: many } }), { n: -1 })).toMatch(/19 and 280 more$/);
+    expect(reportOf(object({ n: { enum: many } }), { n: -1 })).toMatch(/19 and 280 more \(given: -1\)$/);
   });
 
   it('names the property whose name is refused', () => {
@@ -143,9 +144,42 @@ describe('the report', () => {
     expect(reportOf(schema, { A1: 1 })).toContain('property name "A1" is not allowed');
   });
 
-  it('is capped where every branch of a union fails', () => {
+  it('tells all problems at once: field, expectation, what was given', () => {
+    const schema = object(
+      {
+        prompt: { type: 'string', pattern: '\\S' },
+        count: { type: 'integer', minimum: 1 },
+        tags: { type: 'array', items: { type: 'string' } },
+      },
+      { required: ['prompt', 'who'], additionalProperties: false },
+    );
+    const given = { prompt: ' \n', count: 0.5, tags: ['a', 5, { b: 'c'.repeat(500) }], extra: 1 };
+    expect(reportOf(schema, given).split('\n').toSorted()).toEqual([
+      '- /count: must be >= 1 (given: 0.5)',
+      '- /count: must be integer (given: 0.5)',
+      '- /extra: unknown property "extra"',
+      '- /prompt: prompt must not be blank (given: " \\n")',
+      '- /tags/1: must be string (given: 5)',
+      expect.stringMatching(/^- \/tags\/2: must be string \(given: \{"b":"c{74}…\)$/),
+      '- /who: missing required property "who"',
+    ]);
+    expect(reportOf({ type: 'object' }, 5)).toBe('- (input): must be object (given: 5)');
+  });
+
+  it('is capped where every branch of a union fails, or every item of a list', () => {
     const anyOf = Array.from({ length: 50 }, (_, index) => ({ const: index }));
-    expect(errorsOf(object({ a: { anyOf } }), { a: 'x' })).toHaveLength(8);
+    expect(reportOf(object({ a: { anyOf } }), { a: 'x' })).toMatch(/\n- and 31 more problems$/);
+    const list = object({ a: { type: 'array', items: { type: 'string', maxLength: 1 } } });
+    const errors = errorsOf(list, { a: Array.from({ length: 100_000 }, () => 5) });
+    expect(errors).toHaveLength(100);
+    expect(readableErrors(errors).split('\n')).toHaveLength(21);
+  });
+
+  it('shows no character that only models see', () => {
+    const hidden = '\u001b[31mred\u{e0041}';
+    expect(reportOf(object({ a: { type: 'number' } }), { a: hidden })).toBe(
+      '- /a: must be number (given: "\\u001b[31mred")',
+    );
   });
 });
 

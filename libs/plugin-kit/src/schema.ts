@@ -5,24 +5,24 @@
  * (step-budget.ts), its patterns (linear-pattern.ts), and for strangers' schemas the time to compile (prove-schemas.ts).
  */
 import { createHash } from 'node:crypto';
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { addBoundedFormats } from './bounded-formats.ts';
 import type { JsonSchema } from './contract.ts';
 import { createLinearPattern } from './linear-pattern.ts';
+import { type SchemaError, schemaErrorOf } from './readable-errors.ts';
 import { parseBounded } from './schema-bounds.ts';
-import { countSteps, createStepBudget, matchingPerStep, type StepBudget } from './step-budget.ts';
+import {
+  countSteps,
+  createStepBudget,
+  matchingPerStep,
+  type StepBudget,
+  TooManyErrors,
+} from './step-budget.ts';
 import { textOf } from './text-of.ts';
 
 /** Keywords of a referenced schema up to which it is copied to its references; the rest are calls. */
 const maxInlinedKeywords = 10;
-const maxErrors = 8;
-const maxAllowedValues = 20;
-
-/** One thing wrong with a value; `instancePath` is a JSON pointer, '' for the value itself. */
-export type SchemaError = Pick<ErrorObject, 'instancePath' | 'keyword' | 'params' | 'schemaPath'> & {
-  message: string;
-};
 
 /** No errors = valid. */
 export type SchemaCheck = (value: unknown) => SchemaError[];
@@ -76,8 +76,9 @@ function createAjv(budget: StepBudget): Ajv2020 {
     strictRequired: false,
     allowUnionTypes: true,
     allowMatchingProperties: true,
-    // One error at a time reads less well than all, but collecting all lets a hostile input cost without bound.
-    allErrors: false,
+    // All problems at once; how many are collected is the budget's to bound.
+    allErrors: true,
+    verbose: true,
     $data: false,
     logger: false,
     inlineRefs: maxInlinedKeywords,
@@ -99,56 +100,11 @@ function errorsOf(
   budget: StepBudget,
 ): SchemaError[] {
   try {
-    if (budget.within(() => validate(value))) return [];
+    return budget.within(() => validate(value)) ? [] : (validate.errors ?? []).map(schemaErrorOf);
   } catch (thrown) {
+    if (thrown instanceof TooManyErrors) return thrown.found.map(schemaErrorOf);
     // Out of steps, or a recursive schema and a very deep input overflow the stack: not valid, and not a fault of the process.
     const message = `could not be checked: ${textOf(thrown)}`;
     return [{ instancePath: '', keyword: '$ref', params: {}, schemaPath: '#', message }];
   }
-  return (validate.errors ?? [])
-    .slice(0, maxErrors)
-    .map(({ instancePath, keyword, params, schemaPath, message = `fails "${keyword}"` }) => ({
-      instancePath,
-      keyword,
-      params,
-      schemaPath,
-      message,
-    }));
-}
-
-/** One line per error, for the model to read: the path of the field, then what it must be. */
-export function readableErrors(errors: readonly SchemaError[]): string {
-  return errors
-    .slice(0, maxErrors)
-    .map((error) => `- ${readableError(error)}`)
-    .join('\n');
-}
-
-function readableError({ instancePath, keyword, params, message }: SchemaError): string {
-  const at = (child?: unknown) =>
-    child === undefined ? instancePath || '(input)' : `${instancePath}/${pointerPartOf(String(child))}`;
-  switch (keyword) {
-    case 'required':
-      return `${at(params.missingProperty)}: missing required property "${params.missingProperty}"`;
-    case 'additionalProperties':
-      return `${at(params.additionalProperty)}: unknown property "${params.additionalProperty}"`;
-    case 'unevaluatedProperties':
-      return `${at(params.unevaluatedProperty)}: unknown property "${params.unevaluatedProperty}"`;
-    case 'propertyNames':
-      return `${at(params.propertyName)}: property name "${params.propertyName}" is not allowed`;
-    case 'enum':
-      return `${at()}: must be one of ${listOf(params.allowedValues)}`;
-    case 'const':
-      return `${at()}: must be ${JSON.stringify(params.allowedValue)}`;
-    default:
-      return `${at()}: ${message}`;
-  }
-}
-
-const pointerPartOf = (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1');
-
-function listOf(values: unknown[]): string {
-  const shown = values.slice(0, maxAllowedValues).map((value) => JSON.stringify(value));
-  const hidden = values.length - shown.length;
-  return hidden > 0 ? `${shown.join(', ')} and ${hidden} more` : shown.join(', ');
 }

@@ -3,7 +3,7 @@
  * quarter of a million schemas at the leaves. Every schema that is evaluated counts a step, and so does whatever
  * takes long within one; a step is about 50 ns.
  */
-import { _, type CodeKeywordDefinition } from 'ajv/dist/2020.js';
+import { _, type CodeKeywordDefinition, type ErrorObject, Name } from 'ajv/dist/2020.js';
 import { type SchemaObject, subschemasOf } from './schema-walk.ts';
 
 /** 256 KB of JSON, the most that a request may bring, has some 100 000 values. */
@@ -14,6 +14,20 @@ const comparisonsPerStep = 8;
 export const matchingPerStep = 50;
 
 const keyword = 'x-harness-steps';
+/** Ajv's list of what it has found wrong so far, null while it is nothing. */
+const vErrors = new Name('vErrors');
+/** Problems of one value that are collected, about: within one schema more may come together. */
+const enoughErrors = 100;
+
+/** Ends a validation that has found more problems than anybody reads. */
+export class TooManyErrors extends Error {
+  readonly found: readonly ErrorObject[];
+
+  constructor(found: readonly ErrorObject[]) {
+    super('too many problems');
+    this.found = found.slice(0, enoughErrors);
+  }
+}
 
 export interface StepBudget {
   /** Throws when the validation under way has spent all it may. */
@@ -45,7 +59,9 @@ export function createStepBudget(): StepBudget {
       schemaType: 'number',
       code({ gen, data, schema, parentSchema }) {
         const spending = gen.scopeValue('func', { ref: spend });
+        const checking = gen.scopeValue('func', { ref: checkErrors });
         gen.code(_`${spending}(${schema})`);
+        gen.code(_`if (${vErrors} !== null) ${checking}(${vErrors})`);
         if (parentSchema.uniqueItems === true) {
           gen.code(
             _`if (Array.isArray(${data})) ${spending}(${data}.length ** 2 / ${2 * comparisonsPerStep})`,
@@ -54,6 +70,10 @@ export function createStepBudget(): StepBudget {
       },
     },
   };
+}
+
+function checkErrors(found: readonly ErrorObject[]): void {
+  if (found.length >= enoughErrors) throw new TooManyErrors(found);
 }
 
 /** Writes into every schema what its evaluation costs. Changes the copy it is given. */

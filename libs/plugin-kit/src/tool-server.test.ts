@@ -127,6 +127,15 @@ describe('input', () => {
     expect(handler).not.toHaveBeenCalled();
   });
 
+  it('that is refused is told in the log by tool and fields, never by what was said', async () => {
+    const info = vi.fn();
+    const server = serverOf([toolOf({ schema })], { logger: { ...silentLogger, info } });
+    await server.call('p__tool', { path: 5, n: 'a secret' }, meta);
+    expect(info.mock.calls).toEqual([
+      [{ tool: 'p__tool', threadId: meta.threadId, fields: ['/n', '/path'] }, 'tool input refused'],
+    ]);
+  });
+
   it('{} means any object, and nothing else', async () => {
     const handler = vi.fn(() => 'x');
     await callTool({ handler }, { any: [1] });

@@ -12,8 +12,9 @@ import { createDetachedContext, silentLogger } from './detached-context.ts';
 import { checkInputRequired, isInputRequired } from './input-required.ts';
 import type { ToolMiddleware } from './middleware.ts';
 import { permissionFilter } from './permission-filter.ts';
+import { maxErrors, readableErrors } from './readable-errors.ts';
 import { handlerMetaOf, runTool, type ToolCallMeta, type ToolOutcome, timeLimitOf } from './run-tool.ts';
-import { createSchemaCompiler, readableErrors, type SchemaCheck, type SchemaCompiler } from './schema.ts';
+import { createSchemaCompiler, type SchemaCheck, type SchemaCompiler } from './schema.ts';
 import { withTimeLimit } from './time-limit.ts';
 import { descriptorOf, type ToolDescriptor } from './tool-descriptor.ts';
 import { failedResultOf } from './tool-result.ts';
@@ -107,10 +108,11 @@ export function createToolServer(
       return await runTool({ ...entry, ctx, input: call.input, meta, timeoutMs });
     } catch (thrown) {
       if (thrown instanceof AppError && thrown.code === 'capability_missing') throw thrown;
-      // A model's bad input is everyday; a failing tool is somebody's work.
-      const everyday = thrown instanceof AppError && thrown.code === 'invalid_tool_input';
-      const told = { err: thrown, tool: tool.qualifiedName, threadId: meta.threadId };
-      logger[everyday ? 'debug' : 'warn'](told, 'tool call failed');
+      const source = { tool: tool.qualifiedName, threadId: meta.threadId };
+      // A model's bad input is everyday, and may hold what nobody should read in a log: only the fields are named.
+      if (thrown instanceof AppError && thrown.code === 'invalid_tool_input')
+        logger.info({ ...source, fields: fieldsIn(thrown.details) }, 'tool input refused');
+      else logger.warn({ ...source, err: thrown }, 'tool call failed');
       return boundResult(failedResultOf(thrown));
     }
   };
@@ -216,6 +218,11 @@ function parseInput({ tool, checkInput }: Entry, given: unknown = {}): ToolInput
   const message = `The input of ${tool.qualifiedName} is not valid:\n${readableErrors(errors)}`;
   throw new AppError('invalid_tool_input', message, { details: errors });
 }
+
+const fieldsIn = (details: unknown): string[] =>
+  (Array.isArray(details) ? (details as { instancePath?: unknown }[]) : [])
+    .slice(0, maxErrors)
+    .map(({ instancePath }) => String(instancePath));
 
 /** One per plugin, so that two plugins never share a store. */
 function createDetachedContexts(): (pluginName: string) => PluginContext {

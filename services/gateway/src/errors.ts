@@ -1,4 +1,6 @@
 import { AppError, type ErrorCode, toAppError } from '@harness/contracts';
+import { maxErrors, readableErrors, schemaErrorOf } from '@harness/plugin-kit';
+import type { ErrorObject } from 'ajv';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { challengeOf } from './oauth/protected-resource.ts';
 import type { OAuthSettings } from './oauth/settings.ts';
@@ -32,12 +34,20 @@ const fastifyCodes: Record<string, ErrorCode> = {
 export function appErrorOf(thrown: unknown): AppError {
   const fastify = thrown as Partial<FastifyError>;
   if (fastify.validation) {
-    const details = fastify.validation.map(({ instancePath, message, params }) => ({
-      path: `${fastify.validationContext ?? ''}${instancePath}`,
+    const root = fastify.validationContext ?? '';
+    // With the place in front, so that a header and a field of the body are told apart.
+    const errors = fastify.validation.slice(0, maxErrors + 1).map((error) => {
+      const told = schemaErrorOf(error as ErrorObject);
+      return { ...told, instancePath: `${root}${told.instancePath}` };
+    });
+    const details = errors.map(({ instancePath, message, given, params }) => ({
+      path: instancePath,
       message,
+      ...(given === undefined ? {} : { given }),
       ...params,
     }));
-    return new AppError('invalid_request', fastify.message ?? 'The request is not valid.', { details });
+    const message = `The request is not valid:\n${readableErrors(errors)}`;
+    return new AppError('invalid_request', message, { details: details.slice(0, maxErrors) });
   }
   if (thrown instanceof AppError) return thrown;
   // What Fastify itself refuses (bad JSON, wrong media type, too large) is the caller's doing.

@@ -1,4 +1,5 @@
 import { createDispatch, startBusSweeper } from '@harness/dispatch';
+import type { PluginHost } from '@harness/plugin-kit';
 import { skillPluginName, startPlugins } from '@harness/plugins';
 import { connectRedis, createLogger, fleetLimitsOf, onShutdown, runMain } from '@harness/runtime';
 import { createApp } from './app.ts';
@@ -70,8 +71,16 @@ runMain(async () => {
     },
     { logger, limitMs: 15_000 },
   );
-  process.send?.({ ready: true, url });
+  process.send?.({ ready: true, url, plugins: offeredBy(plugins) });
 });
+
+/** What each plugin brings, for whoever started this process. */
+const offeredBy = ({ plugins, tools }: PluginHost) =>
+  plugins.map(({ name, version }) => ({
+    name,
+    version,
+    tools: tools.filter(({ pluginName }) => pluginName === name).map((tool) => tool.name),
+  }));
 
 /** Longest wait for Redis at start, ms; a container may come up before it. */
 const redisWaitMs = 30_000;

@@ -156,7 +156,13 @@ const failureWords: Record<number, string> = {
  * and booleans are read.
  */
 export function createValidators() {
-  const options = { allErrors: true, strict: true, strictTypes: false, strictRequired: false } as const;
+  const options = {
+    allErrors: true,
+    verbose: true,
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+  } as const;
   const exact = addFormats.default(new Ajv2020(options));
   const reading = addFormats.default(new Ajv2020({ ...options, coerceTypes: true, useDefaults: true }));
   return ({ schema, httpPart }: { schema: object; httpPart?: string }) =>

@@ -22,6 +22,13 @@ export interface FleetOptions {
 
 export interface WorkerReady {
   workerId: string;
+  maxSessions: number;
+}
+
+export interface GatewayReady {
+  url: string;
+  /** In the order in which they run; `tools` without the plugin's name. */
+  plugins: { name: string; version: string; tools: string[] }[];
 }
 
 export interface Fleet {
@@ -29,12 +36,12 @@ export interface Fleet {
   redisUrl: string;
   /** Set when scripted-model answers. */
   modelUrl: string | undefined;
-  gateway: Child<{ url: string }>;
+  gateway: Child<GatewayReady>;
   redis: EmbeddedRedis | undefined;
   readonly workers: readonly Child<WorkerReady>[];
   addWorker(env?: Record<string, string>): Promise<Child<WorkerReady>>;
   /** Another gateway on the same Redis, on a free port. */
-  addGateway(): Promise<Child<{ url: string }>>;
+  addGateway(): Promise<Child<GatewayReady>>;
   close(): Promise<void>;
 }
 
@@ -82,7 +89,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
         HOST: options.host ?? '127.0.0.1',
         PORT: String(port),
       };
-      const gateway = await startChild<{ url: string }>({
+      const gateway = await startChild<GatewayReady>({
         name: 'gateway',
         main: mainOf('gateway'),
         env: gatewayEnv,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { runMain } from '@harness/runtime';
 import { loadStartConfig } from './config.ts';
 import { type Fleet, startFleet } from './fleet.ts';
+import { inventoryOf } from './inventory.ts';
 import { lockFolder } from './lock.ts';
 import { checkPort } from './port.ts';
 
@@ -112,9 +113,9 @@ function keepWorkers(fleet: Fleet, stopping: { now: boolean }): void {
   for (const worker of fleet.workers) watch(worker.exited, restartMs);
 }
 
-function welcome({ url, modelUrl, workers }: Fleet, hasKey: boolean): string {
+function welcome({ url, modelUrl, workers, gateway }: Fleet, hasKey: boolean): string {
   const auth = hasKey ? ` -H "Authorization: Bearer $HARNESS_API_KEY"` : '';
-  const thread = 'thr_00000000000000000000000000000001';
+  const thread = 'hello';
   const post = `curl -s -X POST${auth} -H 'Content-Type: application/json'`;
   const message = modelUrl ? 'call: time__current_time {}' : 'What time is it?';
   return `
@@ -127,6 +128,10 @@ ${
 }
   REST      ${url}/v1      described by ${url}/openapi.yaml
   MCP       ${url}/mcp     e.g. claude mcp add --transport http harness ${url}/mcp
+${inventoryOf(
+  gateway.ready,
+  workers.map(({ ready }) => ready),
+)}
 
 A first conversation:
 

@@ -183,5 +183,5 @@ runMain(async () => {
   );
   const names = plugins.plugins.map(({ name }) => name);
   logger.info({ plugins: names, maxSessions: maxSessions(), spares: config.HARNESS_SPARES }, 'worker ready');
-  process.send?.({ ready: true, workerId });
+  process.send?.({ ready: true, workerId, maxSessions: maxSessions() });
 });

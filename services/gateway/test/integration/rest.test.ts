@@ -248,3 +248,20 @@ test('a web page cannot drive the gateway: Host and Origin are checked everywher
     expect([origin, await inject({ ...local, origin })]).toEqual([origin, 403]);
   }
 });
+
+test('all problems of a request are told at once: field, expectation, what was given', async () => {
+  const { call } = await openGateway();
+  const { error } = (await call('POST', '/v1/tasks', { prompt: ' ', maxIterations: 0, modle: 'x' })).body;
+  expect(error.message.split('\n').toSorted()).toEqual([
+    '- body/maxIterations: must be >= 1 (given: 0)',
+    '- body/modle: unknown property "modle"',
+    '- body/prompt: prompt must not be blank (given: " ")',
+    'The request is not valid:',
+  ]);
+  expect(error.details).toContainEqual(
+    expect.objectContaining({ path: 'body/prompt', message: 'prompt must not be blank', given: '" "' }),
+  );
+  const page = await call('GET', '/v1/threads?limit=0&offset=x');
+  expect(page.body.error.message).toContain('- querystring/limit: must be >= 1 (given: 0)');
+  expect(page.body.error.message).toContain('- querystring/offset: must be integer (given: "x")');
+});
