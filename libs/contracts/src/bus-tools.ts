@@ -13,8 +13,8 @@ import {
   maxPollMs,
 } from './bus.ts';
 
-/** Whatever people call a worker: no line breaks, and nothing but visible characters at its ends. */
-const namePattern = /^\S(.{0,62}\S)?$/;
+/** Whatever people call a worker, with spaces too: it begins with a letter or digit of any script and is one line. */
+const namePattern = /^[^\s!-/:-@[-`{-~](.{0,62}\S)?$/;
 const labelPattern = /^[a-zA-Z0-9][a-zA-Z0-9._:/=-]{0,63}$/;
 const taskIdPattern = /^[a-zA-Z0-9][a-zA-Z0-9._:-]{0,127}$/;
 

@@ -3,13 +3,14 @@ import { AppError } from '@harness/contracts';
 import type { Replicas } from '@harness/dispatch';
 import type { InputRequest } from '@harness/plugin-kit';
 import type { Params, RequestId } from './json-rpc.ts';
+import { readAnswer } from './legacy-protocol.ts';
 
 /**
  * Requests to clients of the 2025 protocols. The answer comes as a request of its own, to any gateway: the id says which
  * one waits for it.
  */
 export interface ClientRequests {
-  /** Sends it and waits. Throws `capability_missing` for an error of the client, and the signal's reason. */
+  /** Sends it and waits. Throws `capability_missing` for an error of the client, or no answer, and the signal's reason. */
   ask(
     request: InputRequest,
     send: (message: object) => void,
@@ -50,7 +51,7 @@ export function createClientRequests(replicas: Replicas): ClientRequests {
         waiting.delete(id);
       });
       const { result, error } = answer as { result?: Params; error?: { message?: unknown } };
-      if (result && typeof result === 'object') return result;
+      if (result !== undefined) return readAnswer(method, result);
       throw new AppError(
         'capability_missing',
         `The client refused ${method}: ${String(error?.message ?? '')}`,

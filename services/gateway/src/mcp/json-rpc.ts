@@ -57,11 +57,9 @@ export const toolListMessage = (id: RequestId, tools: Buffer, tail = ''): readon
   Buffer.from(`${tail}}}`),
 ];
 export const errorMessage = (id: RequestId | null, error: RpcError) => ({ jsonrpc: '2.0', id, error });
-export const notificationMessage = (method: string, params?: object) => ({
-  jsonrpc: '2.0',
-  method,
-  ...(params && { params }),
-});
+export const notificationMessage = <Notification extends { method: string; params?: object | undefined }>(
+  notification: Notification,
+) => ({ jsonrpc: '2.0' as const, ...notification });
 
 const faults: Partial<Record<ErrorCode, number>> = {
   tool_not_found: rpcCodes.invalidParams,

@@ -23,8 +23,9 @@ import {
   rpcCodes,
   toolListMessage,
 } from './json-rpc.ts';
+import { checkParams, type InitializeResult, readParams } from './legacy-protocol.ts';
 import type { LegacyStreams } from './legacy-streams.ts';
-import { logLevels, type McpRequest, type MethodResult, type Methods } from './methods.ts';
+import type { McpRequest, MethodResult, Methods } from './methods.ts';
 import { capabilities, serverInfo } from './server-identity.ts';
 
 const versions = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
@@ -69,30 +70,29 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
   };
 
   const initialize = async ({ caller, params }: { caller: Caller; params: Params }) => {
-    const wanted = String(params.protocolVersion);
+    const { protocolVersion: wanted } = readParams('initialize', params);
     const protocolVersion = versions.find((version) => version === wanted) ?? latest;
     const session = await mcpSessions.create({
       ...ownerOf(caller),
       protocolVersion,
-      capabilities: (params.capabilities ?? {}) as Record<string, unknown>,
+      capabilities: params.capabilities as Record<string, unknown>,
     });
-    return { session, result: { protocolVersion, capabilities, serverInfo } };
+    const result: InitializeResult = { protocolVersion, capabilities, serverInfo };
+    return { session, result };
   };
 
   /** What only this era has, and only in a session. */
   const inSession: Record<string, (session: McpSession, params: Params) => Promise<object>> = {
-    async 'logging/setLevel'({ sessionId }, { level }) {
-      if (!logLevels.includes(level as LogLevel))
-        throw new AppError('invalid_request', `"level" must be one of ${logLevels.join(', ')}.`);
-      await mcpSessions.setLogLevel(sessionId, String(level));
+    async 'logging/setLevel'({ sessionId }, params) {
+      await mcpSessions.setLogLevel(sessionId, readParams('logging/setLevel', params).level);
       return {};
     },
-    async 'resources/subscribe'({ sessionId }, { uri }) {
-      await mcpSessions.subscribe(sessionId, String(uri));
+    async 'resources/subscribe'({ sessionId }, params) {
+      await mcpSessions.subscribe(sessionId, readParams('resources/subscribe', params).uri);
       return {};
     },
-    async 'resources/unsubscribe'({ sessionId }, { uri }) {
-      await mcpSessions.unsubscribe(sessionId, String(uri));
+    async 'resources/unsubscribe'({ sessionId }, params) {
+      await mcpSessions.unsubscribe(sessionId, readParams('resources/unsubscribe', params).uri);
       return {};
     },
   };
@@ -109,6 +109,7 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
     if (special && session) return special(session, params);
     const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
     if (!run) throw new AppError('method_not_allowed', `There is no method "${method}".`);
+    checkParams(method, params);
     const request: McpRequest = {
       caller,
       params,
@@ -166,7 +167,8 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
       }
       if (incoming.kind === 'response') await requests.settle(incoming.id, incoming.message);
       else if (incoming.method === 'notifications/cancelled' && session) {
-        const call = `${session.sessionId}:${incoming.params.requestId}`;
+        const { requestId } = readParams(incoming.method, incoming.params);
+        const call = `${session.sessionId}:${requestId}`;
         if (running.has(call)) running.get(call)?.abort(cancelled());
         else await dispatch.replicas.broadcast({ kind: 'cancel', call });
       }

@@ -8,6 +8,7 @@ import { onGone } from '../leaving.ts';
 import { createPlaces } from '../places.ts';
 import type { AnswerOptions } from './answer.ts';
 import { notificationMessage, type RequestId } from './json-rpc.ts';
+import type { ServerNotification } from './legacy-protocol.ts';
 
 export interface LegacyStreams {
   /** A session's standing stream. A newer one takes its place, at whichever gateway. */
@@ -135,6 +136,8 @@ function write({ raw }: FastifyReply, text: string): void {
 }
 
 const messageOf = (change: Change) =>
-  'uri' in change
-    ? notificationMessage('notifications/resources/updated', { uri: change.uri })
-    : notificationMessage(`notifications/${change.list}/list_changed`);
+  notificationMessage<ServerNotification>(
+    'uri' in change
+      ? { method: 'notifications/resources/updated', params: { uri: change.uri } }
+      : { method: `notifications/${change.list}/list_changed` },
+  );

@@ -25,7 +25,7 @@ test('the tools are the table’s, as tools and as routes, and old names are not
       properties: {
         name: {
           minLength: 1,
-          pattern: '^\\S(.{0,62}\\S)?$',
+          pattern: '^[^\\s!-/:-@[-`{-~](.{0,62}\\S)?$',
           description: expect.stringMatching(/./),
         },
       },
@@ -104,7 +104,7 @@ test('what is refused has its status, and names the state', async () => {
     return [answer.status, code, details?.state];
   };
   expect(await refused('workers', {})).toEqual([422, 'invalid_tool_input', undefined]);
-  expect(await refused('workers', { name: ' w' })).toEqual([422, 'invalid_tool_input', undefined]);
+  expect(await refused('workers', { name: '-w' })).toEqual([422, 'invalid_tool_input', undefined]);
   expect(await refused('tasks', { taskId: 't', priority: 1001 })).toEqual([
     422,
     'invalid_tool_input',
