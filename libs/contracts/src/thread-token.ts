@@ -2,6 +2,7 @@
  * Thread tokens: what a worker's session presents at /mcp. A JWT (HS256) that binds one thread at one epoch;
  * refused on REST, valid at a tool call only while the epoch matches and a run is under way (the gateway checks).
  */
+import { randomUUID } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
 import { z } from 'zod';
 import { AppError } from './errors.ts';
@@ -42,12 +43,14 @@ export interface VerifiedThreadToken {
 
 const keyOf = (secret: string) => new TextEncoder().encode(secret);
 
+/** Two tokens are never the same, also of one second: a session given a new one begins a new connection, and lists anew. */
 export function signThreadToken(claims: ThreadTokenClaims, secret: string): Promise<string> {
   const { threadId, ...payload } = claims;
   return new SignJWT({ ...payload })
     .setProtectedHeader({ alg: 'HS256' })
     .setSubject(threadId)
     .setAudience(audience)
+    .setJti(randomUUID())
     .setIssuedAt()
     .setExpirationTime(`${threadTokenTtlSeconds}s`)
     .sign(keyOf(secret));

@@ -103,3 +103,17 @@ test('calls with one key wait for each other', async () => {
   expect(await Promise.all(calls)).toEqual(['1', '2']);
   expect(opened).toHaveLength(1);
 });
+
+test('prewarm starts the session that the next invoke with the same key finds; of a thread it asks for its own', async () => {
+  const { invoker, opened, answer } = openInvoker();
+  await invoker.prewarm({ sessionId: 'a' });
+  await invoker.prewarm({ sessionId: 'a' });
+  expect(opened).toHaveLength(1);
+  const asked = invoker.invoke('q', { sessionId: 'a' });
+  await answer(0, 'warm');
+  expect(await asked).toBe('warm');
+  await invoker.prewarm({ threadId: 'a thread' });
+  expect(opened).toHaveLength(1);
+  await invoker.prewarm({ threadId: 'a key of the plugin’s own' });
+  expect(opened).toHaveLength(2);
+});

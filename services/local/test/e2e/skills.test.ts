@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import type { Run } from '@harness/contracts';
 import { expect, onTestFinished, test } from 'vitest';
 import { openFleet, type TestFleet } from '../open-fleet.ts';
 import { openRoundRobin } from '../round-robin.ts';
@@ -75,6 +77,25 @@ test('the run after a restricted one has all tools at once, whenever it comes', 
   };
   await Promise.all([0, 1, 2, 3, 4].map(tryAll));
   expect(misses).toEqual([]);
+});
+
+test('a key’s tools hold for its run from the first prompt, and for no other run', async () => {
+  const folder = await openFolder();
+  const file = join(folder, 'keys.json');
+  const keyOf = (id: string, more: object) => {
+    const keySha256 = createHash('sha256').update(id).digest('hex');
+    return { id, keySha256, tenant: 'acme', scopes: ['threads', 'tools', 'tasks'], ...more };
+  };
+  await writeFile(file, JSON.stringify([keyOf('all', {}), keyOf('few', { tools: ['time__*'] })]));
+  const fleet = await openFleet({ env: { HARNESS_API_KEYS_FILE: file } });
+  const as = (key: string) => ({ authorization: `Bearer ${key}` });
+  const { threadId } = await fleet.post<{ threadId: string }>('/v1/threads', {}, as('all'));
+  const input = 'call: time__current_time {}\ncall: delegation__checkin {"message": "x"}';
+  const answers = { all: 'nobody to check in with', few: 'No such tool available' };
+  for (const key of ['all', 'few', 'few', 'all', 'few', 'all'] as const) {
+    const run = await fleet.post<Run>(`/v1/threads/${threadId}/runs/wait`, { input }, as(key));
+    expect([key, run.result]).toEqual([key, expect.stringContaining(answers[key])]);
+  }
 });
 
 test('an agent’s session has its tools alone, and one that is gone is a clear error', async () => {
