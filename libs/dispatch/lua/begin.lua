@@ -62,5 +62,9 @@ elseif fresh then
 end
 local found = { run = hash(run), thread = hash(th) }
 found.setup = setupOf(found.thread)
-if found.run.taskId then found.task = hash(key('task', found.run.taskId)) end
+if found.run.taskId then
+  found.task = hash(key('task', found.run.taskId))
+elseif found.run.kind == 'notification' then
+  found.task = waitingTask(A.threadId)
+end
 return answer(outcome, found)

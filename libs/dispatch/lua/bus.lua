@@ -33,7 +33,7 @@ local function busEvent(T, type, fields)
   redis.call('PUBLISH', key('chbus', T), '')
 end
 
--- Tells one gateway something about a poll that is parked there.
+-- Tells one gateway something about a poll that is parked there. Not kept: whoever missed it asks again.
 local function tellPoll(replica, signal)
   redis.call('PUBLISH', P .. 'gateways:' .. replica, cjson.encode(signal))
 end

@@ -15,6 +15,18 @@ if A.seq ~= done + 1 then return answer('out_of_order') end
 local rung = {}
 local task = A.task and hash(key('task', A.task.taskId))
 local open = task and task.status == 'working' and tonumber(task.iteration) == A.task.iteration
+-- A task is done when the tasks below it are: until the last has told how it ended there is nothing to review.
+local function isWaiting()
+  if openBelow(A.threadId) > 0 then return true end
+  for _, entry in ipairs(redis.call('XRANGE', key('mb', A.threadId), '(' .. A.seq .. '-0', '+')) do
+    if redis.call('HGET', key('run', entry[2][2]), 'kind') == 'notification' then return true end
+  end
+  return false
+end
+if open and A.task.set.phase == 'review' and isWaiting() then
+  A.task.set.phase = 'children'
+  A.mail = nil
+end
 -- A task that was cancelled meanwhile sends no more mail.
 if not A.task or open then
   for _, mail in ipairs(A.mail or {}) do
@@ -36,6 +48,8 @@ if open then
   if A.task.event then addTaskEvent(task, A.task.event, A.task.fields or {}) end
   if A.task.set.status and A.task.set.status ~= 'working' then
     closeTask(task)
+    -- Nobody waits for them any more.
+    for _, child in ipairs(redis.call('SMEMBERS', key('open', task.threadId))) do cancelTask(child) end
     local fields = { status = A.task.set.status, verdict = A.task.set.verdict, result = A.task.set.result or task.result }
     addTaskEvent(task, 'task.' .. A.task.set.status, fields)
   end
@@ -48,6 +62,7 @@ if redis.call('HSETNX', run, 'final', '1') == 1 then
     if A[name] then redis.call('HSET', run, name, A[name]) end
   end
   addEvent(A.threadId, A.event.type, A.event.data)
+  if narrowed then tellToolsChanged(A.threadId) end
 end
 redis.call('PEXPIRE', run, C.retentionMs)
 

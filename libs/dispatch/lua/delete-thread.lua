@@ -1,6 +1,7 @@
--- Deletes a thread, its runs, its events, and every thread below it. Tasks below it read `cancelled` from now on.
--- A: threadId, tenant
--- outcome: deleted {threadIds} | not_found
+-- Deletes a thread, its runs, its events, and every thread below it. Tasks below it read `cancelled` from now on, and so
+-- does its own; the thread that waits for that one is told by mail.
+-- A: threadId, tenant, mail? {id, threadId, runId, kind, input}
+-- outcome: deleted {threadIds, rung?} | not_found
 -- Repair: a half-done delete leaves the thread's hash for last, so a repeat finds the rest.
 A.threadId = resolve(A.tenant, A.threadId)
 if redis.call('HGET', key('th', A.threadId), 'tenant') ~= A.tenant then return answer('not_found') end
@@ -29,5 +30,14 @@ local function delete(threadId)
   for i = #threadKeys, 1, -1 do redis.call('DEL', key(threadKeys[i], threadId)) end
   gone[#gone + 1] = threadId
 end
+local task = hash(key('task', redis.call('HGET', key('th', A.threadId), 'taskId') or ''))
+local isTold = A.mail and task.status == 'working'
 delete(A.threadId)
-return answer('deleted', { threadIds = gone })
+local rung
+if isTold then
+  A.mail.threadId = task.parentThreadId
+  A.mail.chain = task.chain
+  local owner = deliverOnce(A.mail)
+  if owner then rung = { threadId = A.mail.threadId, owner = owner ~= '' and owner or nil } end
+end
+return answer('deleted', { threadIds = gone, rung = rung })

@@ -6,6 +6,5 @@ local thread = hash(key('th', threadId))
 if thread.run ~= A.runId then return answer('over') end
 local narrowed = commonTools(toolsInRun(thread, A.runId), A.tools)
 redis.call('HSET', key('run', A.runId), 'tools', encodeList(narrowed), 'narrowed', '1')
--- Its session lists its tools again, through whichever gateway it is connected to.
-redis.call('PUBLISH', P .. 'gateways', cjson.encode({ kind = 'list_changed', list = 'tools', keyId = threadId }))
+tellToolsChanged(threadId)
 return answer('ok')

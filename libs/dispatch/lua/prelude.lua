@@ -89,6 +89,24 @@ local function addTaskEvent(task, type, fields)
   end
 end
 
+-- Says something to every gateway, or to one, and keeps it for a while under an id for those that were cut off at that
+-- moment. What is large, or for a gateway that is gone, is only said. `text` is a JSON object.
+local function tellGateways(replica, text)
+  local to = replica and ':' .. replica or ''
+  if #text <= 65536 and (not replica or redis.call('EXISTS', key('gw', replica)) == 1) then
+    local kept = P .. 'signals' .. to
+    local id = redis.call('XADD', kept, 'MAXLEN', '~', 1000, '*', 'text', text)
+    redis.call('PEXPIRE', kept, 3600000)
+    text = '{"id":"' .. id .. '",' .. string.sub(text, 2)
+  end
+  redis.call('PUBLISH', P .. 'gateways' .. to, text)
+end
+
+-- The session of a thread lists its tools again, through whichever gateway it is connected to.
+local function tellToolsChanged(threadId)
+  tellGateways(nil, cjson.encode({ kind = 'list_changed', list = 'tools', keyId = threadId }))
+end
+
 local threadKeys = { 'th', 'mb', 'ev', 'runs', 'led', 'kids', 'open', 'sess' }
 -- The lists and sets of a thread's transcripts.
 local function transcriptKeys(threadId)
@@ -123,9 +141,15 @@ local function makeThread(threadId, fields)
   expireThread(threadId)
 end
 
+-- The task that the end of a task below it goes on with: the thread's own, when its work waits for those tasks.
+local function waitingTask(threadId)
+  local taskId = redis.call('HGET', key('th', threadId), 'taskId')
+  local task = taskId and hash(key('task', taskId))
+  return task and task.status == 'working' and task.phase == 'children' and task or nil
+end
 -- Whether a run was overtaken by a message that interrupts what came before it. Mail of a task is never dropped so.
 local function overtaken(threadId, seq, kind)
-  if kind ~= 'message' and kind ~= 'notification' then return false end
+  if kind ~= 'message' and (kind ~= 'notification' or waitingTask(threadId)) then return false end
   return seq < number(key('th', threadId), 'interruptBefore')
 end
 
@@ -247,6 +271,19 @@ end
 
 local function cancelMail(threadId)
   for _, entry in ipairs(redis.call('XRANGE', key('mb', threadId), '-', '+')) do cancelRun(threadId, entry[2][2]) end
+end
+
+-- Tasks below a thread that are not done. What a torn log left in the list is taken out.
+local function openBelow(threadId)
+  local count = 0
+  for _, taskId in ipairs(redis.call('SMEMBERS', key('open', threadId))) do
+    if redis.call('HGET', key('task', taskId), 'status') == 'working' then
+      count = count + 1
+    else
+      redis.call('SREM', key('open', threadId), taskId)
+    end
+  end
+  return count
 end
 
 -- Takes an ended task out of the lists of open work.

@@ -5,7 +5,9 @@ import type { Keys } from './keys.ts';
 export type Control =
   | { action: 'cancel' | 'interrupt'; threadId: string; runId: string }
   | { action: 'drop'; threadId: string }
-  | { action: 'drain' };
+  | { action: 'drain' }
+  /** Messages may have been missed: what they said is to be read where it is kept. */
+  | { action: 'missed' };
 
 /** Calls `onControl` for each message on the worker's control channel until `signal` aborts. */
 export async function followControl(
@@ -15,6 +17,6 @@ export async function followControl(
   signal: AbortSignal,
 ): Promise<void> {
   for await (const message of await deps.feed.listen(deps.keys.of('ctl', workerId), signal)) {
-    if (message !== '') onControl(JSON.parse(message) as Control);
+    onControl(message === '' ? { action: 'missed' } : (JSON.parse(message) as Control));
   }
 }

@@ -73,10 +73,8 @@ export interface Dispatch {
   ledger: Ledger;
   /** The secret that signs thread tokens: the given one, else one made once and shared through Redis. */
   tokenSecret(given: string | undefined): Promise<string>;
-  /** Says something to the plugins of every gateway. */
+  /** Says something to the plugins of every gateway: a signal. */
   broadcast(event: string, data: unknown): Promise<void>;
-  /** Calls back for each broadcast until `signal` aborts. */
-  followBroadcasts(onBroadcast: (event: string, data: unknown) => void, signal: AbortSignal): Promise<void>;
   /** What was lost and told: mail of a torn log, mail to deleted threads; and threads with mail. */
   counters(): Promise<{ gaps: number; dropped: number; pending: number }>;
   /** Answers within the connection's patience, or throws `unavailable`. */
@@ -99,7 +97,7 @@ export function createDispatch(deps: {
   const feed = createFeed({ redis: deps.subscriber, logger });
   const parts = { redis, keys, scripts, doorbell, logger, feed };
   const threads = createThreads(parts);
-  const tasks = createTasks({ ...parts, threads });
+  const tasks = createTasks(parts);
   const replicas = createReplicas(parts);
   const withReplicas = { ...parts, replicas };
   const bus = createBus(withReplicas);
@@ -144,14 +142,7 @@ export function createDispatch(deps: {
       return (await reached(redis.get(keys.one('secret')))) as string;
     },
     async broadcast(event, data) {
-      await reached(redis.publish(keys.one('broadcast'), JSON.stringify({ event, data })));
-    },
-    async followBroadcasts(onBroadcast, signal) {
-      for await (const message of await feed.listen(keys.one('broadcast'), signal)) {
-        if (message === '') continue;
-        const { event, data } = JSON.parse(message) as { event: string; data: unknown };
-        onBroadcast(event, data);
-      }
+      await replicas.broadcast({ kind: 'broadcast', event, data });
     },
     async counters() {
       const [gaps, dropped] = await reached(redis.mget(keys.one('gaps'), keys.one('dropped')));

@@ -32,9 +32,13 @@ export function createFeed(deps: { redis: Redis; logger: Log }): Feed {
   redis.on('message', (channel: string, message: string) => {
     for (const push of listeners.get(channel) ?? []) push(message);
   });
-  // Subscriptions come back by themselves after a reconnect; what was said meanwhile does not.
+  // Subscriptions come back by themselves after a reconnect; what was said meanwhile does not. The answer to a ping comes
+  // after those to the subscriptions: what is said from then on is heard, so that nothing falls between.
   redis.on('ready', () => {
-    for (const pushes of listeners.values()) for (const push of pushes) push('');
+    const tellAll = () => {
+      for (const pushes of listeners.values()) for (const push of pushes) push('');
+    };
+    redis.ping().then(tellAll, () => undefined); // where it fails, the connection is opened again
   });
 
   const leave = (channel: string, push: (message: string) => void) => {

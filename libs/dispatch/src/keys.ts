@@ -16,6 +16,7 @@
  * | workers | set | worker ids, until swept |
  * | wi:<workerId> | string | what a worker says of itself: sessions, slots, counters (JSON), with a TTL |
  * | own:<workerId> | set | threads it owns |
+ * | drain:<workerId> | string | it was asked to finish and leave |
  * | ctl:<workerId> | channel | cancel, interrupt, drop and drain, in a hurry |
  * | led:<threadId> | hash | tool calls of the current run: answered ones, and the ledger of those that must not run twice |
  * | sess:<threadId>[:<name>[:uuids]] | set, list, set | transcripts of a thread, by name; entries; their uuids |
@@ -27,7 +28,8 @@
  * | store:<plugin> | hash | a plugin's key-value |
  * | profiles:<agents or skills> | hash | name -> what it makes of a session (JSON) |
  * | plugins:off | set | disabled plugins |
- * | gateways[:<replica>] | channel | signals among gateways; gw:<replica> string: liveness, with a TTL |
+ * | gateways[:<replica>] · signals[:<replica>] | channel, stream | signals among gateways; the latest, kept for those that were cut off |
+ * | gw:<replica> | string | a gateway's liveness, with a TTL |
  * | mcp:<sessionId>[:sub] | hash, set | an MCP session of the 2025 era; its subscriptions |
  * | mcplog:<stream> | stream, channel | messages of one client's stream, to come back for |
  * | ctask:<taskId> | hash | a tool call that runs as a task |
@@ -38,7 +40,6 @@
  * | bseq:<tenant> · btenants · bswept | counter, set, string | ages; tenants with a bus; when it was swept |
  * | bdue · bpolls | zset | `<tenant>:<id>` by the end of its lease; `<tenant>:<name>` by the end of its poll |
  * | bev:<tenant> · chbus:<tenant> | stream, channel | events of a bus |
- * | broadcast | channel | plugins' broadcasts, to every gateway |
  * | secret | string | signs thread tokens, where no secret was configured |
  * | gaps · dropped | counter | mail lost with a torn log; mail to deleted threads |
  */
@@ -54,9 +55,9 @@ export interface Keys {
       | 'dropped'
       | 'secret'
       | 'pend'
-      | 'broadcast'
       | 'btenants'
       | 'gateways'
+      | 'signals'
       | 'plugins:off',
   ): string;
 }

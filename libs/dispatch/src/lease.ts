@@ -125,11 +125,30 @@ export interface Lease {
    * `remaining` messages wait. `narrowed`: a skill took tools from the session while the run lasted. Undefined = fenced,
    * nothing was committed.
    */
-  commit(turn: Turn, ending: Ending): Promise<{ remaining: number; narrowed: boolean } | undefined>;
+  commit(turn: Turn, ending: Ending): Promise<{ remaining: number; narrowed?: true } | undefined>;
   handBack(turn: Turn): Promise<void>;
   release(hold: Hold): Promise<void>;
+  /** What became of these threads and their runs while the worker could not be told. */
+  look(me: string, held: readonly HeldNow[]): Promise<Looked>;
   /** A new process takes the session's place: the hold with its next epoch, or undefined when it is lost. */
   raiseEpoch(hold: Hold): Promise<Hold | undefined>;
+}
+
+/** A thread that a worker believes to hold, and the run that it has under way there. */
+export interface HeldNow {
+  threadId: string;
+  epoch: number;
+  runId?: string | undefined;
+}
+
+export interface Looked {
+  /** Threads that have another owner now, or none, or are deleted. */
+  lost: string[];
+  /** Runs that somebody asked to end. */
+  cancel: string[];
+  interrupt: string[];
+  /** Somebody asked this worker to finish and leave. */
+  drain: boolean;
 }
 
 export interface LeaseEvent extends NewEvent {
@@ -212,7 +231,7 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
       });
       if (answer.outcome === 'fenced' || answer.outcome === 'out_of_order') return undefined;
       for (const { threadId, owner, kind } of listOf(answer.rung)) void doorbell.ring(threadId, owner, kind);
-      return { remaining: answer.remaining ?? 0, narrowed: answer.narrowed === true };
+      return { remaining: answer.remaining ?? 0, ...(answer.narrowed && { narrowed: true }) };
     },
     async handBack(turn) {
       await scripts.call('hand-back', { ...turn.hold, nonce: turn.nonce });
@@ -220,6 +239,20 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
     async release(hold) {
       const { waiting } = await scripts.call<{ waiting?: number }>('release', hold);
       if (waiting) void doorbell.ring(hold.threadId);
+    },
+    async look(me, held) {
+      const [workerId = ''] = me.split('#');
+      const found = await scripts.call<{ [Field in keyof Looked]?: Looked[Field] }>('look', {
+        me,
+        workerId,
+        held,
+      });
+      return {
+        lost: listOf(found.lost),
+        cancel: listOf(found.cancel),
+        interrupt: listOf(found.interrupt),
+        drain: found.drain === true,
+      };
     },
     async raiseEpoch(hold) {
       const { outcome, epoch } = await scripts.call<{ outcome: string; epoch: number }>('raise-epoch', hold);

@@ -5,15 +5,14 @@ import type { Log } from './log.ts';
 
 /**
  * A worker's liveness: one key with a TTL, renewed every TTL/5 and stamped on the monotonic clock. `healthy()` is
- * false before the key can have expired, so a worker stops itself before another takes its threads (D3).
- * After that it must end its sessions and call `reborn()`: a new incarnation, which owns nothing.
+ * false before the key can have expired, so a worker stops its turns before another takes its threads (D3). When it is
+ * back, the worker is who it was: of its threads it has those that nobody took meanwhile (see `lease.look`).
  */
 export interface Liveness {
   readonly workerId: string;
   /** workerId#incarnation, as owner of threads. */
   me(): string;
   healthy(): boolean;
-  reborn(): void;
   /** Deletes the key: others may take the threads at once. */
   end(): Promise<void>;
 }
@@ -23,6 +22,8 @@ export interface LivenessOptions {
   ttlMs: number;
   /** Called once per loss of health, from the timer that notices. */
   onUnhealthy: () => void;
+  /** Called after the first heartbeat that arrived after a loss of health. */
+  onRecovered?: () => void;
   /** Called after each heartbeat that arrived. */
   onBeat?: () => void;
 }
@@ -32,26 +33,28 @@ const marginShare = 0.2;
 
 export async function startLiveness(
   deps: { redis: Redis; keys: Keys; logger: Log },
-  { workerId, ttlMs, onUnhealthy, onBeat }: LivenessOptions,
+  { workerId, ttlMs, onUnhealthy, onRecovered, onBeat }: LivenessOptions,
 ): Promise<Liveness> {
   const { redis, keys, logger } = deps;
-  let incarnation = randomUUID();
+  const me = `${workerId}#${randomUUID()}`;
   let stamp = performance.now();
   let reported = false;
   let beating = false;
-  const me = () => `${workerId}#${incarnation}`;
   const healthy = () => performance.now() - stamp < ttlMs * (1 - marginShare);
 
   const beat = async () => {
     if (beating) return;
     beating = true;
     const sentAt = performance.now();
-    const sentAs = me();
     try {
-      await redis.set(keys.of('w', workerId), sentAs, 'PX', ttlMs);
+      await redis.set(keys.of('w', workerId), me, 'PX', ttlMs);
       await redis.sadd(keys.one('workers'), workerId);
       // The TTL began no earlier than the command was sent.
-      if (sentAs === me()) stamp = sentAt;
+      stamp = sentAt;
+      if (reported && healthy()) {
+        reported = false;
+        onRecovered?.();
+      }
       onBeat?.();
     } catch (error) {
       logger.warn({ err: error }, 'liveness: heartbeat failed');
@@ -60,11 +63,9 @@ export async function startLiveness(
     }
   };
   const watch = () => {
-    if (healthy()) reported = false;
-    else if (!reported) {
-      reported = true;
-      onUnhealthy();
-    }
+    if (healthy() || reported) return;
+    reported = true;
+    onUnhealthy();
   };
 
   await beat();
@@ -74,12 +75,8 @@ export async function startLiveness(
   }, ttlMs / 5);
   return {
     workerId,
-    me,
+    me: () => me,
     healthy,
-    reborn() {
-      incarnation = randomUUID();
-      stamp = Number.NEGATIVE_INFINITY; // healthy again only after the first beat as the new incarnation
-    },
     async end() {
       clearInterval(timer);
       await redis.del(keys.of('w', workerId)).catch(() => undefined); // it expires by itself

@@ -1,6 +1,7 @@
 /**
  * Gateways among themselves: who lives, and what they say to one another. A signal reaches the gateways that listen at
- * that moment; one that was cut off is told that it may have missed some, and reads what matters again.
+ * that moment; one that was cut off reads what was kept of those it missed, in their order, and is told that it may have
+ * missed more.
  */
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
@@ -8,13 +9,16 @@ import type { AssignedTask } from './bus-records.ts';
 import type { Feed } from './feed.ts';
 import type { Keys } from './keys.ts';
 import type { Log } from './log.ts';
-import { reached } from './scripts.ts';
+import { reached, type Scripts } from './scripts.ts';
+import { untilReached } from './until-reached.ts';
 
 export type Signal =
   | { kind: 'resource_updated'; uri: string }
   /** With `keyId`, for the clients of that principal alone. */
   | { kind: 'list_changed'; list: 'tools' | 'resources' | 'prompts'; keyId?: string }
   | { kind: 'plugins_changed' }
+  /** A plugin says something to the plugins of every gateway. */
+  | { kind: 'broadcast'; event: string; data: unknown }
   /** A client gave up a call: `<sessionId>:<request id>`. */
   | { kind: 'cancel'; call: string }
   /** A client's answer to a request that another gateway made. */
@@ -48,32 +52,65 @@ export interface Replicas {
 export const replicaTtlMs = 10_000;
 const beatMs = 3_000;
 
-export function createReplicas(deps: { redis: Redis; feed: Feed; keys: Keys; logger: Log }): Replicas {
-  const { redis, feed, keys, logger } = deps;
+export function createReplicas(deps: {
+  redis: Redis;
+  feed: Feed;
+  keys: Keys;
+  scripts: Scripts;
+  logger: Log;
+}): Replicas {
+  const { redis, feed, keys, scripts, logger } = deps;
   const id = randomUUID().replaceAll('-', '').slice(0, 12);
   const listeners = new Set<(signal: Signal | { kind: 'missed' }) => void>();
   const ended = new AbortController();
-  const everyone = keys.one('gateways');
   const liveness = keys.of('gw', id);
   let beating: NodeJS.Timeout | undefined;
 
   const beat = () => reached(redis.set(liveness, '1', 'PX', replicaTtlMs));
-  const hear = async (channel: string) => {
-    const messages = await feed.listen(channel, ended.signal);
-    const read = async () => {
-      for await (const message of messages) {
-        const signal = message === '' ? { kind: 'missed' as const } : (JSON.parse(message) as Signal);
-        for (const listener of listeners) listener(signal);
+  const tell = (signal: Signal | { kind: 'missed' }) => {
+    for (const listener of listeners) {
+      try {
+        listener(signal);
+      } catch (error) {
+        logger.error({ err: error, signal: signal.kind }, 'replicas: signal not followed');
+      }
+    }
+  };
+  /** `to` is '' or `:<replica>`. */
+  const hear = async (to: string) => {
+    const messages = await feed.listen(`${keys.one('gateways')}${to}`, ended.signal);
+    const kept = `${keys.one('signals')}${to}`;
+    let [[heard] = ['0-0']] = await reached(redis.xrevrange(kept, '+', '-', 'COUNT', 1));
+    const tellKept = async () => {
+      const read = () => reached(redis.xrange(kept, `(${heard}`, '+'));
+      for (const [id, [, text = '']] of await untilReached(read, () => ended.signal.aborted)) {
+        heard = id;
+        tell(JSON.parse(text) as Signal);
       }
     };
-    read().catch((error) => logger.error({ err: error }, 'replicas: signals lost'));
+    const follow = async () => {
+      for await (const message of messages) {
+        if (message === '') {
+          await tellKept();
+          tell({ kind: 'missed' });
+          continue;
+        }
+        const { id, ...signal } = JSON.parse(message) as Signal & { id?: string };
+        if (id !== undefined && !isLater(id, heard)) continue; // read already
+        heard = id ?? heard;
+        tell(signal as Signal);
+      }
+    };
+    follow().catch((error) => {
+      if (!ended.signal.aborted) logger.error({ err: error }, 'replicas: signals lost');
+    });
   };
-  const say = async (channel: string, signal: Signal) => {
-    await reached(redis.publish(channel, JSON.stringify(signal)));
+  const say = async (signal: Signal, replica?: string) => {
+    await scripts.call('signal', { replica, text: JSON.stringify(signal) });
   };
 
   const listen = async () => {
-    await Promise.all([hear(everyone), hear(`${everyone}:${id}`)]);
+    await Promise.all([hear(''), hear(`:${id}`)]);
   };
 
   return {
@@ -86,8 +123,8 @@ export function createReplicas(deps: { redis: Redis; feed: Feed; keys: Keys; log
       }, beatMs);
       beating.unref();
     },
-    broadcast: (signal) => say(everyone, signal),
-    send: (replica, signal) => say(`${everyone}:${replica}`, signal),
+    broadcast: (signal) => say(signal),
+    send: (replica, signal) => say(signal, replica),
     isAlive: async (replica) => (await reached(redis.exists(keys.of('gw', replica)))) === 1,
     onSignal(listener) {
       listeners.add(listener);
@@ -100,4 +137,11 @@ export function createReplicas(deps: { redis: Redis; feed: Feed; keys: Keys; log
       await redis.del(liveness).catch(() => undefined); // it expires anyway
     },
   };
+}
+
+/** Of two stream ids, `<ms>-<n>`. */
+function isLater(one: string, other: string): boolean {
+  const [oneMs = 0, oneN = 0] = one.split('-').map(Number);
+  const [otherMs = 0, otherN = 0] = other.split('-').map(Number);
+  return oneMs > otherMs || (oneMs === otherMs && oneN > otherN);
 }

@@ -8,7 +8,7 @@ import type { Log } from './log.ts';
 import { cancelledMailOf } from './mail.ts';
 import { type Hash, taskOf } from './records.ts';
 import { reached, type Scripts } from './scripts.ts';
-import type { Threads } from './threads.ts';
+import { idOfNamedThread } from './thread-id.ts';
 
 export interface NewTask {
   tenant: string;
@@ -48,7 +48,7 @@ export interface Tasks {
   find(taskId: string): Promise<Task | null>;
   /** Newest first. */
   list(tenant: string, page: { limit: number; offset: number }): Promise<Task[]>;
-  /** Those that the thread has delegated, newest first. Throws thread_not_found. */
+  /** Those that the thread has delegated, newest first. */
   ofThread(tenant: string, threadId: string): Promise<Task[]>;
   /** Cancels it and everything below it. Ended tasks stay as they are. */
   cancel(tenant: string, taskId: string): Promise<Task>;
@@ -81,7 +81,6 @@ export function createTasks(deps: {
   keys: Keys;
   scripts: Scripts;
   doorbell: Doorbell;
-  threads: Pick<Threads, 'locate'>;
   logger: Log;
 }): Tasks {
   const { redis, keys, scripts, doorbell } = deps;
@@ -139,8 +138,8 @@ export function createTasks(deps: {
       return hashes.filter((hash) => hash.tenant === tenant).map(taskOf);
     },
     async ofThread(tenant, threadId) {
-      const { ownId } = await deps.threads.locate(tenant, threadId);
-      const children = await reached(redis.smembers(keys.of('kids', ownId)));
+      const own = keys.of('kids', threadId);
+      const children = await reached(redis.sunion(own, keys.of('kids', idOfNamedThread(tenant, threadId))));
       const taskIdOf = (child: string) => reached(redis.hget(keys.of('th', child), 'taskId'));
       const hashes = await Promise.all(children.map(async (child) => hashOf((await taskIdOf(child)) ?? '')));
       return hashes

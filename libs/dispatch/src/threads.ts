@@ -1,7 +1,9 @@
 import { AppError, type CreateThread, newThreadId, type Thread, type UpdateThread } from '@harness/contracts';
 import type { Redis } from 'ioredis';
+import type { Doorbell } from './doorbell.ts';
 import type { Keys } from './keys.ts';
-import { type Hash, threadOf } from './records.ts';
+import { cancelledMailOf } from './mail.ts';
+import { type Hash, taskOf, threadOf } from './records.ts';
 import { reached, type Scripts } from './scripts.ts';
 import { idOfNamedThread } from './thread-id.ts';
 
@@ -38,7 +40,7 @@ export interface Threads {
     change: UpdateThread,
     callerTools?: readonly string[],
   ): Promise<Thread>;
-  /** Deletes it and every thread below it. */
+  /** Deletes it and every thread below it. A task that it works on is cancelled, and the task's parent told. */
   delete(tenant: string, threadId: string): Promise<void>;
 }
 
@@ -53,8 +55,13 @@ const storedOf = (profile: UpdateThread): Hash =>
     }),
   );
 
-export function createThreads(deps: { redis: Redis; keys: Keys; scripts: Scripts }): Threads {
-  const { redis, keys, scripts } = deps;
+export function createThreads(deps: {
+  redis: Redis;
+  keys: Keys;
+  scripts: Scripts;
+  doorbell: Doorbell;
+}): Threads {
+  const { redis, keys, scripts, doorbell } = deps;
   const find = async (tenant: string, ownId: string) => {
     const hash: Hash = await reached(redis.hgetall(keys.of('th', ownId)));
     return hash.tenant === tenant ? { ownId, thread: threadOf(ownId, hash) } : undefined;
@@ -107,8 +114,19 @@ export function createThreads(deps: { redis: Redis; keys: Keys; scripts: Scripts
       return found.flatMap((entry) => (entry ? [entry.thread] : []));
     },
     async delete(tenant, threadId) {
-      const { outcome } = await scripts.call<{ outcome: string }>('delete-thread', { tenant, threadId });
+      const { ownId } = await locate(tenant, threadId);
+      const taskId = await reached(redis.hget(keys.of('th', ownId), 'taskId'));
+      const task = taskId ? taskOf(await reached(redis.hgetall(keys.of('task', taskId)))) : undefined;
+      const { outcome, rung } = await scripts.call<{
+        outcome: string;
+        rung?: { threadId: string; owner?: string };
+      }>('delete-thread', {
+        tenant,
+        threadId,
+        mail: task?.parentThreadId ? cancelledMailOf(task) : undefined,
+      });
       if (outcome === 'not_found') throw notFound(threadId);
+      if (rung) void doorbell.ring(rung.threadId, rung.owner, 'notification');
     },
   };
 }

@@ -14,6 +14,9 @@ export interface Workers {
   drain(workerId: string): Promise<void>;
 }
 
+/** A worker that was not back after this is dead, ms. */
+const drainKeptMs = 3_600_000;
+
 export function createWorkers({ redis, keys }: { redis: Redis; keys: Keys }): Workers {
   const find = async (workerId: string): Promise<WorkerInfo | undefined> => {
     const [alive, text] = await reached(redis.mget(keys.of('w', workerId), keys.of('wi', workerId)));
@@ -30,6 +33,8 @@ export function createWorkers({ redis, keys }: { redis: Redis; keys: Keys }): Wo
     },
     async drain(workerId) {
       if (!(await find(workerId))) throw new AppError('not_found', `There is no live worker ${workerId}.`);
+      // Kept as well: a worker that is cut off at this moment reads it when it is back.
+      await reached(redis.set(keys.of('drain', workerId), '1', 'PX', drainKeptMs));
       await reached(redis.publish(keys.of('ctl', workerId), JSON.stringify({ action: 'drain' })));
     },
   };

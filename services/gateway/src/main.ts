@@ -3,7 +3,6 @@ import type { PluginHost } from '@harness/plugin-kit';
 import { skillPluginName, startPlugins } from '@harness/plugins';
 import { connectRedis, createLogger, fleetLimitsOf, onShutdown, runMain } from '@harness/runtime';
 import { createApp } from './app.ts';
-import { followBroadcasts } from './broadcasts.ts';
 import { callerScope } from './caller-scope.ts';
 import { loadGatewayConfig } from './config.ts';
 import { createThreadInvoker } from './thread-invoker.ts';
@@ -32,8 +31,10 @@ runMain(async () => {
     tenantNow: () => callerScope.getStore()?.tenant,
     invokerOf: (plugin) => createThreadInvoker({ dispatch, tokenSecret, plugin }),
   });
-  const ended = new AbortController();
-  followBroadcasts({ dispatch, plugins, logger }, ended.signal);
+  // What plugins broadcast, anywhere in the fleet, comes to the plugins of this gateway.
+  dispatch.replicas.onSignal((signal) => {
+    if (signal.kind === 'broadcast') void plugins.hooks.broadcast(signal.event, signal.data);
+  });
   const busSweeper = startBusSweeper({ bus: dispatch.bus, logger });
 
   const app = await createApp({
@@ -64,7 +65,6 @@ runMain(async () => {
     async () => {
       await app.close();
       busSweeper.close();
-      ended.abort();
       await plugins.close();
       await dispatch.close();
       redis.disconnect();

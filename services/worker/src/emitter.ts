@@ -14,7 +14,7 @@ export interface Emitter {
  * neighbouring deltas joined. So a fast stream costs few calls and a slow one no delay.
  */
 export function createEmitter(deps: {
-  lease: Lease;
+  lease: Pick<Lease, 'emit'>;
   turn: Turn;
   /** Next number of this epoch. */
   nextCounter(): number;

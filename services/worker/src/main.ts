@@ -123,10 +123,12 @@ runMain(async () => {
       ttlMs: config.HARNESS_WORKER_TTL_MS,
       onBeat: () => void report().catch((error) => logger.debug({ err: error }, 'not reported')),
       onUnhealthy() {
-        logger.error('liveness lost: every session is ended');
+        logger.error('liveness lost: every turn under way is interrupted');
         worker.fence();
-        void opener.killAll();
-        liveness.reborn();
+      },
+      onRecovered() {
+        logger.info('liveness regained');
+        worker.proveHolds().catch((error) => logger.error({ err: error }, 'threads not looked at'));
       },
     },
   );

@@ -32,6 +32,8 @@ export interface SessionPool {
   give(key: string): void;
   /** Ends the key's session, busy or idle, at once. */
   evict(key: string): void;
+  /** Ends every session that is lent out, at once. */
+  evictBusy(): void;
   has(key: string): boolean;
   counts(): { sessions: number; busy: number; evicted: number };
   /** Ends every session. */
@@ -107,6 +109,9 @@ export function createSessionPool(options: PoolOptions): SessionPool {
       trim(0);
     },
     evict: end,
+    evictBusy() {
+      for (const [key, { busy }] of [...entries]) if (busy) end(key);
+    },
     has: (key) => entries.has(key),
     counts: () => ({
       sessions: entries.size,

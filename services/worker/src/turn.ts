@@ -3,7 +3,7 @@
  *
  * Ends of a turn:
  *   committed    the run has its result (D1), whatever it was
- *   again        the agent process died: the attempt is spent, the next ring begins another
+ *   again        the agent process died, or Redis refused the result: the attempt is spent, the next ring begins another
  *   handed back  the worker drains or fenced itself: nobody's fault, the attempt is not counted
  *   lost         another worker has the thread: nothing more is written (D3, D4)
  */
@@ -14,7 +14,7 @@ import {
   type SessionPath,
   toAppError,
 } from '@harness/contracts';
-import type { Ending, Lease, Turn } from '@harness/dispatch';
+import { type Ending, type Lease, type Turn, untilReached } from '@harness/dispatch';
 import type { HookRunner } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import { v5 as uuidOf } from 'uuid';
@@ -52,11 +52,28 @@ export interface TurnDeps {
 
 /** After an interrupt the session has this long to say how far it came, ms; then it is ended. */
 const interruptGraceMs = 5_000;
+/** What a turn came to is told to Redis for at least this long, ms, even if the turn's time is over. */
+const leastTellMs = 30_000;
 
 const continuation =
   'The agent process ended in the middle of your last turn. Continue that turn now. Tool calls without a result may or may not have happened.';
 
-export async function runTurn(turn: Turn, stop: AbortController, deps: TurnDeps): Promise<TurnEnd> {
+interface Told extends TurnDeps {
+  /** A step of a turn that Redis must hear of: repeated while Redis is away or full, as long as the turn has time. */
+  tell<T>(step: () => Promise<T>): Promise<T>;
+}
+
+function telling(deps: TurnDeps): Told {
+  const endsAt = performance.now() + deps.turnTimeoutMs;
+  const tell: Told['tell'] = (step) => {
+    const until = Math.max(endsAt, performance.now() + leastTellMs);
+    return untilReached(step, () => performance.now() > until);
+  };
+  return { ...deps, tell };
+}
+
+export async function runTurn(turn: Turn, stop: AbortController, rest: TurnDeps): Promise<TurnEnd> {
+  const deps = telling(rest);
   const scope: TurnScope = {
     tenant: turn.tenant,
     threadId: turn.hold.threadId,
@@ -70,11 +87,11 @@ export async function runTurn(turn: Turn, stop: AbortController, deps: TurnDeps)
   };
   try {
     return await turnScope.run(scope, () =>
-      turn.kind === 'review' ? reviewTurn(turn, stop, deps) : modelTurn(turn, stop, { ...deps, onAsked }),
+      (turn.kind === 'review' ? reviewTurn : modelTurn)(turn, stop, { ...deps, onAsked }),
     );
   } catch (error) {
     if (!asked) throw error;
-    // The model has the prompt: this attempt is spent, and the next one sees how far it came.
+    // The model has the prompt, or the reviewer: this attempt is spent, and the next one sees how far it came.
     deps.logger.error({ err: error, threadId: turn.hold.threadId, runId: turn.runId }, 'turn broke off');
     deps.evict(turn.hold.threadId);
     return 'again';
@@ -83,9 +100,9 @@ export async function runTurn(turn: Turn, stop: AbortController, deps: TurnDeps)
   }
 }
 
-const emitterOf = (turn: Turn, stop: AbortController, deps: TurnDeps): Emitter =>
+const emitterOf = (turn: Turn, stop: AbortController, deps: Told): Emitter =>
   createEmitter({
-    lease: deps.lease,
+    lease: { emit: (...events) => deps.tell(() => deps.lease.emit(...events)) },
     turn,
     nextCounter: () => deps.nextCounter(turn.hold.threadId),
     onLost: () => stop.abort('lost'),
@@ -104,12 +121,24 @@ export function refuseTurn(turn: Turn, outcome: keyof typeof refusals, deps: Tur
   return fail(turn, outcome === 'park' ? 'error' : outcome, refusals[outcome], deps);
 }
 
-/** Commits a failure, with what it means for the task. */
-export async function fail(
+/** Gives a turn back that did not come to its prompt: the attempt does not count. */
+export const handBack = (turn: Turn, deps: TurnDeps): Promise<void> =>
+  telling(deps).tell(() => deps.lease.handBack(turn));
+
+/** Commits the failure of a turn that did not come to a session, or is over. */
+export const fail = (
   turn: Turn,
   status: FinalRunStatus,
   error: ErrorBody,
   deps: TurnDeps,
+): Promise<TurnEnd> => failTurn(turn, status, error, telling(deps));
+
+/** Commits a failure, with what it means for the task. */
+async function failTurn(
+  turn: Turn,
+  status: FinalRunStatus,
+  error: ErrorBody,
+  deps: Told,
   rest: Partial<Ending> = {},
 ): Promise<TurnEnd> {
   const consequence = turn.task ? afterFailure(turn.task, turn.runId, status, error) : undefined;
@@ -121,14 +150,15 @@ export async function fail(
 interface TurnParts {
   turn: Turn;
   stop: AbortController;
-  deps: TurnDeps;
+  deps: Told;
 }
 
-async function modelTurn(
-  begun: Turn,
-  stop: AbortController,
-  deps: TurnDeps & { onAsked(): void },
-): Promise<TurnEnd> {
+type AskingDeps = Told & {
+  /** The model, or whoever reviews, is asked from now on: what fails after this spends the attempt. */
+  onAsked(): void;
+};
+
+async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): Promise<TurnEnd> {
   const startedAt = performance.now();
   const { threadId } = begun.hold;
   const { session, path, hold } = await deps.lend(begun);
@@ -140,7 +170,8 @@ async function modelTurn(
   emitter.tellPath(path);
   await emitter.flush();
 
-  const sent = turn.attempt > 1 && path === 'resume' && (await deps.wasSent(turn, session));
+  // What the transcript holds decides, whatever became of the attempts before: a prompt sent twice is never answered.
+  const sent = path === 'resume' && (await deps.wasSent(turn, session));
   const about = { runId: turn.runId, path, finishedRuns: turn.finishedRuns, kind: turn.kind };
   const prompt = sent ? continuation : await deps.hooks.beforeInvoke(turn.shownId, turn.input, about);
   if (stop.signal.aborted || !deps.healthy()) return stopped(parts, undefined);
@@ -151,7 +182,7 @@ async function modelTurn(
   const runUuid = runUuidOf(turn.runId);
   const answering = session.ask({
     prompt,
-    uuid: sent ? uuidOf(String(turn.attempt), runUuid) : runUuid,
+    uuid: sent ? uuidOf(turn.nonce, runUuid) : runUuid,
     onEvent(event) {
       firstTokenMs ??= performance.now() - askedAt;
       emitter.push(event);
@@ -179,14 +210,14 @@ async function modelTurn(
   }
   const rest = { usage: answer.usage, timings: timings(), path, warmForMs: deps.sessionTtlMs };
   if (answer.outcome === 'error') {
-    const end = await fail(turn, 'error', { code: 'model_error', message: answer.message }, deps, rest);
+    const error = { code: 'model_error', message: answer.message };
+    const end = await failTurn(turn, 'error', error, deps, rest);
     deps.give(threadId);
     return end;
   }
   await deps.hooks.afterInvoke(turn.shownId, answer.text);
   if (stop.signal.reason === 'lost') return stopped(parts, undefined);
-  const working = turn.kind === 'delegate' || turn.kind === 'feedback';
-  const consequence = turn.task && working ? afterWork(turn.task, turn.runId, answer.text) : undefined;
+  const consequence = turn.task ? afterWork(turn.task, turn.runId, answer.text) : undefined;
   const end = await commit(turn, { ...rest, status: 'success', result: answer.text, ...consequence }, deps);
   deps.give(threadId);
   if (end === 'committed') await deps.hooks.message(turn.shownId, 'assistant', answer.text);
@@ -194,15 +225,16 @@ async function modelTurn(
 }
 
 /** A review is a turn of its own in the child's mailbox: it runs the `onTaskComplete` hooks. */
-async function reviewTurn(turn: Turn, stop: AbortController, deps: TurnDeps): Promise<TurnEnd> {
+async function reviewTurn(turn: Turn, stop: AbortController, deps: AskingDeps): Promise<TurnEnd> {
   const parts = { turn, stop, deps };
   const emitter = emitterOf(turn, stop, deps);
   const { task } = turn;
   if (task?.status !== 'working') return commit(turn, { status: 'cancelled' }, deps);
-  if (turn.failure) return fail(turn, 'error', turn.failure, deps);
+  if (turn.failure) return failTurn(turn, 'error', turn.failure, deps);
   emitter.push({ type: 'task.review_started', taskId: task.taskId, iteration: task.iteration });
   await emitter.flush();
   if (stop.signal.aborted) return stopped(parts, undefined);
+  deps.onAsked();
   const verdict = await deps.hooks.taskComplete(turn.shownId, task.taskId, turn.input);
   if (stop.signal.aborted || !deps.healthy()) return stopped(parts, undefined);
   const result = verdict.accepted ? 'accepted' : `not accepted: ${verdict.feedback}`;
@@ -227,7 +259,7 @@ async function stopped({ turn, stop, deps }: TurnParts, asked: Asked | undefined
   }
   if (reason === 'drain' || reason === 'unhealthy') {
     deps.evict(threadId);
-    await deps.lease.handBack(turn);
+    await deps.tell(() => deps.lease.handBack(turn));
     return 'handed back';
   }
   const kept = asked !== undefined && (await interrupted(asked));
@@ -238,7 +270,7 @@ async function stopped({ turn, stop, deps }: TurnParts, asked: Asked | undefined
     interrupted: { code: 'turn_cancelled', message: 'A later message interrupted the run.' },
   };
   const warmForMs = kept ? deps.sessionTtlMs : undefined;
-  const end = await fail(
+  const end = await failTurn(
     turn,
     reason,
     ends[reason],
@@ -287,8 +319,8 @@ async function untilStopped(
   }
 }
 
-async function commit(turn: Turn, ending: Ending, deps: TurnDeps): Promise<TurnEnd> {
-  const done = await deps.lease.commit(turn, ending);
+async function commit(turn: Turn, ending: Ending, deps: Told): Promise<TurnEnd> {
+  const done = await deps.tell(() => deps.lease.commit(turn, ending));
   if (!done) return 'lost';
   if (done.narrowed) deps.relist(turn.hold.threadId);
   for (const mail of ending.mail ?? []) {

@@ -10,7 +10,7 @@ import type { HookRunner } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import type { Lending } from './lending.ts';
 import type { SessionPool } from './session-pool.ts';
-import { fail, refuseTurn, runTurn, type StopReason, type TurnDeps, type TurnEnd } from './turn.ts';
+import { fail, handBack, refuseTurn, runTurn, type StopReason, type TurnDeps, type TurnEnd } from './turn.ts';
 
 export interface WorkerDeps {
   dispatch: Dispatch;
@@ -38,8 +38,13 @@ export interface FleetWorker {
   /** Sessions that could start without ending an idle one. */
   room(): number;
   stats(): { turns: number; paths: Record<SessionPath, number> };
-  /** Ends every session: this process may no longer be the owner of its threads. */
+  /**
+   * This process may no longer be the owner of its threads: ends every turn under way, with its session, and hands it
+   * back. Idle sessions stay for `proveHolds`.
+   */
   fence(): void;
+  /** What became of its threads while nobody could tell it: those that another worker took are given up. */
+  proveHolds(): Promise<void>;
   /** Stops every turn under way; each hands its attempt back. */
   stopTurns(): void;
   /** Gives every thread up and ends every session. */
@@ -74,7 +79,10 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
 
   const oneTurn = async (threadId: string, stop: AbortController, lastTry: boolean): Promise<void> => {
     const claim = await lease.claim(threadId, liveness.me());
-    if (claim.outcome === 'owned') return doorbell.ring(threadId, claim.owner);
+    if (claim.outcome === 'owned') {
+      drop(threadId);
+      return doorbell.ring(threadId, claim.owner);
+    }
     if (claim.outcome !== 'mine') return;
     lending.keep(claim.hold);
     const begin = await lease.begin(claim.hold, randomUUID());
@@ -109,7 +117,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       const current = { ...turn, hold: lending.holdOf(threadId) ?? turn.hold };
       const hopeless = error.code === 'agent_not_found' || error.code === 'skill_not_found';
       if (lastTry || hopeless) return fail(current, 'error', error.toBody(), turnDeps);
-      await lease.handBack(current);
+      await handBack(current, turnDeps);
       throw error;
     }
   };
@@ -131,6 +139,29 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     if (hold) await lease.release(hold);
   };
 
+  /** Somebody else has the thread. */
+  const drop = (threadId: string) => {
+    pool.evict(threadId);
+    lending.forget(threadId);
+  };
+
+  const proveHolds = async () => {
+    const held = lending.holds().map(({ threadId, epoch }) => {
+      return { threadId, epoch, runId: turns.get(threadId)?.runId };
+    });
+    const found = await lease.look(liveness.me(), held);
+    for (const threadId of found.lost) {
+      turns.get(threadId)?.stop.abort('lost');
+      drop(threadId);
+    }
+    for (const { stop, runId } of turns.values()) {
+      if (runId === undefined) continue;
+      if (found.cancel.includes(runId)) stop.abort('cancelled');
+      else if (found.interrupt.includes(runId)) stop.abort('interrupted');
+    }
+    if (found.drain) deps.onDrain();
+  };
+
   const stopAll = (reason: StopReason) => {
     for (const { stop } of turns.values()) stop.abort(reason);
   };
@@ -150,6 +181,10 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     },
     onControl(control) {
       if (control.action === 'drain') return deps.onDrain();
+      if (control.action === 'missed') {
+        proveHolds().catch((error) => logger.error({ err: error }, 'threads not looked at'));
+        return;
+      }
       const turn = turns.get(control.threadId);
       if (control.action === 'drop') {
         turn?.stop.abort('lost');
@@ -172,9 +207,9 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     },
     fence() {
       stopAll('unhealthy');
-      pool.close();
-      lending.forgetAll();
+      pool.evictBusy();
     },
+    proveHolds,
     stopTurns() {
       stopAll('drain');
     },

@@ -1,30 +1,7 @@
 import { expect, test } from 'vitest';
 import { feedbackOf, notificationOf, reviewOf } from '../../src/index.ts';
-import { type Bench, beginTurn, openBench } from '../fixture.ts';
-
-const tenant = 'default';
-
-async function openParent(bench: Bench) {
-  const { thread } = await bench.dispatch.threads.create(tenant, { allowedTools: ['time__current_time'] });
-  const parentThreadId = thread.threadId;
-  const { run } = await bench.dispatch.runs.append({
-    tenant,
-    threadId: parentThreadId,
-    request: { input: 'go' },
-    idempotencyKey: 'go',
-  });
-  const delegate = (toolUseId: string, prompt = 'count', attempt = 1) =>
-    bench.dispatch.tasks.create({
-      tenant,
-      prompt,
-      parentThreadId,
-      call: { runId: run.runId, toolUseId, attempt },
-    });
-  return { parentThreadId, run, delegate };
-}
-
-const kindsOf = async (bench: Bench, threadId: string) =>
-  (await bench.dispatch.runs.list(threadId, { limit: 50, offset: 0 })).map((run) => run.kind).reverse();
+import { beginTurn, openBench } from '../fixture.ts';
+import { kindsOf, openParent, tenant } from '../task-fixture.ts';
 
 test('one tool call makes one task, however often it is sent', async () => {
   const bench = await openBench();

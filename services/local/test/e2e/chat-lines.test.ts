@@ -106,6 +106,6 @@ test('what stands in the way is one clear line', async () => {
   expect(await said(url, [])).toEqual(line('HARNESS_API_KEY'));
   expect(await said(url, ['--agent', 'nobody'], key)).toEqual(line('There is no agent "nobody".'));
   expect(await said(url, ['--thread', `thr_${'0'.repeat(32)}`], key)).toEqual(line('There is no thread'));
-  expect(await said(url, ['--thread', 'x'], key)).toEqual(line('--thread must be'));
+  expect(await said(url, ['--thread', '..'], key)).toEqual(line('--thread must be'));
   expect(await said(url, [], key)).toMatchObject({ code: 0, stdout: 'x\n' });
 });
