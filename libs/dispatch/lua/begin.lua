@@ -1,7 +1,8 @@
 -- Step 4: the next turn of a thread, if there is mail. Each new nonce is one attempt; a repeat is the same attempt.
 -- A: threadId, me, epoch, nonce
 -- outcome: run | cancelled | interrupted | park {run, thread, task?, setup}, empty {thread?, setup? (its session is wanted)}, fenced
--- Repair: mail already done is dropped; a gap (accepted, then lost with a torn log) is counted and stepped over.
+-- Repair: mail already done is dropped; a run whose result was told before its commit broke off is finished, not run again; a
+-- gap (accepted, then lost with a torn log) is counted and stepped over.
 if not fenced(A.threadId) then return answer('fenced') end
 -- What its session is made from, besides the thread itself.
 local function setupOf(thread)
@@ -34,8 +35,14 @@ while true do
     redis.call('XDEL', mb, head[1])
   else
     if seq > done + 1 then stepOver(done, seq - 1) end
-    if redis.call('HEXISTS', key('run', runId), 'input') == 1 then break end
-    stepOver(seq - 1, seq)
+    local known = redis.call('HMGET', key('run', runId), 'input', 'final')
+    if known[2] then
+      finishRun(A.threadId, seq)
+    elseif known[1] then
+      break
+    else
+      stepOver(seq - 1, seq)
+    end
   end
 end
 

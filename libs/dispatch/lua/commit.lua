@@ -65,20 +65,7 @@ if redis.call('HSETNX', run, 'final', '1') == 1 then
   if narrowed then tellToolsChanged(A.threadId) end
 end
 redis.call('PEXPIRE', run, C.retentionMs)
-
 if A.warmForMs then redis.call('HSET', th, 'warmUntil', now + A.warmForMs) else redis.call('HDEL', th, 'warmUntil') end
 redis.call('HSET', th, 'updatedAt', stamp, 'outcome', A.status)
 redis.call('ZADD', key('ths', redis.call('HGET', th, 'tenant')), now, A.threadId)
-redis.call('DEL', key('led', A.threadId))
-redis.call('HDEL', th, 'nonce', 'run', 'attempt')
-redis.call('HSET', th, 'done', A.seq)
-
-redis.call('XDEL', key('mb', A.threadId), A.seq .. '-0')
-local remaining = number(th, 'last') - A.seq
-if remaining > 0 then
-  redis.call('ZADD', P .. 'pend', now, A.threadId)
-else
-  redis.call('ZREM', P .. 'pend', A.threadId)
-  expireThread(A.threadId)
-end
-return answer('ok', { remaining = remaining, rung = rung, narrowed = narrowed })
+return answer('ok', { remaining = finishRun(A.threadId, A.seq), rung = rung, narrowed = narrowed })

@@ -286,6 +286,23 @@ local function openBelow(threadId)
   return count
 end
 
+-- A run has its result, and its thread goes on; returns how many messages wait.
+local function finishRun(threadId, seq)
+  local th = key('th', threadId)
+  redis.call('DEL', key('led', threadId))
+  redis.call('HDEL', th, 'nonce', 'run', 'attempt')
+  redis.call('HSET', th, 'done', seq)
+  redis.call('XDEL', key('mb', threadId), seq .. '-0')
+  local remaining = number(th, 'last') - seq
+  if remaining > 0 then
+    redis.call('ZADD', P .. 'pend', now, threadId)
+  else
+    redis.call('ZREM', P .. 'pend', threadId)
+    expireThread(threadId)
+  end
+  return remaining
+end
+
 -- Takes an ended task out of the lists of open work.
 local function closeTask(task)
   if task.parentThreadId then redis.call('SREM', key('open', task.parentThreadId), task.taskId) end

@@ -54,3 +54,20 @@ test('what Claude Code writes to have a schema kept is typed by nobody', () => {
   const { texts, outputTool } = readConversation([user('a'), user(nudge)], ['Bash', 'StructuredOutput']);
   expect({ texts, outputTool }).toEqual({ texts: ['a'], outputTool: 'StructuredOutput' });
 });
+
+test('a script that persists is gone on with when its turn is continued; another is not', () => {
+  const turn = (script: string) => [
+    { role: 'user', content: script },
+    { role: 'assistant', content: [{ type: 'tool_use' }] },
+    { role: 'user', content: [{ type: 'tool_result', content: 'done' }] },
+    {
+      role: 'user',
+      content: 'The agent process ended in the middle of your last turn. Continue that turn now.',
+    },
+  ];
+  expect(readConversation(turn('persist:\ncall: x'))).toMatchObject({
+    texts: ['persist:\ncall: x'],
+    toolUses: 1,
+  });
+  expect(readConversation(turn('call: x'))).toMatchObject({ toolUses: 0 });
+});

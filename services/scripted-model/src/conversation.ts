@@ -1,4 +1,5 @@
 import { type Block, type Message, toolResultContent } from './request.ts';
+import { goesOn } from './script.ts';
 
 /** What a script's player needs to know of the messages it was sent. */
 export interface Conversation {
@@ -39,7 +40,7 @@ function readBlock(conversation: Conversation, role: string, block: Block): void
   if (block.type === 'tool_result') conversation.toolResult = toolResultOf(block);
   if (block.type !== 'text') return;
   const text = typedTextOf(block.text ?? '');
-  if (text === '') return;
+  if (text === '' || goesOn(conversation.texts.at(-1) ?? '', text)) return;
   conversation.texts.push(text);
   conversation.toolUses = 0;
   conversation.toolResult = '';

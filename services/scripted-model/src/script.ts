@@ -27,10 +27,18 @@ export const linesOf = (text: string): string[] => text.split('\n').map((line) =
 
 export const isQuoted = (line: string): boolean => line === '>' || line.startsWith('> ');
 
+/** A script with this line is gone on with, where it was, when its turn was broken off and the model is asked to continue. */
+const persistence = 'persist:';
+const isContinuation = (text: string) =>
+  text.startsWith('The agent process ended in the middle of your last turn.');
+
+export const goesOn = (script: string, next: string): boolean =>
+  isContinuation(next) && linesOf(script).includes(persistence);
+
 /** Blank lines and quoted lines are nothing; every other line is one step. */
 export const parseScript = (text: string): Step[] =>
   linesOf(text)
-    .filter((line) => line !== '' && !isQuoted(line))
+    .filter((line) => line !== '' && line !== persistence && !isQuoted(line))
     .map(parseLine);
 
 function parseLine(line: string): Step {

@@ -7,17 +7,10 @@
  *   handed back  the worker drains or fenced itself: nobody's fault, the attempt is not counted
  *   lost         another worker has the thread: nothing more is written (D3, D4)
  */
-import {
-  type ErrorBody,
-  type FinalRunStatus,
-  runUuidOf,
-  type SessionPath,
-  toAppError,
-} from '@harness/contracts';
-import { type Ending, type Lease, type Turn, untilReached } from '@harness/dispatch';
+import { type ErrorBody, type FinalRunStatus, type SessionPath, toAppError } from '@harness/contracts';
+import { type Ending, type Lease, promptUuidOf, type Turn, untilReached } from '@harness/dispatch';
 import type { HookRunner } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
-import { v5 as uuidOf } from 'uuid';
 import { createEmitter, type Emitter } from './emitter.ts';
 import type { Lent } from './lending.ts';
 import type { Answer, Session } from './session.ts';
@@ -179,10 +172,9 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   deps.onAsked();
   const askedAt = performance.now();
   let firstTokenMs: number | null = null;
-  const runUuid = runUuidOf(turn.runId);
   const answering = session.ask({
     prompt,
-    uuid: sent ? uuidOf(turn.nonce, runUuid) : runUuid,
+    uuid: promptUuidOf(turn, sent),
     onEvent(event) {
       firstTokenMs ??= performance.now() - askedAt;
       emitter.push(event);

@@ -1,11 +1,12 @@
 /**
- * The scripts against a model of 60 lines, on real Redis: whatever the order of appends, claims, begins, emits,
- * commits, releases, hand-backs, deaths and sweeps, D1-D5 hold.
+ * The scripts against a model of 60 lines, on real Redis: whatever the order of appends, claims, begins, prompts, emits,
+ * commits, releases, hand-backs, deaths and sweeps, D1-D5 hold, and no prompt is sent that the transcript has.
  */
 import { randomUUID } from 'node:crypto';
+import { runUuidOf } from '@harness/contracts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Begin, Dispatch, Hold, Turn } from '../../src/index.ts';
+import { type Begin, type Dispatch, type Hold, promptUuidOf, type Turn } from '../../src/index.ts';
 import { type Bench, openBench } from '../fixture.ts';
 
 const tenant = 'default';
@@ -19,6 +20,9 @@ interface ThreadModel {
   attempt: number;
   epoch: number;
   owner: string | undefined;
+  /** The attempt that was begun last, by its nonce, and those of its messages whose prompt is in the transcript. */
+  nonce: string | undefined;
+  sent: Set<number>;
 }
 
 interface Model {
@@ -51,6 +55,9 @@ const ownerLives = (model: Model, thread: ThreadModel) =>
 
 /** Incarnations that ever lived, so that zombies act as well. */
 const everLived: string[] = [];
+/** Attempts whose prompt was sent. */
+const asked = new Set<string>();
+const session = randomUUID();
 
 const append = (thread: number, word: number) =>
   command(`append ${thread}`, async (model, { dispatch, threadIds }) => {
@@ -75,7 +82,10 @@ const claim = (thread: number, zombie: number) =>
     } else if (ownerLives(model, state) && state.owner !== me) {
       expect(answer).toEqual({ outcome: 'owned', owner: state.owner?.split('#')[0] });
     } else {
-      if (state.owner !== me) state.epoch++;
+      if (state.owner !== me) {
+        state.epoch++;
+        state.nonce = undefined;
+      }
       state.owner = me;
       expect(answer).toMatchObject({ outcome: 'mine', hold: { epoch: state.epoch } });
       if (answer.outcome === 'mine') holds.set(slot(thread, me), answer.hold);
@@ -95,6 +105,7 @@ const begin = (thread: number, zombie: number) =>
     else if (state.accepted.length === state.done) expect(answer.outcome).toBe('empty');
     else {
       state.attempt++;
+      state.nonce = 'turn' in answer ? answer.turn.nonce : undefined;
       const outcome = state.attempt > 3 ? 'park' : 'run';
       const input = state.accepted[state.done];
       expect(answer).toMatchObject({ outcome, turn: { seq: state.done + 1, attempt: state.attempt, input } });
@@ -123,6 +134,41 @@ const emit = (thread: number, zombie: number) =>
     expect(answer.lost).toBe(!holdsIt(state, current.turn.hold));
   });
 
+/** The attempt's prompt goes to the model: the Agent SDK writes it into the transcript, and answers only if it was not there. */
+const ask = (thread: number, zombie: number) =>
+  inTurn('ask', thread, zombie, async (state, { turn }, { dispatch }) => {
+    const { transcripts } = dispatch;
+    const { hold, runId, seq } = turn;
+    const has = (uuid: string) => transcripts.hasMessage(hold.threadId, session, uuid);
+    const isSent = await has(runUuidOf(runId));
+    expect(isSent).toBe(state.sent.has(seq));
+    const uuid = promptUuidOf(turn, isSent);
+    // At most once an attempt: the same one may not be asked again.
+    if (state.nonce === turn.nonce && !asked.has(turn.nonce)) expect(await has(uuid)).toBe(false);
+    const append = transcripts
+      .storeOf(hold.threadId, () => hold)
+      .append({ sessionId: session }, [{ type: 'user', uuid }]);
+    if (!holdsIt(state, hold)) return expect(append).rejects.toMatchObject({ code: 'stale_epoch' });
+    await append;
+    asked.add(turn.nonce);
+    state.sent.add(seq);
+  });
+
+/** A drain or a self-fence: the attempt does not count. */
+const handBack = (thread: number, zombie: number) =>
+  inTurn('hand back', thread, zombie, async (state, { turn }, { dispatch }) => {
+    await dispatch.lease.handBack(turn);
+    if (!holdsIt(state, turn.hold) || state.nonce !== turn.nonce) return;
+    state.attempt--;
+    state.nonce = undefined;
+  });
+
+/** A turn that is cut after its prompt was sent. */
+const cut = (thread: number, zombie: number) =>
+  command(`cut ${thread} of ${zombie}`, async (model, real) => {
+    for (const step of [begin, ask, handBack]) await step(thread, zombie).run(model, real);
+  });
+
 const commit = (thread: number, zombie: number) =>
   inTurn('commit', thread, zombie, async (state, { turn }, { dispatch }) => {
     const answer = await dispatch.lease.commit(turn, { status: 'success', result: `done: ${turn.input}` });
@@ -133,6 +179,7 @@ const commit = (thread: number, zombie: number) =>
       expect(answer).toEqual({ remaining: state.accepted.length - turn.seq });
       state.done = turn.seq;
       state.attempt = 0;
+      state.nonce = undefined;
     }
   });
 
@@ -143,7 +190,10 @@ const release = (thread: number, zombie: number) =>
     if (!hold) return;
     const state = at(model.threads, thread);
     await dispatch.lease.release(hold);
-    if (holdsIt(state, hold)) state.owner = undefined;
+    if (holdsIt(state, hold)) {
+      state.owner = undefined;
+      state.nonce = undefined;
+    }
   });
 
 const die = (worker: number) =>
@@ -209,6 +259,9 @@ test('any history of the scripts keeps D1-D5', { timeout: 120_000 }, async () =>
       fc.tuple(thread, zombie).map((args) => claim(...args)),
       fc.tuple(thread, zombie).map((args) => begin(...args)),
       fc.tuple(thread, zombie).map((args) => emit(...args)),
+      fc.tuple(thread, zombie).map((args) => ask(...args)),
+      fc.tuple(thread, zombie).map((args) => handBack(...args)),
+      fc.tuple(thread, zombie).map((args) => cut(...args)),
       fc.tuple(thread, zombie).map((args) => commit(...args)),
       fc.tuple(thread, zombie).map((args) => release(...args)),
       worker.map(die),
@@ -228,7 +281,15 @@ test('any history of the scripts keeps D1-D5', { timeout: 120_000 }, async () =>
       Number(await bench.redis.hget(dispatch.keys.of('th', id), 'epoch'));
     const firstEpochs = await Promise.all(threadIds.map(firstEpochOf));
     const model: Model = {
-      threads: firstEpochs.map((epoch) => ({ accepted: [], done: 0, attempt: 0, epoch, owner: undefined })),
+      threads: firstEpochs.map((epoch) => ({
+        accepted: [],
+        done: 0,
+        attempt: 0,
+        epoch,
+        owner: undefined,
+        nonce: undefined,
+        sent: new Set(),
+      })),
       living: new Map(),
     };
     for (const workerId of workerIds) {

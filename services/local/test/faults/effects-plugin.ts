@@ -53,6 +53,9 @@ export const plugin: PluginDefinition = {
       if (ms && isFirst('block-worker')) blockFor(Number(ms));
       return prompt;
     },
+    onTaskComplete(threadId) {
+      record({ kind: 'reviewed', at: Date.now(), threadId, n: 0 });
+    },
   }),
 };
 

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 
 /** What a tool did to the world, as the ledger has it. `at` is the gateway's clock, ms, when the tool was let run. */
 export interface Effect {
-  kind: 'effect' | 'waiting' | 'cancelled' | 'waited';
+  kind: 'effect' | 'waiting' | 'cancelled' | 'waited' | 'reviewed';
   at: number;
   threadId: string;
   runId?: string | undefined;

@@ -1,0 +1,131 @@
+/** Turns that are cut in the middle, with the real Agent SDK: each goes on where its transcript ends, and ends once. */
+import type { Run, Task } from '@harness/contracts';
+import { expect, test } from 'vitest';
+import { livingWorkers, restartRedis } from './faults.ts';
+import { type Story, violationsOf } from './under-faults.ts';
+import { until } from './until.ts';
+
+const effectOf = (n: number) => `call: effects__record {"n":${n}}`;
+/** An effect, some time, another, some time, another: a turn that may be cut twice. */
+const longScript = (sleepMs: number) => (n: number) =>
+  [
+    'persist:',
+    effectOf(n),
+    `sleep: ${sleepMs}`,
+    effectOf(n),
+    `sleep: ${sleepMs}`,
+    effectOf(n),
+    `say: ${n}`,
+  ].join('\n');
+
+const effects = (story: Story, count: number) =>
+  until(`effect ${count}`, () => story.effects.read().length >= count, 30_000);
+
+async function runsOf({ client }: Story, threadIds: readonly string[]) {
+  return (await Promise.all(threadIds.map(client.runs))).flat();
+}
+
+test('F26 a worker is asked to end in mid-turn, and so is the next: the turn goes on, not counted as a crash', async () => {
+  const env = { HARNESS_DRAIN_MS: '500', HARNESS_TURN_TIMEOUT_MS: '60000' };
+  const wrong = await violationsOf({ workers: 1, env, real: true }, async (story) => {
+    const work = await story.load({ threads: 1, messages: 1, scriptOf: longScript(2_500) });
+    for (const cut of [1, 2]) {
+      await effects(story, cut);
+      const [old] = livingWorkers(story);
+      await story.addWorker();
+      await old?.end(20_000);
+    }
+    await story.settled(work);
+    expect(await runsOf(story, work.threadIds)).toMatchObject([
+      { status: 'success', result: '1', attempt: 1 },
+    ]);
+    expect(story.effects.read()).toHaveLength(3);
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('F27 Redis is away in mid-turn, longer than a worker may be silent: the turn goes on, idle sessions stay warm', async () => {
+  const env = { HARNESS_TURN_TIMEOUT_MS: '60000' };
+  const wrong = await violationsOf({ workers: 1, env, real: true }, async (story) => {
+    const idle = await story.client.thread();
+    const answered = (n: number) => isAnswered(story, idle, n);
+    await answered(1);
+    const work = await story.load({ threads: 1, messages: 1, scriptOf: longScript(1_000) });
+    await effects(story, 1);
+    await restartRedis(story, 3_000);
+    await story.settled(work);
+    expect(await runsOf(story, work.threadIds)).toMatchObject([
+      { status: 'success', result: '1', attempt: 1 },
+    ]);
+    expect(await answered(2)).toMatchObject({ path: 'warm', result: '2' });
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('F28 Redis is full in mid-turn: what the turn came to is told when there is room, and the model is not asked again', async () => {
+  const env = { HARNESS_TURN_TIMEOUT_MS: '60000', HARNESS_WORKER_TTL_MS: '20000' };
+  const wrong = await violationsOf({ workers: 1, env, real: true }, async (story) => {
+    const work = await story.load({
+      threads: 1,
+      messages: 1,
+      scriptOf: (n) => `${effectOf(n)}\nsleep: 500\nsay: ${n}`,
+    });
+    await effects(story, 1);
+    await story.redis.config('SET', 'maxmemory', '1');
+    const [worker] = livingWorkers(story);
+    await until('Redis refuses what the turn tells', async () => (await errorsOf(story, 'OOM')) > 3, 20_000);
+    await story.redis.config('SET', 'maxmemory', '0');
+    await story.settled(work);
+    expect(worker?.process.exitCode).toBe(null);
+    expect(await runsOf(story, work.threadIds)).toMatchObject([
+      { status: 'success', result: '1', attempt: 1 },
+    ]);
+    expect(story.effects.read()).toHaveLength(1);
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('F29 Redis refuses a result: that spends an attempt, so that nobody is asked, and paid, for ever', async () => {
+  const wrong = await violationsOf({ workers: 1, real: true }, async (story) => {
+    const parentThreadId = await story.client.thread();
+    const { taskId } = await story.client.call<Task>('POST', '/v1/tasks', {
+      prompt: 'sleep: 500',
+      parentThreadId,
+    });
+    const task = () => story.client.call<Task>('GET', `/v1/tasks/${taskId}`);
+    // Whoever ends the task must tell its parent, and cannot.
+    await story.redis.set(`{h}:mb:${parentThreadId}`, 'not a mailbox');
+    const reviews = () => story.effects.read().filter(({ kind }) => kind === 'reviewed').length;
+    await until('every attempt is spent', () => reviews() === 3, 20_000);
+    await until('the task is given up', async () => (await errorsOf(story, 'WRONGTYPE')) > 3, 20_000);
+    await story.redis.del(`{h}:mb:${parentThreadId}`);
+    await until('the task has ended', async () => (await task()).status === 'failed', 20_000);
+    expect(await task()).toMatchObject({ error: { code: 'attempts_exhausted' } });
+    await until(
+      'its parent was told',
+      async () => (await story.client.runs(parentThreadId))[0]?.status === 'success',
+      20_000,
+    );
+    expect(reviews()).toBe(3);
+  });
+  expect(wrong).toEqual([]);
+});
+
+/** Sends `say: n` to the thread and returns the run that answers it. */
+async function isAnswered({ client }: Story, threadId: string, n: number): Promise<Run> {
+  const { runId } = await client.send(threadId, `say: ${n}`, `${threadId}-${n}`);
+  const run = async () => (await client.runs(threadId)).find((one) => one.runId === runId);
+  return until(
+    'it is answered',
+    async () => {
+      const found = await run();
+      return found?.status === 'success' ? found : undefined;
+    },
+    20_000,
+  );
+}
+
+/** How often Redis answered with this error. */
+async function errorsOf({ redis }: Story, code: string): Promise<number> {
+  return Number(new RegExp(`errorstat_${code}:count=(\\d+)`).exec(await redis.info('errorstats'))?.[1] ?? 0);
+}
