@@ -19,6 +19,8 @@ const table = {
   skill_not_found: { status: 404, retry: false },
   worker_not_found: { status: 404, retry: false },
   method_not_allowed: { status: 405, retry: false },
+  /** The request did not arrive whole in time. */
+  request_timeout: { status: 408, retry: true },
   thread_exists: { status: 409, retry: false },
   run_in_progress: { status: 409, retry: true },
   stale_epoch: { status: 409, retry: false },
@@ -32,6 +34,8 @@ const table = {
   /** The bus: the task was assigned more than once, so a call must say which assignment it means. */
   lease_required: { status: 428, retry: false },
   body_too_large: { status: 413, retry: false },
+  url_too_long: { status: 414, retry: false },
+  headers_too_large: { status: 431, retry: false },
   /** The client did not say that it can do what is asked of it. */
   capability_missing: { status: 400, retry: false },
   unsupported_media_type: { status: 415, retry: false },

@@ -9,4 +9,5 @@ export * from './quote.ts';
 export * from './requests.ts';
 export * from './resources.ts';
 export * from './review.ts';
+export * from './text.ts';
 export * from './thread-token.ts';

@@ -3,6 +3,7 @@
  * (MCP 2025-11-25). Entries are JSON-RPC messages; the log ends with the response, or with an error written by whoever
  * finds that the gateway that ran the call is dead.
  */
+import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Feed } from './feed.ts';
 import type { Keys } from './keys.ts';
@@ -48,7 +49,7 @@ export function createAnswerLog(deps: {
   const add = async (stream: string, field: 'open' | 'message' | 'last', value: object): Promise<string> => {
     const key = keyOf(stream);
     const ttlMs = field === 'last' ? endedTtlMs : silentTtlMs;
-    const written = redis.multi().xadd(key, '*', field, JSON.stringify(value)).pexpire(key, ttlMs);
+    const written = redis.multi().xadd(key, '*', field, jsonOf(value)).pexpire(key, ttlMs);
     const replies = await reached(written.publish(key, '').exec());
     return String(replies?.[0]?.[1]);
   };

@@ -12,6 +12,7 @@ import {
   type BusWorker,
   type BusWorkerState,
   isDeeperThan,
+  jsonOf,
   maxBusBytes,
   maxBusDepth,
 } from '@harness/contracts';
@@ -249,7 +250,7 @@ function jsonTextOf(value: unknown, what: string): string | undefined {
   if (isDeeperThan(maxBusDepth, value)) {
     throw new AppError('invalid_request', `The ${what} is nested deeper than ${maxBusDepth} levels.`);
   }
-  const text = JSON.stringify(value);
+  const text = jsonOf(value);
   if (text !== undefined && Buffer.byteLength(text) > maxBusBytes) {
     throw new AppError('body_too_large', `The ${what} has more than ${maxBusBytes} bytes of JSON.`);
   }

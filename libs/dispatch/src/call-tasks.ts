@@ -3,7 +3,9 @@
  * gateway. A call runs at the gateway that took it; when it needs the client's input it ends, and is made again from its
  * beginning wherever the last answer arrives. What ran at a gateway that died is failed when somebody looks.
  */
+
 import { randomUUID } from 'node:crypto';
+import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from './keys.ts';
 import type { Replicas } from './replicas.ts';
@@ -52,7 +54,7 @@ export interface CallTasks {
 const ttlMs = 86_400_000;
 
 const textsOf = (values: Record<string, unknown>) =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)]));
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, jsonOf(value)]));
 
 export function createCallTasks(deps: {
   redis: Redis;
@@ -88,7 +90,7 @@ export function createCallTasks(deps: {
     move,
     async create(tenant, call) {
       const taskId = `call_${randomUUID().replaceAll('-', '')}`;
-      const fields = { call: JSON.stringify(call), replica: replicas.id };
+      const fields = { call: jsonOf(call), replica: replicas.id };
       await run('create', tenant, taskId, { fields, ttlMs });
       return (await read(tenant, taskId))?.task as CallTask;
     },

@@ -78,6 +78,7 @@ export function createEventLog(deps: { redis: Redis; keys: Keys; feed: Feed }): 
       id: null,
       type: 'stream.replayed',
       data: {
+        type: 'stream.replayed',
         ...('busOf' in scope ? {} : { threadId: scope.shownId ?? scope.threadId }),
         at: new Date().toISOString(),
       },
@@ -178,17 +179,19 @@ function eventOf(id: string, fields: string[]): ThreadEvent {
   const at = new Date(Number(value('at'))).toISOString();
   const data = JSON.parse(value('data')) as object;
   const thread = fields.includes('threadId') ? { threadId: value('threadId') } : {};
-  return { id, type: value('type') as EventType, data: { ...thread, at, ...data } };
+  const type = value('type') as EventType;
+  return { id, type, data: { type, ...thread, at, ...data } };
 }
 
 function liveEventOf(message: string): ThreadEvent {
-  const { type, at, threadId, data } = JSON.parse(message) as Record<string, string>;
+  const { type, at, threadId, data } = JSON.parse(message) as Record<string, string> & { type: EventType };
   const stamped = {
+    type,
     threadId: threadId ?? '',
     at: new Date(Number(at)).toISOString(),
     ...JSON.parse(data ?? '{}'),
   };
-  return { id: null, type: type as EventType, data: stamped };
+  return { id: null, type, data: stamped };
 }
 
 function numberIn(info: unknown, name: string): number {

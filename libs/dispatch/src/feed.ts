@@ -35,8 +35,9 @@ export function createFeed(deps: { redis: Redis; logger: Log }): Feed {
   // Subscriptions come back by themselves after a reconnect; what was said meanwhile does not. The answer to a ping comes
   // after those to the subscriptions: what is said from then on is heard, so that nothing falls between.
   redis.on('ready', () => {
+    const cutOff = [...listeners.values()].flatMap((pushes) => [...pushes]);
     const tellAll = () => {
-      for (const pushes of listeners.values()) for (const push of pushes) push('');
+      for (const push of cutOff) push('');
     };
     redis.ping().then(tellAll, () => undefined); // where it fails, the connection is opened again
   });

@@ -12,10 +12,12 @@
  * D1 a message is done once (commit needs seq = done + 1) · D2 in order · D3, D4 only the owner at its epoch writes.
  */
 
-import type { ErrorBody, NewEvent } from '@harness/contracts';
 import {
+  type ErrorBody,
   type FinalRunStatus,
   finalEventOf,
+  jsonOf,
+  type NewEvent,
   type SessionPath,
   type Task,
   type Timings,
@@ -160,7 +162,7 @@ export interface LeaseEvent extends NewEvent {
   taskId?: string;
 }
 
-const textOf = (value: object | undefined) => value && JSON.stringify(value);
+const textOf = (value: object | undefined) => value && jsonOf(value);
 
 export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lease {
   const { scripts, doorbell } = deps;
@@ -199,7 +201,7 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
         type,
         live,
         delivered,
-        ...(taskId ? { task: { taskId, fields: data } } : { data: JSON.stringify({ runId, ...data }) }),
+        ...(taskId ? { task: { taskId, fields: data } } : { data: jsonOf({ runId, ...data }) }),
       }));
       const answer = await scripts.call<{ outcome: string; cancel?: boolean; interrupt?: boolean }>('emit', {
         ...hold,
@@ -227,7 +229,7 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
         error: textOf(error),
         usage: textOf(usage),
         timings: textOf(timings),
-        event: { type: finalEventOf(status), data: JSON.stringify(shown) },
+        event: { type: finalEventOf(status), data: jsonOf(shown) },
       });
       if (answer.outcome === 'fenced' || answer.outcome === 'out_of_order') return undefined;
       for (const { threadId, owner, kind } of listOf(answer.rung)) void doorbell.ring(threadId, owner, kind);

@@ -7,7 +7,7 @@ import { createLogReader, type Log } from './log-reader.ts';
 const eventOf = (n: number): ThreadEvent => ({
   id: `${n}-0`,
   type: 'agent.message',
-  data: { threadId: 'thr', at: '' },
+  data: { type: 'agent.message', threadId: 'thr', at: '' },
 });
 
 /** A log in memory, whose reads take as many turns of the loop as they are told. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from './keys.ts';
 import type { Replicas } from './replicas.ts';
@@ -51,7 +52,7 @@ export function createMcpSessions(deps: { redis: Redis; keys: Keys; replicas: Re
     async create(session) {
       const sessionId = randomUUID();
       const { capabilities, ...fields } = session;
-      const hash = { ...fields, capabilities: JSON.stringify(capabilities) };
+      const hash = { ...fields, capabilities: jsonOf(capabilities) };
       await reached(redis.multi().hset(keyOf(sessionId), hash).pexpire(keyOf(sessionId), ttlMs).exec());
       return { sessionId, ...session, logLevel: undefined };
     },

@@ -1,3 +1,4 @@
+import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from './keys.ts';
 import { reached } from './scripts.ts';
@@ -17,7 +18,7 @@ export function createPluginStore(deps: { redis: Redis; keys: Keys }, plugin: st
       return text === null ? undefined : JSON.parse(text);
     },
     async set(name, value) {
-      await reached(deps.redis.hset(hash, name, JSON.stringify(value ?? null)));
+      await reached(deps.redis.hset(hash, name, jsonOf(value ?? null)));
     },
     async delete(name) {
       await reached(deps.redis.hdel(hash, name));

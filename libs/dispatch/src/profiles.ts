@@ -1,3 +1,4 @@
+import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from './keys.ts';
 import { reached } from './scripts.ts';
@@ -22,7 +23,7 @@ export function createProfiles({ redis, keys }: { redis: Redis; keys: Keys }): P
     async publish(kind, profiles) {
       const key = keys.of('profiles', kind);
       const transaction = redis.multi().del(key);
-      const fields = [...profiles].flatMap(([name, profile]) => [name, JSON.stringify(profile)]);
+      const fields = [...profiles].flatMap(([name, profile]) => [name, jsonOf(profile)]);
       if (fields.length > 0) transaction.hset(key, ...fields);
       await reached(transaction.exec());
     },

@@ -3,7 +3,9 @@
  * that moment; one that was cut off reads what was kept of those it missed, in their order, and is told that it may have
  * missed more.
  */
+
 import { randomUUID } from 'node:crypto';
+import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { AssignedTask } from './bus-records.ts';
 import type { Feed } from './feed.ts';
@@ -106,7 +108,7 @@ export function createReplicas(deps: {
     });
   };
   const say = async (signal: Signal, replica?: string) => {
-    await scripts.call('signal', { replica, text: JSON.stringify(signal) });
+    await scripts.call('signal', { replica, text: jsonOf(signal) });
   };
 
   const listen = async () => {

@@ -1,4 +1,4 @@
-import { AppError, type CreateRun, newRunId, type Run } from '@harness/contracts';
+import { AppError, type CreateRun, jsonOf, newRunId, type Run } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import { digestOf, sha256 } from './digest.ts';
 import type { Doorbell } from './doorbell.ts';
@@ -75,8 +75,8 @@ export function createRuns(deps: { redis: Redis; keys: Keys; scripts: Scripts; d
           kind: 'message',
           input,
           model,
-          metadata: metadata && JSON.stringify(metadata),
-          tools: callerTools && JSON.stringify(callerTools),
+          metadata: metadata && jsonOf(metadata),
+          tools: callerTools && jsonOf(callerTools),
         },
       });
       if (!answer.run) throw refusalOf(answer, threadId);

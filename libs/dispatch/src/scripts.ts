@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { AppError } from '@harness/contracts';
+import { AppError, jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from './keys.ts';
 
@@ -136,7 +136,7 @@ export function createScripts(redis: Redis, keys: Keys, limits: Limits): Scripts
         commands[commandOf(name)]?.call(
           redis,
           keys.prefix,
-          JSON.stringify({ seed: randomUUID(), ...args }),
+          jsonOf({ seed: randomUUID(), ...args }),
           limitsText,
         ),
       );
@@ -145,20 +145,41 @@ export function createScripts(redis: Redis, keys: Keys, limits: Limits): Scripts
   };
 }
 
-/** Turns a lost connection into `unavailable`; an error that Redis itself answered stays what it is. */
+/** What Redis says while it cannot do what is asked, though another time it could. */
+const passing: Record<string, string> = {
+  OOM: 'Redis is full and takes no writes',
+  MISCONF: 'Redis cannot write to its disk and takes no writes',
+  READONLY: 'Redis is a replica at this moment and takes no writes',
+  NOREPLICAS: 'Redis has too few replicas and takes no writes',
+  LOADING: 'Redis is reading its data',
+  BUSY: 'Redis is busy with a script',
+  MASTERDOWN: 'Redis has lost its primary',
+  CLUSTERDOWN: 'Redis is not whole',
+};
+
+/**
+ * Throws `unavailable` for a lost connection and for what passes, `internal` for any other refusal. Neither carries the
+ * command, whose arguments are what people wrote.
+ */
 export async function reached<T>(reply: Promise<T> | undefined): Promise<T> {
   try {
     return (await reply) as T;
-  } catch (cause) {
-    const answered =
-      cause instanceof Error &&
-      cause.name === 'ReplyError' &&
-      !/^(LOADING|READONLY|OOM|MISCONF|BUSY|MASTERDOWN|NOREPLICAS|CLUSTERDOWN)\b/.test(cause.message);
-    if (answered) throw cause;
-    const message =
-      'Redis does not answer. The request may have been accepted: repeat it with the same Idempotency-Key.';
+  } catch (thrown) {
+    const cause = withoutCommand(thrown);
+    const [code = ''] = cause.message.split(' ', 1);
+    if (cause.name === 'ReplyError' && !Object.hasOwn(passing, code))
+      throw new AppError('internal', `Redis refused a command: ${cause.message}`, { cause });
+    const what = cause.name === 'ReplyError' ? passing[code] : 'Redis does not answer';
+    const message = `${what}. The request may have been accepted: repeat it with the same Idempotency-Key.`;
     throw new AppError('unavailable', message, { cause });
   }
+}
+
+function withoutCommand(thrown: unknown): Error {
+  if (!(thrown instanceof Error)) return new Error(String(thrown));
+  const { name, stack } = thrown;
+  const message = thrown.message.replace(/, with args beginning with: .*/s, '');
+  return Object.assign(new Error(message), { name, stack });
 }
 
 /** Lua's empty table reaches us as `{}`. */

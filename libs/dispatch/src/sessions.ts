@@ -1,4 +1,4 @@
-import { AppError, type NewEvent, type SessionPath, type ThreadSession } from '@harness/contracts';
+import { AppError, jsonOf, type NewEvent, type SessionPath, type ThreadSession } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Doorbell } from './doorbell.ts';
 import type { Keys } from './keys.ts';
@@ -71,7 +71,7 @@ export function createSessions(deps: {
       const { outcome } = await scripts.call<{ outcome: string }>('session-state', {
         ...hold,
         ...note,
-        ...(event && { event: { type, data: JSON.stringify(data) } }),
+        ...(event && { event: { type, data: jsonOf(data) } }),
       });
       return outcome === 'ok';
     },

@@ -1,4 +1,11 @@
-import { AppError, type CreateThread, newThreadId, type Thread, type UpdateThread } from '@harness/contracts';
+import {
+  AppError,
+  type CreateThread,
+  jsonOf,
+  newThreadId,
+  type Thread,
+  type UpdateThread,
+} from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Doorbell } from './doorbell.ts';
 import type { Keys } from './keys.ts';
@@ -51,7 +58,7 @@ const storedOf = (profile: UpdateThread): Hash =>
   Object.fromEntries(
     Object.entries(profile).flatMap(([name, value]) => {
       if (value === null || value === undefined) return [];
-      return [[name, typeof value === 'string' ? value : JSON.stringify(value)]];
+      return [[name, typeof value === 'string' ? value : jsonOf(value)]];
     }),
   );
 

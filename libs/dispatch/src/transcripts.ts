@@ -1,4 +1,4 @@
-import { AppError } from '@harness/contracts';
+import { AppError, jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from './keys.ts';
 import type { Hold } from './lease.ts';
@@ -56,7 +56,7 @@ export function createTranscripts(deps: { redis: Redis; keys: Keys; scripts: Scr
         const { outcome } = await scripts.call<{ outcome: string }>('transcript-append', {
           ...hold(),
           name: nameOf(key),
-          entries: entries.map((entry) => ({ uuid: entry.uuid, text: JSON.stringify(entry) })),
+          entries: entries.map((entry) => ({ uuid: entry.uuid, text: jsonOf(entry) })),
         });
         if (outcome === 'fenced') throw new AppError('stale_epoch', 'The thread has another owner.');
         if (outcome === 'full')

@@ -1,4 +1,4 @@
-import { AppError, type WorkerInfo } from '@harness/contracts';
+import { AppError, jsonOf, type WorkerInfo } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from './keys.ts';
 import { reached } from './scripts.ts';
@@ -29,13 +29,13 @@ export function createWorkers({ redis, keys }: { redis: Redis; keys: Keys }): Wo
       return found.filter((worker) => worker !== undefined);
     },
     async report(workerId, report, ttlMs) {
-      await redis.set(keys.of('wi', workerId), JSON.stringify(report), 'PX', ttlMs);
+      await redis.set(keys.of('wi', workerId), jsonOf(report), 'PX', ttlMs);
     },
     async drain(workerId) {
       if (!(await find(workerId))) throw new AppError('not_found', `There is no live worker ${workerId}.`);
       // Kept as well: a worker that is cut off at this moment reads it when it is back.
       await reached(redis.set(keys.of('drain', workerId), '1', 'PX', drainKeptMs));
-      await reached(redis.publish(keys.of('ctl', workerId), JSON.stringify({ action: 'drain' })));
+      await reached(redis.publish(keys.of('ctl', workerId), jsonOf({ action: 'drain' })));
     },
   };
 }

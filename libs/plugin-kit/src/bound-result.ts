@@ -1,5 +1,5 @@
 /** What a tool may answer. A model's context and everybody's memory pay for more; what is cut is said to be. */
-import { AppError, isDeeperThan } from '@harness/contracts';
+import { AppError, cutText, isDeeperThan } from '@harness/contracts';
 import { cleanJsonTextOf, cleanText, isClean } from './clean-text.ts';
 import type { ContentBlock, ToolResult } from './contract.ts';
 import { textOf } from './text-of.ts';
@@ -113,7 +113,7 @@ function fitBlock(block: ContentBlock, left: number): Fitting {
     return { blocks: [JSON.parse(text)], bytes: Buffer.byteLength(text) };
   }
   const type =
-    'mimeType' in block && block.mimeType ? ` of type ${cleanText(block.mimeType).slice(0, 100)}` : '';
+    'mimeType' in block && block.mimeType ? ` of type ${cutText(cleanText(block.mimeType), 100)}` : '';
   return {
     blocks: [marker(`a block of ${block.type}${type} was left out: it has ${told(total)} bytes`)],
     bytes: 0,
@@ -141,8 +141,7 @@ function fitText({ text, ...rest }: ContentBlock & { type: 'text' }, left: numbe
 }
 
 /** No more is read than can be kept, for a character has at least one byte; and none of two halves is halved. */
-const beginningOf = (text: string, maxLength: number) =>
-  text.length <= maxLength ? text : text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '');
+const beginningOf = (text: string, maxLength: number) => cutText(text, maxLength);
 
 /** The longest beginning of so many bytes that ends at a character's border. */
 function cut(text: string, maxBytes: number): { text: string; bytes: number; isCut: boolean } {

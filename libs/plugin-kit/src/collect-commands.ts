@@ -1,3 +1,4 @@
+import { cutText } from '@harness/contracts';
 import { cleanText } from './clean-text.ts';
 import type { Command } from './commands.ts';
 import type { CommandAnswer, CommandOutput, PluginContext, PluginDefinition } from './contract.ts';
@@ -41,5 +42,5 @@ function answerOf(returned: unknown): CommandAnswer {
 
 const bounded = (text: string): string => {
   const clean = cleanText(text);
-  return clean.length <= maxChars ? clean : `${clean.slice(0, maxChars)}\n(cut: ${clean.length} characters)`;
+  return clean.length <= maxChars ? clean : `${cutText(clean, maxChars)}\n(cut: ${clean.length} characters)`;
 };

@@ -1,15 +1,21 @@
 import type { Socket } from 'node:net';
 import fastifySwagger from '@fastify/swagger';
 import { maxBusBytes } from '@harness/contracts';
-import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  fastify,
+  LogController,
+} from 'fastify';
 import { type Caller, createAuthenticate } from './auth.ts';
-import { checkDepth } from './body-depth.ts';
 import { followChanges } from './changes.ts';
 import { createCommands } from './commands/create-commands.ts';
 import { answerPage } from './cors.ts';
 import type { AppDeps, RouteDeps } from './deps.ts';
 import { addDocsRoute } from './docs/docs-route.ts';
-import { addErrorDoor } from './errors.ts';
+import { addErrorDoor, refuseUnread, refuseUnrouted } from './errors.ts';
+import { readJson } from './json-body.ts';
 import { addMcpRoute } from './mcp/mcp-route.ts';
 import { createAccessTokens } from './oauth/access-tokens.ts';
 import { addProtectedResourceRoutes } from './oauth/protected-resource.ts';
@@ -59,11 +65,18 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { maxParamLength: 200 },
+    frameworkErrors: refuseUnrouted,
+    clientErrorHandler: refuseUnread,
   });
   app.setValidatorCompiler(createValidators());
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   // Bodies are JSON or nothing: a browser cannot send JSON across origins without asking first.
-  app.removeContentTypeParser('text/plain');
+  app.removeContentTypeParser(['application/json', 'text/plain']);
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'string' },
+    async (_request: FastifyRequest, text: string) => readJson(text),
+  );
   if (deps.onRoute) app.addHook('onRoute', deps.onRoute);
   addErrorDoor(app, deps.oauth);
   addSharedSchemas(app);
@@ -84,7 +97,6 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     return undefined;
   });
 
-  app.addHook('preValidation', async ({ body }) => checkDepth(body));
   app.addHook('onResponse', (request, reply, done) => {
     if (!deps.logger.isLevelEnabled('info')) return done();
     const { threadId, runId, taskId } = request.params as Record<string, string | undefined>;

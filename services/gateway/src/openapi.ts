@@ -1,4 +1,5 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import { generalFailures } from './schemas.ts';
 
 /** The frame of openapi.yaml; the routes' own schemas fill it. */
 export const openApiInfo: FastifyDynamicSwaggerOptions = {
@@ -25,6 +26,11 @@ export const openApiInfo: FastifyDynamicSwaggerOptions = {
       { name: 'bus', description: 'Tasks for external workers, which wait for them' },
       { name: 'health', description: 'For probes' },
     ],
+  },
+  transform: ({ schema, url, route: { method } }) => {
+    const { response = {}, ...rest } = (schema ?? {}) as { response?: object };
+    const hasBody = [method].flat().some((one) => one !== 'GET' && one !== 'HEAD');
+    return { url, schema: { ...rest, response: { ...generalFailures(hasBody), ...response } } };
   },
   refResolver: {
     buildLocalReference: (json, _baseUri, _fragment, index) =>

@@ -56,16 +56,6 @@ const Agent = z.object({
   tools: z.array(z.string()).optional().describe('Absent: all'),
 });
 
-const Event = z.object({
-  id: z.string().nullable().describe('Null for what is not stored'),
-  type: z.enum(contracts.eventTypes),
-  data: z.looseObject({
-    threadId: contracts.ThreadId.optional(),
-    runId: contracts.RunId.optional(),
-    at: z.iso.datetime(),
-  }),
-});
-
 const Command = z.object({
   name: z.string().describe('Without the slash'),
   description: z.string(),
@@ -96,25 +86,51 @@ const shared = {
   Skill,
   Agent,
   Diagnostic,
-  Event,
   Command,
   CommandResult,
   Error: ErrorAnswer,
 };
 
+/** run.completed -> RunCompletedEvent */
+const eventNameOf = (type: string) =>
+  `${type.replace(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}Event`;
+
 export function addSharedSchemas(app: FastifyInstance): void {
   for (const [$id, schema] of Object.entries(shared)) app.addSchema({ $id, ...jsonSchemaOf(schema) });
+  for (const type of contracts.eventTypes)
+    app.addSchema({ $id: eventNameOf(type), ...jsonSchemaOf(contracts.eventDataOf(type)) });
+  const names = contracts.eventTypes.map((type) => [type, eventNameOf(type)] as const);
+  app.addSchema({
+    $id: 'EventData',
+    description: 'The `data` of an event; of a stream, each `data:` line is one',
+    oneOf: names.map(([, name]) => ({ $ref: `${name}#` })),
+    discriminator: {
+      propertyName: 'type',
+      mapping: Object.fromEntries(names.map(([type, name]) => [type, `#/components/schemas/${name}`])),
+    },
+  });
+  app.addSchema({
+    $id: 'Event',
+    type: 'object',
+    properties: {
+      id: { type: ['string', 'null'], description: 'Null for what is not stored' },
+      type: { enum: contracts.eventTypes },
+      data: refTo('EventData'),
+    },
+    required: ['id', 'type', 'data'],
+  });
 }
 
-export const refTo = (name: keyof typeof shared) => ({ $ref: `${name}#` });
-export const listOf = (field: string, name: keyof typeof shared) => ({
+type SchemaName = keyof typeof shared | 'Event' | 'EventData';
+export const refTo = (name: SchemaName) => ({ $ref: `${name}#` });
+export const listOf = (field: string, name: SchemaName) => ({
   type: 'object',
   properties: { [field]: { type: 'array', items: refTo(name) } },
   required: [field],
 });
 
 /** A list of what was loaded, and what is wrong with the rest. */
-export const loadedOf = (field: string, name: keyof typeof shared) => ({
+export const loadedOf = (field: string, name: SchemaName) => ({
   type: 'object',
   properties: {
     [field]: { type: 'array', items: refTo(name) },
@@ -123,31 +139,39 @@ export const loadedOf = (field: string, name: keyof typeof shared) => ({
   required: [field, 'diagnostics'],
 });
 
-/** Answers of a route: its own, and the failures it names. */
-export const answers = (
-  own: Record<number, object>,
-  ...failures: (400 | 404 | 409 | 410 | 412 | 422 | 428 | 429)[]
-) => {
-  const all = [...failures, 401, 403, 503];
-  return {
-    ...own,
-    ...Object.fromEntries(
-      all.map((status) => [status, { description: failureWords[status], ...refTo('Error') }]),
-    ),
-  };
-};
+type Failure = 400 | 401 | 403 | 404 | 408 | 409 | 410 | 412 | 413 | 414 | 415 | 422 | 428 | 429 | 431 | 503;
 
-const failureWords: Record<number, string> = {
+const failing = (statuses: readonly Failure[]) =>
+  Object.fromEntries(
+    statuses.map((status) => [status, { description: failureWords[status], ...refTo('Error') }]),
+  );
+
+/** Answers of a route: its own, and the failures it names. */
+export const answers = (own: Record<number, object>, ...failures: Failure[]) => ({
+  ...own,
+  ...failing([...failures, 401, 503]),
+});
+
+/** What any request may be refused for, whatever its route; with a body, for more. */
+export const generalFailures = (hasBody: boolean) =>
+  failing([400, 403, 408, 414, 431, ...(hasBody ? ([413, 415] as const) : [])]);
+
+const failureWords: Record<Failure, string> = {
   400: 'The request is malformed',
   401: 'No key or access token, or none that is valid',
   403: 'The key or token lacks the scope, or Host or Origin is not allowed',
   404: 'Unknown to this tenant',
+  408: 'The request did not arrive whole in time',
   409: 'In conflict with what is there',
   410: 'The cursor is older than what is kept',
+  413: 'The body is too large',
+  414: 'The URL is too long',
+  415: 'A body is JSON: Content-Type application/json',
   412: 'The lease is not the task’s current one: it was given to somebody else',
   422: 'Understood, but not acceptable',
   428: 'The task was assigned more than once: say which assignment, by its lease',
   429: 'A bound is reached; try again later',
+  431: 'The headers are too large',
   503: 'Redis does not answer; the request may have been accepted: repeat it with the same Idempotency-Key',
 };
 
@@ -164,7 +188,10 @@ export function createValidators() {
     strictRequired: false,
   } as const;
   const exact = addFormats.default(new Ajv2020(options));
-  const reading = addFormats.default(new Ajv2020({ ...options, coerceTypes: true, useDefaults: true }));
+  // Ajv reads "1e309" as infinite, which by default no bound applies to.
+  const reading = addFormats.default(
+    new Ajv2020({ ...options, coerceTypes: true, useDefaults: true, strictNumbers: false }),
+  );
   return ({ schema, httpPart }: { schema: object; httpPart?: string }) =>
     (httpPart === 'body' ? exact : reading).compile(schema);
 }

@@ -1,4 +1,4 @@
-import { toAppError } from '@harness/contracts';
+import { cutText, toAppError } from '@harness/contracts';
 import { isInputRequired, type ToolOutcome } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import type { Caller } from './auth.ts';
@@ -65,4 +65,4 @@ function outcomeOf(outcome: ToolOutcome): string {
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 
 /** Callers choose these words; the line stays a line. */
-const shortened = (text: string | undefined) => text?.slice(0, 200);
+const shortened = (text: string | undefined) => text && cutText(text, 200);

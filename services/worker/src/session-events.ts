@@ -1,4 +1,5 @@
 import type { SDKMessage } from '@anthropic-ai/claude-agent-sdk';
+import { cutText } from '@harness/contracts';
 import type { SessionEvent } from './session.ts';
 
 /** Prefix that the SDK gives our tools; outside they go by their own names. */
@@ -30,7 +31,7 @@ export function eventsOf(message: SDKMessage): SessionEvent[] {
       return content.flatMap((block): SessionEvent[] => {
         if (block.type !== 'tool_result') return [];
         const isError = block.is_error === true;
-        const text = textOf(block.content).slice(0, maxResultChars);
+        const text = cutText(textOf(block.content), maxResultChars);
         const seen = isError ? {} : { delivered: block.tool_use_id };
         return [{ type: 'agent.tool_result', toolUseId: block.tool_use_id, isError, text, ...seen }];
       });

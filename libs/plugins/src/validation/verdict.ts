@@ -2,6 +2,7 @@
  * Reads a reviewer's verdict from what a model wrote. Models put the JSON they are asked for between fences, prose and
  * explanations; what cannot be read, or says both things, is not an acceptance.
  */
+import { cutText } from '@harness/contracts';
 import type { JsonSchema, TaskVerdict } from '@harness/plugin-kit';
 import { z } from 'zod';
 
@@ -34,7 +35,7 @@ const Verdict = z.object({
 
 /** The one verdict of an answer; unknown fields, fences and prose around it are ignored. */
 export function parseVerdict(answer: string): TaskVerdict {
-  const verdicts = objectsIn(withoutQuotes(answer.slice(0, maxChars))).flatMap((object) => {
+  const verdicts = objectsIn(withoutQuotes(cutText(answer, maxChars))).flatMap((object) => {
     const parsed = Verdict.safeParse(object);
     return parsed.success ? [parsed.data] : [];
   });
@@ -50,7 +51,7 @@ export function parseVerdict(answer: string): TaskVerdict {
 }
 
 function unreadable(answer: string): TaskVerdict {
-  const shown = [...answer.slice(0, 2 * shownChars)].slice(0, shownChars).join('');
+  const shown = cutText(answer, shownChars);
   return {
     accepted: false,
     feedback: `The reviewer gave no readable verdict, so the result is not accepted. It said: ${shown}`,

@@ -1,3 +1,5 @@
+import { shortened } from '@harness/contracts';
+
 /**
  * Text from models, tools and gateways as it may be shown: without escape sequences and control characters, which
  * terminals obey, and without what reorders or hides text. Line ends become line feeds; a lone carriage return would let
@@ -15,5 +17,5 @@ const unprintable = /[[\p{Cc}--[\t\n]]\u202a-\u202e\u2066-\u2069\u2028\u2029\u{E
 /** One line of at most so many characters. */
 export function oneLineOf(text: string, maxChars = 90): string {
   const line = printableOf(text).replace(/\s+/g, ' ').trim();
-  return line.length <= maxChars ? line : `${line.slice(0, maxChars - 1)}…`;
+  return shortened(line, maxChars);
 }

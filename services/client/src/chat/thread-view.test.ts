@@ -7,7 +7,7 @@ let ids = 0;
 const event = (type: EventType, data: object = {}, threadId = own): ThreadEvent => ({
   id: type === 'agent.message_delta' || type === 'stream.replayed' ? null : `${++ids}-0`,
   type,
-  data: { threadId, runId: 'run_1', at: '', ...data },
+  data: { type, threadId, runId: 'run_1', at: '', ...data },
 });
 const delta = (text: string) => event('agent.message_delta', { text });
 const message = (text: string) => event('agent.message', { text });

@@ -2,6 +2,7 @@
  * The commands of this gateway: built-in ones, then those of plugins, then those of skills. A name belongs to the first
  * in this order, so that every gateway gives it to the same one, whatever changed there when.
  */
+import { cutText } from '@harness/contracts';
 import {
   type Command,
   type CommandContext,
@@ -146,7 +147,7 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
       const result = await callerScope.run({ tenant, call }, () => registry.dispatch(line, context));
       const [command] = line.trim().split(/\s/, 1);
       logger.info(
-        { command: command?.slice(0, 65), threadId, tenant, keyId, isError: result.isError },
+        { command: command && cutText(command, 65), threadId, tenant, keyId, isError: result.isError },
         'command',
       );
       return result;

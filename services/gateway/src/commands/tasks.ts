@@ -1,4 +1,4 @@
-import { CreateTask, type Run, type Task } from '@harness/contracts';
+import { CreateTask, shortened as cutOff, type Run, type Task } from '@harness/contracts';
 import type { Command, CommandContext } from '@harness/plugin-kit';
 import { acceptTask } from '../accept.ts';
 import { callerTools } from '../caller-scope.ts';
@@ -70,5 +70,5 @@ const stateOf = ({ status, iteration, maxIterations }: Task) =>
 
 const shortened = (text: string) => {
   const [line = ''] = text.trim().split('\n', 1);
-  return line.length <= promptChars ? line : `${line.slice(0, promptChars - 1)}…`;
+  return cutOff(line, promptChars);
 };

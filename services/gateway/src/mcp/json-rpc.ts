@@ -69,6 +69,7 @@ const faults: Partial<Record<ErrorCode, number>> = {
   invalid_request: rpcCodes.invalidParams,
   invalid_tool_input: rpcCodes.invalidParams,
   body_too_large: rpcCodes.invalidRequest,
+  unsupported_media_type: rpcCodes.invalidRequest,
   method_not_allowed: rpcCodes.methodNotFound,
   forbidden: rpcCodes.forbidden,
   capability_missing: rpcCodes.capabilityMissing,

@@ -9,6 +9,7 @@ import { type Authenticate, requireToolAccess } from '../auth.ts';
 import { callerScope } from '../caller-scope.ts';
 import type { Changes } from '../changes.ts';
 import { appErrorOf } from '../errors.ts';
+import { readJson } from '../json-body.ts';
 import { usableSkills } from '../thread-profile.ts';
 import type { ToolCalls } from '../tool-calls.ts';
 import { createAnswers } from './answer.ts';
@@ -96,17 +97,14 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
 
 /** JSON bodies of this scope: those that the short path has read, and those of requests that never came its way. */
 function readBodies(app: FastifyInstance, shortPath: ShortPath, bodyLimit: number): void {
-  const parse = app.getDefaultJsonParser('error', 'error') as (
-    request: FastifyRequest,
-    text: string,
-    done: (error: Error | null, body?: unknown) => void,
-  ) => void;
   app.removeContentTypeParser('application/json');
-  app.addContentTypeParser('application/json', (request, payload, done) => {
-    const read = shortPath.bodyOf(request.raw);
-    const body = read ? Promise.resolve(read) : bodyOf(payload, bodyLimit);
-    body.then((bytes) => parse(request, bytes.toString('utf8'), done), done);
-  });
+  app.addContentTypeParser(
+    'application/json',
+    async (request: FastifyRequest, payload: AsyncIterable<Buffer>) => {
+      const body = shortPath.bodyOf(request.raw) ?? (await bodyOf(payload, bodyLimit));
+      return readJson(body.toString('utf8'));
+    },
+  );
 }
 
 /** Throws `body_too_large`; the rest is not read. */

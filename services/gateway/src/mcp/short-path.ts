@@ -7,7 +7,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Authenticate, type Caller, requireToolAccess } from '../auth.ts';
-import { checkDepth } from '../body-depth.ts';
+import { readJson } from '../json-body.ts';
 import type { ToolCalls } from '../tool-calls.ts';
 import { type Incoming, parseIncoming } from './json-rpc.ts';
 import type { LegacyEra } from './legacy-era.ts';
@@ -34,9 +34,6 @@ export interface ShortPath {
   /** What was read of a request that went on; undefined when nothing was. */
   bodyOf(request: IncomingMessage): Buffer | undefined;
 }
-
-/** Fastify's parser refuses these names; a body that has them is its business. */
-const suspicious = /__proto__|"constructor"/;
 
 export function createShortPath(deps: ShortPathDeps): ShortPath {
   const { tools, legacy, modern, bodyLimit } = deps;
@@ -116,24 +113,22 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
 
 const isGood = ({ goodUntil = 0 }: Caller) => Date.now() < goodUntil;
 
+const isJson = /^application\/json *(;|$)/i;
+
 /** By its first line and headers alone; a body of unknown or too large a size is Fastify's to bound. */
 function isForUs({ method, url, headers }: IncomingMessage, bodyLimit: number): boolean {
   return (
     method === 'POST' &&
     url === '/mcp' &&
     headers.origin === undefined &&
-    headers['content-type']?.startsWith('application/json') === true &&
+    isJson.test(headers['content-type'] ?? '') &&
     headers['content-encoding'] === undefined &&
     Number(headers['content-length']) <= bodyLimit
   );
 }
 
 function toolRequestOf(body: Buffer): Extract<Incoming, { kind: 'request' }> | undefined {
-  const text = body.toString('utf8');
-  if (suspicious.test(text)) return undefined;
-  const message = JSON.parse(text);
-  checkDepth(message);
-  const incoming = parseIncoming(message);
+  const incoming = parseIncoming(readJson(body.toString('utf8')));
   if (incoming.kind !== 'request') return undefined;
   return incoming.method === 'tools/call' || incoming.method === 'tools/list' ? incoming : undefined;
 }

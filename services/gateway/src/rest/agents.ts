@@ -9,6 +9,7 @@ export function addAgentRoutes(app: FastifyInstance, { agents }: RouteDeps): voi
     {
       schema: {
         tags: ['threads'],
+        operationId: 'listAgents',
         summary: 'List agents and what is wrong with those that did not load',
         response: answers({ 200: loadedOf('agents', 'Agent') }),
       },

@@ -33,6 +33,7 @@ export function addBusRoutes(app: FastifyInstance, routes: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'getBusEvents',
         summary: 'Events of the bus: SSE, or a JSON page with Accept: application/json',
         querystring: eventQuery,
         response: answers(eventResponse, 400, 410),
@@ -44,6 +45,10 @@ export function addBusRoutes(app: FastifyInstance, routes: RouteDeps): void {
     },
   );
 }
+
+/** submit_task -> busSubmitTask */
+const operationIdOf = (name: BusToolName) =>
+  `bus_${name}`.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 function addToolRoute(app: FastifyInstance, { tools, plugins }: RouteDeps, name: BusToolName): void {
   const { title, description, input, output, method, path } = busTools[name];
@@ -64,6 +69,7 @@ function addToolRoute(app: FastifyInstance, { tools, plugins }: RouteDeps, name:
     url: path,
     schema: {
       tags,
+      operationId: operationIdOf(name),
       summary: title,
       description,
       ...(inPath.length > 0 ? { params: only((property) => inPath.includes(property)) } : {}),
@@ -108,6 +114,7 @@ function addLists(app: FastifyInstance, { dispatch }: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'listBusTasks',
         summary: 'List tasks of the bus, latest first; `state=dead` are the dead letters',
         querystring: {
           ...page,
@@ -126,6 +133,7 @@ function addLists(app: FastifyInstance, { dispatch }: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'getBusTask',
         summary: 'Get a task of the bus, with its payload and result',
         params: { type: 'object', properties: { taskId: { type: 'string' } }, required: ['taskId'] },
         response: answers({ 200: refTo('BusTaskDetail') }, 404),
@@ -141,6 +149,7 @@ function addLists(app: FastifyInstance, { dispatch }: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'listBusWorkers',
         summary: 'List external workers, those heard of last first',
         querystring: page,
         response: answers({ 200: listOf('workers', 'BusWorker') }, 400),

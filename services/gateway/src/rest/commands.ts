@@ -13,6 +13,7 @@ export function addCommandRoutes(app: FastifyInstance, { commands }: RouteDeps):
     {
       schema: {
         tags,
+        operationId: 'listCommands',
         summary: 'List commands: built-in ones, those of skills and those of plugins',
         response: answers({ 200: listOf('commands', 'Command') }),
       },
@@ -28,6 +29,7 @@ export function addCommandRoutes(app: FastifyInstance, { commands }: RouteDeps):
     {
       schema: {
         tags,
+        operationId: 'runCommand',
         summary: 'Run a command on a thread, with or without its slash',
         params: threadParams,
         body: jsonSchemaOf(RunCommand),

@@ -16,14 +16,15 @@ export const eventResponse = {
   200: {
     description: 'Events',
     content: {
-      'text/event-stream': { schema: { type: 'string' } },
+      'text/event-stream': { schema: refTo('EventData') },
       'application/json': {
         schema: {
           type: 'object',
           properties: {
             events: { type: 'array', items: refTo('Event') },
-            next: { type: ['string', 'null'] },
+            next: { type: ['string', 'null'], description: 'The cursor to go on with' },
           },
+          required: ['events', 'next'],
         },
       },
     },
@@ -58,6 +59,7 @@ export function addEventRoutes(app: FastifyInstance, routes: RouteDeps): void {
     {
       schema: {
         tags: ['events'],
+        operationId: 'getThreadEvents',
         summary: 'Events of a thread: SSE, or a JSON page with Accept: application/json',
         params: threadParams,
         querystring: {

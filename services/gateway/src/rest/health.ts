@@ -18,7 +18,12 @@ export function addHealthRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
     '/healthz',
     {
       config,
-      schema: { tags: ['health'], summary: 'The process answers', response: { 200: alive } },
+      schema: {
+        tags: ['health'],
+        operationId: 'getHealth',
+        summary: 'The process answers',
+        response: { 200: alive },
+      },
     },
     async () => ({
       status: 'ok',
@@ -30,6 +35,7 @@ export function addHealthRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
       config,
       schema: {
         tags: ['health'],
+        operationId: 'getReadiness',
         summary: 'The parts it needs answer',
         response: { 200: readiness, 503: readiness },
       },

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
+import { answers } from '../schemas.ts';
 
 /** For answers that pass Fastify by. */
 export type ObserveMcp = (status: number, seconds: number) => void;
@@ -107,8 +108,11 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch }: RouteDeps): 
     {
       schema: {
         tags: ['health'],
+        operationId: 'getMetrics',
         summary: 'Metrics for Prometheus (scope admin)',
-        response: { 200: { type: 'string' } },
+        response: answers({
+          200: { description: 'Its text format', content: { 'text/plain': { schema: { type: 'string' } } } },
+        }),
       },
     },
     async (request, reply) => {

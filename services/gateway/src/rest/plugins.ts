@@ -19,6 +19,7 @@ export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins }: Rou
     {
       schema: {
         tags,
+        operationId: 'listPlugins',
         summary: 'List plugins and what was wrong with those that did not load',
         response: answers({ 200: loadedOf('plugins', 'Plugin') }),
       },
@@ -37,6 +38,7 @@ export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins }: Rou
     {
       schema: {
         tags,
+        operationId: 'updatePlugin',
         summary: 'Enable or disable a plugin, in the whole fleet and until it is said otherwise',
         params: { type: 'object', properties: { plugin: { type: 'string' } }, required: ['plugin'] },
         body: jsonSchemaOf(UpdatePlugin),

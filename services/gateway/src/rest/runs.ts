@@ -50,7 +50,7 @@ const streamUrlOf = ({ threadId, runId }: Run) => `/v1/threads/${threadId}/runs/
 const isEnded = ({ status }: Run) => status !== 'pending' && status !== 'running';
 const eventStream = {
   description: 'Server-sent events',
-  content: { 'text/event-stream': { schema: { type: 'string' } } },
+  content: { 'text/event-stream': { schema: refTo('EventData') } },
 };
 
 export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
@@ -121,6 +121,7 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'createRun',
         summary: 'Send a message to a thread',
         ...post,
         response: answers({ 202: refTo('AcceptedRun') }, 400, 404, 409, 422, 429),
@@ -140,6 +141,7 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'createRunAndWait',
         summary: 'Send a message and wait for its result',
         ...post,
         response: answers(
@@ -175,6 +177,7 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'createRunAndStream',
         summary: 'Send a message and stream its run',
         ...post,
         response: answers({ 200: eventStream }, 400, 404, 409, 422, 429),
@@ -188,6 +191,7 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'listRuns',
         summary: 'List runs, latest first',
         params: threadParams,
         querystring: page,
@@ -210,6 +214,7 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'getRun',
         summary: 'Get a run',
         params: runParams,
         response: answers({ 200: refTo('Run') }, 404),
@@ -222,6 +227,7 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'streamRun',
         summary: 'Stream a run from its beginning, or after Last-Event-ID',
         params: runParams,
         response: answers({ 200: eventStream }, 404, 410),
@@ -234,6 +240,7 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'cancelRun',
         summary: 'Cancel a run',
         params: runParams,
         response: answers({ 200: refTo('Run') }, 404),

@@ -31,6 +31,7 @@ export function addSessionRoutes(app: FastifyInstance, { dispatch }: RouteDeps):
     {
       schema: {
         tags,
+        operationId: 'prewarmThread',
         summary: 'Start the thread’s session where its next run will be',
         params: threadParams,
         response: answers({ 202: prewarmed }, 404),
@@ -44,6 +45,7 @@ export function addSessionRoutes(app: FastifyInstance, { dispatch }: RouteDeps):
     {
       schema: {
         tags,
+        operationId: 'prewarm',
         summary: 'The same under its old name; makes a thread that is not there',
         deprecated: true,
         body: jsonSchemaOf(Prewarm),
@@ -64,6 +66,7 @@ export function addSessionRoutes(app: FastifyInstance, { dispatch }: RouteDeps):
     {
       schema: {
         tags,
+        operationId: 'getThreadSession',
         summary: 'Where the thread’s session is, and how warm',
         params: threadParams,
         response: answers({ 200: refTo('ThreadSession') }, 404),

@@ -10,6 +10,7 @@ export function addSkillRoutes(app: FastifyInstance, { skills, commands }: Route
     {
       schema: {
         tags: ['tools'],
+        operationId: 'listSkills',
         summary: 'List skills and what is wrong with those that did not load',
         response: answers({ 200: loadedOf('skills', 'Skill') }),
       },

@@ -25,6 +25,7 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'createTask',
         summary: 'Delegate a task to a sub-agent',
         headers: idempotencyHeader,
         body: jsonSchemaOf(CreateTask),
@@ -58,6 +59,7 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'listTasks',
         summary: 'List tasks, latest first',
         querystring: page,
         response: answers({ 200: listOf('tasks', 'Task') }, 400),
@@ -74,6 +76,7 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'getTask',
         summary: 'Get a task',
         params: taskParams,
         response: answers({ 200: refTo('Task') }, 404),
@@ -90,6 +93,7 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'cancelTask',
         summary: 'Cancel a task and every task below it',
         params: taskParams,
         response: answers({ 200: refTo('Task') }, 404),

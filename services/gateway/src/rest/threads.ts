@@ -20,6 +20,7 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'createThread',
         summary: 'Create a thread',
         body: jsonSchemaOf(CreateThread),
         response: answers(
@@ -47,6 +48,7 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'listThreads',
         summary: 'List threads, latest first',
         querystring: page,
         response: answers({ 200: listOf('threads', 'Thread') }, 400),
@@ -63,6 +65,7 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'getThread',
         summary: 'Get a thread',
         params: threadParams,
         response: answers({ 200: refTo('Thread') }, 404),
@@ -79,6 +82,7 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'updateThread',
         summary: 'Change a thread, from its next turn on; null clears a field',
         params: threadParams,
         body: jsonSchemaOf(UpdateThread),
@@ -98,6 +102,7 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
     {
       schema: {
         tags,
+        operationId: 'deleteThread',
         summary: 'Delete a thread, its runs and events, and every thread below it',
         params: threadParams,
         response: answers({ 204: { type: 'null', description: 'Gone' } }, 404),

@@ -21,7 +21,14 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
 
   app.get(
     '/v1/tools',
-    { schema: { tags, summary: 'List tools', response: answers({ 200: listOf('tools', 'Tool') }) } },
+    {
+      schema: {
+        tags,
+        operationId: 'listTools',
+        summary: 'List tools',
+        response: answers({ 200: listOf('tools', 'Tool') }),
+      },
+    },
     async (request) => {
       requireScope(request.caller, 'tools');
       return { tools: tools.list(request.caller) };
@@ -33,6 +40,7 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
     {
       schema: {
         tags,
+        operationId: 'getTool',
         summary: 'Get a tool',
         params: toolParams,
         response: answers({ 200: refTo('Tool') }, 404),
@@ -51,6 +59,7 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
     {
       schema: {
         tags,
+        operationId: 'callTool',
         summary: 'Call a tool',
         params: toolParams,
         body: jsonSchemaOf(CallTool),

@@ -12,7 +12,12 @@ export function addWorkerRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
   app.get(
     '/v1/workers',
     {
-      schema: { tags, summary: 'List live workers', response: answers({ 200: listOf('workers', 'Worker') }) },
+      schema: {
+        tags,
+        operationId: 'listWorkers',
+        summary: 'List live workers',
+        response: answers({ 200: listOf('workers', 'Worker') }),
+      },
     },
     async (request) => {
       requireScope(request.caller, 'admin');
@@ -24,6 +29,7 @@ export function addWorkerRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
     {
       schema: {
         tags,
+        operationId: 'drainWorker',
         summary: 'Let a worker finish its turns and leave',
         params: { type: 'object', properties: { workerId: { type: 'string' } }, required: ['workerId'] },
         response: answers({ 202: drained }, 404),

@@ -8,8 +8,9 @@ const sent = [
 ];
 const told = (lines: string[]): ThreadEvent[] =>
   lines.map((line, n) => {
-    const [type, taskId, worker] = line.split(' ');
-    return { id: `${n}-0`, type: `bus.task_${type}` as EventType, data: { at: '', taskId, worker } };
+    const [state, taskId, worker] = line.split(' ');
+    const type = `bus.task_${state}` as EventType;
+    return { id: `${n}-0`, type, data: { type, at: '', taskId, worker } };
   });
 const good = [
   'queued a',

@@ -35,7 +35,7 @@ describe('the checker sees', () => {
   const event = (type: ThreadEvent['type'], ms: number, data: object): ThreadEvent => ({
     id: String(ms),
     type,
-    data: { threadId, at: at(ms), ...data },
+    data: { type, threadId, at: at(ms), ...data },
   });
   const final = (seq: number, ms: number) =>
     event('run.completed', ms, { runId: `run_${seq}`, status: 'success', result: String(seq) });

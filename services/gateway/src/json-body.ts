@@ -1,0 +1,53 @@
+/** What comes in as JSON: read in one place, for REST and MCP alike. */
+import { AppError } from '@harness/contracts';
+
+/** Levels of a request's JSON: code that walks through values calls itself for each. */
+const maxDepth = 100;
+
+/**
+ * Every string of what it returns is well-formed (half a surrogate pair becomes U+FFFD), every number finite.
+ * Throws `invalid_request` for what is no JSON, too deep, out of a number's range, or would reach into prototypes.
+ */
+export function readJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text);
+  } catch (error) {
+    throw refusal(`The body is not JSON: ${(error as Error).message}`);
+  }
+  return settled(value, maxDepth);
+}
+
+const byteOrderMark = 0xfeff;
+const refusal = (message: string) => new AppError('invalid_request', message);
+
+function settled(value: unknown, levels: number): unknown {
+  if (typeof value === 'string') return value.isWellFormed() ? value : value.toWellFormed();
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw refusal('A number of the body is out of range.');
+  if (typeof value !== 'object' || value === null) return value;
+  if (levels === 0) throw refusal(`The body is nested deeper than ${maxDepth} levels.`);
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) value[i] = settled(value[i], levels - 1);
+    return value;
+  }
+  const fields = value as Record<string, unknown>;
+  for (const name in fields) {
+    const inner = settled(fields[name], levels - 1);
+    if (isDangerous(name, inner)) throw refusal('The body has a field that is not allowed: "__proto__".');
+    if (name.isWellFormed()) fields[name] = inner;
+    else {
+      delete fields[name];
+      fields[name.toWellFormed()] = inner;
+    }
+  }
+  return fields;
+}
+
+/** Fields by which a value could change what all objects share, where code copies it without care. */
+const isDangerous = (name: string, value: unknown) =>
+  name === '__proto__' ||
+  (name === 'constructor' &&
+    typeof value === 'object' &&
+    value !== null &&
+    Object.hasOwn(value, 'prototype'));
