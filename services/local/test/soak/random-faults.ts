@@ -1,10 +1,6 @@
-/**
- * `npm run soak -- --minutes 30` or `--runs 10000`: rounds of load with a random mix of faults, each judged as in the
- * tests. Ends at the first round that breaks a promise, with its seed; FAULT_SEED repeats that round first.
- */
+/** Rounds of load with a random mix of faults, each judged as in the tests; FAULT_SEED repeats a round. */
 import { setTimeout as after } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { ttlMs } from './fault-fleet.ts';
+import { ttlMs } from '../faults/fault-fleet.ts';
 import {
   bullCommands,
   callOf,
@@ -19,10 +15,11 @@ import {
   slowDown,
   stopRedis,
   stopWorker,
-} from './faults.ts';
-import type { Load } from './load.ts';
-import { seedOf } from './random.ts';
-import { type Story, violationsOf } from './under-faults.ts';
+} from '../faults/faults.ts';
+import type { Load } from '../faults/load.ts';
+import { seedOf } from '../faults/random.ts';
+import { type Story, violationsOf } from '../faults/under-faults.ts';
+import type { SoakOptions } from './soak-options.ts';
 
 const faults: Record<string, (story: Story, load: Load) => Promise<unknown>> = {
   'kill a worker': (story) => killWorker(story),
@@ -64,20 +61,19 @@ async function playRound(seed: number): Promise<string[]> {
   });
 }
 
-const { values } = parseArgs({ options: { minutes: { type: 'string' }, runs: { type: 'string' } } });
-const minutes = Number(values.minutes ?? (values.runs ? Number.POSITIVE_INFINITY : 30));
-const runs = Number(values.runs ?? Number.POSITIVE_INFINITY);
-const startedAt = performance.now();
-const isOver = (rounds: number) =>
-  performance.now() - startedAt >= minutes * 60_000 || rounds * threads * messages >= runs;
-let rounds = 0;
-for (let seed = seedOf(); !isOver(rounds); seed = Math.floor(Math.random() * 2 ** 31)) {
-  rounds++;
-  const wrong = await playRound(seed);
-  if (wrong.length === 0) continue;
-  console.error(`Round ${rounds} broke what is promised (FAULT_SEED=${seed}):\n${wrong.join('\n')}`);
-  process.exit(1);
+/** Throws at the first round that breaks a promise, with its seed. */
+export async function soakWithFaults({ minutes, runs }: SoakOptions): Promise<void> {
+  const limitMs = (minutes ?? (runs === undefined ? 30 : Number.POSITIVE_INFINITY)) * 60_000;
+  const startedAt = performance.now();
+  const isOver = (rounds: number) =>
+    performance.now() - startedAt >= limitMs ||
+    rounds * threads * messages >= (runs ?? Number.POSITIVE_INFINITY);
+  let rounds = 0;
+  for (let seed = seedOf(); !isOver(rounds); seed = Math.floor(Math.random() * 2 ** 31)) {
+    rounds++;
+    const wrong = await playRound(seed);
+    if (wrong.length > 0)
+      throw new Error(`Round ${rounds} broke what is promised (FAULT_SEED=${seed}):\n${wrong.join('\n')}`);
+  }
+  console.log(`Rounds: ${rounds}; every promise kept`);
 }
-console.log(
-  `${rounds * threads * messages} runs, ${rounds * faultsPerRound} faults: none lost, doubled or reordered, every promise kept.`,
-);

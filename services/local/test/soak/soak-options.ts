@@ -1,0 +1,6 @@
+/** How long, or how much. */
+export interface SoakOptions {
+  minutes: number | undefined;
+  /** Messages, requests or rounds, as the soak counts. */
+  runs: number | undefined;
+}
