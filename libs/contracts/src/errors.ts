@@ -53,6 +53,8 @@ const table = {
   /** An external worker said that it could not do a delegated task. */
   task_failed: { status: 500, retry: false },
   tool_timeout: { status: 504, retry: true },
+  /** The process of the plugin has ended, and is started again. */
+  plugin_unavailable: { status: 503, retry: true },
   /** Redis did not answer: the request may have been accepted; repeat it with the same Idempotency-Key. */
   unavailable: { status: 503, retry: true },
   model_error: { status: 502, retry: false },

@@ -169,5 +169,15 @@ export const Plugin = z.object({
   version: z.string(),
   enabled: z.boolean().describe('False: it rests, by PATCH, in the whole fleet'),
   tools: z.array(z.string()).describe('As callers name them'),
+  isolation: z
+    .enum(['process', 'none'])
+    .describe('Whether it runs in a process of its own: of the gateway that answers'),
+  state: z
+    .enum(['ready', 'restarting', 'degraded', 'disabled'])
+    .describe(
+      'degraded: its process ends again and again, and is tried every 10 s; at the gateway that answers',
+    ),
+  crashes: z.number().int().describe('Times that its process ended, or had to be ended'),
+  lastCrash: z.string().nullable().describe('Why it did so last'),
 });
 export type Plugin = z.infer<typeof Plugin>;

@@ -68,7 +68,7 @@ interface Running {
   hooks: PluginHooks;
 }
 
-const hookNames = [
+export const hookNames = [
   'onMessage',
   'onBeforeInvoke',
   'onAfterInvoke',

@@ -14,10 +14,10 @@ export type * from './contract.ts';
 export { definePlugin, defineTool, type ZodTool } from './define.ts';
 export { createDetachedContext, silentLogger } from './detached-context.ts';
 export type { HookRunner } from './hooks.ts';
-export { type PluginHost, type PluginHostDeps, startPluginHost } from './host.ts';
+export { hookNames, type PluginHost, type PluginHostDeps, startPluginHost } from './host.ts';
 export { isInputRequired, needInput } from './input-required.ts';
 export { invisibleIn } from './invisible-text.ts';
-export { type Diagnostic, loadPlugins, type PluginSources } from './loader.ts';
+export { type Diagnostic, loadPlugins, type PluginSources, specifierOf } from './loader.ts';
 export type { ToolMiddleware } from './middleware.ts';
 export { offerOwnPackages } from './own-packages.ts';
 export { type ProofLimits, proveSchemas } from './prove-schemas.ts';
@@ -44,10 +44,11 @@ export {
   type ToolLock,
   type ToolLocking,
 } from './tool-lock.ts';
+export { parseToolResult } from './tool-result.ts';
 export {
   createToolServer,
   type ToolServer,
   type ToolServerDeps,
   type ToolView,
 } from './tool-server.ts';
-export { type PluginValidation, validatePluginExport } from './validate.ts';
+export { exportOf, type PluginValidation, validatePluginExport } from './validate.ts';

@@ -74,7 +74,7 @@ const toolsOf = (moduleExports: unknown): unknown => {
 };
 
 /** `plugins/a.ts` may be a file or a package's subpath: it is a file where there is one. */
-function specifierOf(modulePath: string): string {
+export function specifierOf(modulePath: string): string {
   const file = resolve(modulePath);
   const isFile = isAbsolute(modulePath) || /^\.{1,2}[\\/]/.test(modulePath) || existsSync(file);
   return isFile ? pathToFileURL(file).href : modulePath;

@@ -10,8 +10,10 @@ import {
   type ToolLocking,
 } from '@harness/plugin-kit';
 import { builtInPlugins } from './built-in.ts';
+import { createIsolation, type IsolationSettings, type PluginProcessStatus } from './isolation/isolation.ts';
 import { createPluginContext, type OuterCall } from './plugin-context.ts';
 import { createPluginLogger } from './plugin-logger.ts';
+import { skillPluginName } from './skills/skill-plugin.ts';
 
 export interface PluginStart {
   dispatch: Dispatch;
@@ -33,14 +35,39 @@ export interface PluginStart {
   tenantNow?: (() => string | undefined) | undefined;
   /** Plugins whose tools and prompts may go by their bare names. */
   unprefixed?: readonly string[];
+  /** Plugins from outside run in processes of their own, with this; undefined: in this one. */
+  isolated?: IsolationSettings | undefined;
+}
+
+/** The plugins of a process, and how those are that run in a process of their own. */
+export interface StartedPlugins extends PluginHost {
+  /** Undefined for a plugin that runs in this process. */
+  processOf(pluginName: string): PluginProcessStatus | undefined;
+  /** Loads the tools that a skill brings as code, as `import` would. */
+  importTools(specifier: string): Promise<unknown>;
 }
 
 /** Loads and runs the plugins of one process, and says which came up with which tools, and what was wrong with the rest. */
-export async function startPlugins({ dispatch, role, logger, ...rest }: PluginStart): Promise<PluginHost> {
-  const { builtIn = builtInPlugins, leftOut = [] } = rest;
+export async function startPlugins({
+  dispatch,
+  role,
+  logger,
+  ...rest
+}: PluginStart): Promise<StartedPlugins> {
+  const { builtIn = builtInPlugins, leftOut = [], config = {} } = rest;
+  const isolation =
+    rest.isolated &&
+    createIsolation({
+      ...rest.isolated,
+      role,
+      config,
+      logger,
+      scopeNow: () => ({ tenant: rest.tenantNow?.() }),
+    });
   const sources = await loadPlugins({
     builtIn: builtIn.filter(({ name }) => !leftOut.includes(name)),
     modulePaths: rest.modulePaths,
+    ...(isolation && { importModule: isolation.importModule }),
   });
   for (const name of leftOut) {
     if (builtIn.some((plugin) => plugin.name === name)) continue;
@@ -64,7 +91,7 @@ export async function startPlugins({ dispatch, role, logger, ...rest }: PluginSt
         outerCall: rest.outerCall,
         tenantNow: rest.tenantNow,
         onTaskCreate: (task) => host.hooks.taskCreate(task.threadId, task.taskId),
-        config: rest.config ?? {},
+        config,
       }),
   });
   for (const { source, level, message } of host.diagnostics)
@@ -73,5 +100,30 @@ export async function startPlugins({ dispatch, role, logger, ...rest }: PluginSt
     logger.info({ plugin: name, version, tools: tools.map((tool) => tool.name) }, 'plugin ready');
   }
   logger.info({ plugins: host.plugins.length, tools: host.tools.length }, 'tools collected');
-  return host;
+  await isolation?.keep(host.plugins);
+  return {
+    ...host,
+    get tools() {
+      return host.tools;
+    },
+    get toolServer() {
+      return host.toolServer;
+    },
+    get served() {
+      return host.served;
+    },
+    get commands() {
+      return host.commands;
+    },
+    processOf(pluginName) {
+      if (pluginName === skillPluginName) return isolation?.skillStatus();
+      const plugin = host.plugins.find(({ name }) => name === pluginName);
+      return plugin && isolation?.statusOf(plugin);
+    },
+    importTools: isolation?.importTools ?? ((specifier) => import(specifier)),
+    async close() {
+      await host.close();
+      await isolation?.close();
+    },
+  };
 }

@@ -1,4 +1,5 @@
 import type { ToolLocking } from '@harness/plugin-kit';
+import { envIsolation, isolationOf } from '@harness/plugins';
 import { ConfigError, envFleetLimits, envInteger, envList, loadConfig } from '@harness/runtime';
 import { z } from 'zod';
 import { type ApiKey, apiKeyOf, loadApiKeys } from './auth.ts';
@@ -46,6 +47,7 @@ const schema = z.object({
   HARNESS_AGENTS_DIR: z.string().optional(),
   /** Plugins whose tools and prompts may go by their bare names. */
   HARNESS_UNPREFIXED_PLUGINS: envList.default([]),
+  ...envIsolation,
   ...envFleetLimits,
   HARNESS_TURN_TIMEOUT_MS: envInteger(1000, 86_400_000).default(600_000),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
@@ -63,7 +65,7 @@ export async function loadGatewayConfig(env = process.env) {
       `HOST=${config.HOST} opens the gateway to other machines, and no key is set: anybody could run agents. Set HARNESS_API_KEY (or HARNESS_API_KEYS_FILE, or HARNESS_OAUTH_ISSUER).`,
     );
   }
-  return { ...config, keys, oauth, toolLock: await toolLockOf(config) };
+  return { ...config, keys, oauth, isolated: isolationOf(config, env), toolLock: await toolLockOf(config) };
 }
 export type GatewayConfig = Awaited<ReturnType<typeof loadGatewayConfig>>;
 

@@ -1,6 +1,6 @@
 import type { Dispatch } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
-import type { AgentSet, SkillSet } from '@harness/plugins';
+import type { AgentSet, SkillSet, StartedPlugins } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 import type { RouteOptions } from 'fastify';
 import type { ApiKey, Caller } from './auth.ts';
@@ -12,7 +12,7 @@ import type { ToolCalls } from './tool-calls.ts';
 /** What the app is made of. */
 export interface AppDeps {
   dispatch: Dispatch;
-  plugins: PluginHost;
+  plugins: PluginHost & Partial<Pick<StartedPlugins, 'processOf' | 'importTools'>>;
   logger: Logger;
   keys: readonly ApiKey[];
   /** Where an authorization server is configured: its access tokens are accepted beside keys. */

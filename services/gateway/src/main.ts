@@ -26,6 +26,7 @@ runMain(async () => {
     leftOut: config.HARNESS_DISABLED_PLUGINS,
     toolLock: config.toolLock,
     unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
+    isolated: config.isolated,
     tokenSecret,
     outerCall: () => callerScope.getStore()?.call,
     tenantNow: () => callerScope.getStore()?.tenant,

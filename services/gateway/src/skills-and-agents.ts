@@ -35,6 +35,7 @@ export async function followSkillsAndAgents(
   const skills = await followSkills({
     directory: deps.skillsDirectory,
     code: deps.skillsCode ?? false,
+    importCode: plugins.importTools,
     forkWaitMs: deps.forkWaitMs,
     plugins,
     logger,

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { envIsolation, isolationOf } from '@harness/plugins';
 import { envFleetLimits, envInteger, envList, loadConfig } from '@harness/runtime';
 import { z } from 'zod';
 
@@ -24,6 +25,7 @@ const schema = z.object({
   /** Built-in plugins that are left out. */
   HARNESS_DISABLED_PLUGINS: envList.default([]),
   HARNESS_UNPREFIXED_PLUGINS: envList.default([]),
+  ...envIsolation,
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
@@ -43,6 +45,7 @@ export function loadWorkerConfig(env = process.env) {
   return {
     ...config,
     sessionEnv,
+    isolated: isolationOf(config, env),
     path: env.PATH ?? '',
     /** More starts at once make every one of them slower: a start is CPU-bound. */
     startsAtOnce: 2 * availableParallelism(),

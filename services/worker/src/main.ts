@@ -66,6 +66,7 @@ runMain(async () => {
     modulePaths: config.HARNESS_PLUGINS,
     leftOut: config.HARNESS_DISABLED_PLUGINS,
     unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
+    isolated: config.isolated,
     tokenSecret,
     tenantNow: () => turnScope.getStore()?.tenant,
     invokerOf: (plugin) =>

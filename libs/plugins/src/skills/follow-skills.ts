@@ -3,6 +3,7 @@ import type { PluginHost, PluginLogger } from '@harness/plugin-kit';
 import { emptyFolder, type Followed, followFolder } from './follow-folder.ts';
 import { loadSkills } from './load-skills.ts';
 import type { Skill } from './skill.ts';
+import type { ImportModule } from './skill-code.ts';
 import { profileOfSkill, skillPluginOf } from './skill-plugin.ts';
 
 export type SkillSet = Followed<Skill>;
@@ -21,11 +22,13 @@ export async function followSkills({
   logger,
   plugins,
   code,
+  importCode,
   forkWaitMs,
   onChanged,
 }: Following & {
   plugins: PluginHost;
   code: boolean;
+  importCode?: ImportModule | undefined;
   forkWaitMs?: number | undefined;
 }): Promise<SkillSet> {
   if (directory === undefined) return emptyFolder;
@@ -33,7 +36,7 @@ export async function followSkills({
     directory,
     what: 'skills',
     logger,
-    load: (folder) => loadSkills(folder, { code }),
+    load: (folder) => loadSkills(folder, { code, importCode }),
     onChanged(skills) {
       plugins.replace(skillPluginOf(skills, { forkWaitMs }));
       return onChanged(new Map(skills.map((skill) => [skill.name, profileOfSkill(skill)])));

@@ -10,7 +10,7 @@ import type { Diagnostic } from '@harness/plugin-kit';
 import { fieldsOf, lineOf } from './front-matter.ts';
 import { isHidden, isWithin, levelOf, readFileWithin, readTextWithin } from './read-file-within.ts';
 import { foreignNames, type Skill, SkillFields, type SkillFile, withFormatNames } from './skill.ts';
-import { codeFile, loadSkillTools } from './skill-code.ts';
+import { codeFile, type ImportModule, loadSkillTools } from './skill-code.ts';
 
 export interface LoadedSkills {
   loaded: Skill[];
@@ -24,6 +24,8 @@ const maxSkillBytes = 16 * 1024 * 1024;
 export interface SkillOptions {
   /** Whether `tools.ts` beside a SKILL.md is loaded: it is code that runs in this process. */
   code: boolean;
+  /** Loads it, here or in another process. */
+  importCode?: ImportModule | undefined;
 }
 
 export async function loadSkills(
@@ -76,6 +78,7 @@ async function loadSkill({
   name,
   tell,
   code,
+  importCode,
 }: SkillOptions & { directory: string; name: string; tell: Tell }): Promise<
   { skill: Skill; nameLine: number } | undefined
 > {
@@ -115,7 +118,7 @@ async function loadSkill({
       place: join(directory, name),
       folder,
       files,
-      tools: await toolsOf({ name: data.name, folder, files, code, tell }),
+      tools: await toolsOf({ name: data.name, folder, files, code, importCode, tell }),
     };
     return { skill, nameLine: lineOf(text, 'name') };
   } catch (error) {
@@ -133,6 +136,7 @@ async function toolsOf({
   folder,
   files,
   code,
+  importCode = (specifier) => import(specifier),
   tell,
 }: Pick<Skill, 'name' | 'folder' | 'files'> & SkillOptions & { tell: Tell }): Promise<Skill['tools']> {
   if (!files.some(({ path }) => path === codeFile)) return [];
@@ -141,7 +145,7 @@ async function toolsOf({
     return [];
   }
   try {
-    return await loadSkillTools({ name, folder, files });
+    return await loadSkillTools({ name, folder, files }, importCode);
   } catch (thrown) {
     throw new BrokenCode(thrown instanceof Error ? thrown.message : String(thrown));
   }

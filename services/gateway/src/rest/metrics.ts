@@ -9,7 +9,7 @@ import { answers } from '../schemas.ts';
 export type ObserveMcp = (status: number, seconds: number) => void;
 
 /** `/metrics` for Prometheus: this gateway's requests, and the fleet as its workers last told of themselves. */
-export function addMetricsRoute(app: FastifyInstance, { dispatch }: RouteDeps): ObserveMcp {
+export function addMetricsRoute(app: FastifyInstance, { dispatch, plugins }: RouteDeps): ObserveMcp {
   const registry = new Registry();
   const registers = [registry];
   const requests = new Histogram({
@@ -52,6 +52,17 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch }: RouteDeps): 
   ]);
   const busWorkers = gauge('harness_bus_workers', 'External workers that are known');
   const busPolling = gauge('harness_bus_workers_polling', 'External workers that wait for a task');
+  const pluginUp = gauge(
+    'harness_plugin_up',
+    'Plugins whose process takes calls at this gateway (1), or is being started again (0)',
+    ['plugin'],
+  );
+  const pluginCrashes = new Counter({
+    name: 'harness_plugin_crashes_total',
+    help: 'Times that the process of a plugin ended at this gateway, or had to be ended',
+    labelNames: ['plugin'],
+    registers,
+  });
   const gaps = new Counter({
     name: 'harness_mail_gaps_total',
     help: 'ALARM: accepted mail lost with a torn log',
@@ -97,6 +108,13 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch }: RouteDeps): 
     });
     busWorkers.set(sumOf(buses, (bus) => bus.workers));
     busPolling.set(sumOf(buses, (bus) => bus.workersPolling));
+    pluginCrashes.reset();
+    for (const { name } of plugins.plugins) {
+      const process = plugins.processOf?.(name);
+      if (!process) continue;
+      pluginUp.set({ plugin: name }, process.state === 'ready' ? 1 : 0);
+      pluginCrashes.inc({ plugin: name }, process.crashes);
+    }
     gaps.reset();
     gaps.inc(counters.gaps);
     dropped.reset();

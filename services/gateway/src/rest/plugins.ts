@@ -12,7 +12,17 @@ export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins }: Rou
     version,
     enabled,
     tools: tools.map((tool) => (prefix === false ? tool.name : `${name}__${tool.name}`)),
+    ...runOf(name, enabled),
   });
+  const runOf = (name: string, enabled: boolean) => {
+    const found = plugins.processOf?.(name);
+    return {
+      isolation: found ? ('process' as const) : ('none' as const),
+      state: enabled ? (found?.state ?? ('ready' as const)) : ('disabled' as const),
+      crashes: found?.crashes ?? 0,
+      lastCrash: found?.lastCrash ?? null,
+    };
+  };
 
   app.get(
     '/v1/plugins',

@@ -1,0 +1,17 @@
+/** What a plugin process may know of its owner's environment: all but how to reach Redis and models, and secrets. */
+const withheld = [
+  /^REDIS_/,
+  /^ANTHROPIC_/,
+  /^CLAUDE/,
+  /^AWS_/,
+  /^GOOGLE_/,
+  /^HARNESS_.*(KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL)/,
+];
+
+export const hostEnvOf = (env: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(env).filter(
+      (entry): entry is [string, string] =>
+        entry[1] !== undefined && !withheld.some((pattern) => pattern.test(entry[0])),
+    ),
+  );

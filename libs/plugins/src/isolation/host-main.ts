@@ -1,0 +1,118 @@
+/**
+ * A plugin process: loads what it is told to, and runs it when it is asked to. What escapes from a plugin's code (a throw
+ * in a timer, a rejection that nobody awaits) ends it; whoever started it starts another.
+ */
+import { Socket } from 'node:net';
+import {
+  boundResult,
+  exportOf,
+  hookNames,
+  isInputRequired,
+  offerOwnPackages,
+  type PluginContext,
+  parseToolResult,
+} from '@harness/plugin-kit';
+import {
+  type Binding,
+  type Call,
+  isContext,
+  type Load,
+  type Loaded,
+  metaIn,
+  type RegisteredHooks,
+  type Registration,
+} from './calls.ts';
+import { openChannel } from './channel.ts';
+import { callScope, createHostContext } from './host-context.ts';
+import { methodAt, mirrorOfPlugin, mirrorOfTools } from './mirror.ts';
+import { createPeer, type Incoming } from './peer.ts';
+
+/** The other end of the socket pair. */
+const channelFd = 3;
+
+const modules = new Map<string, { exported: unknown; hooks?: unknown }>();
+let ctx: PluginContext | undefined;
+
+async function load({ specifier, as }: Load): Promise<Loaded> {
+  const imported: Record<string, unknown> = await import(specifier);
+  const exported = as === 'plugin' ? exportOf(imported) : (imported.tools ?? imported.default);
+  modules.set(specifier, { exported });
+  return { mirror: as === 'plugin' ? mirrorOfPlugin(exported) : mirrorOfTools(exported) };
+}
+
+async function register({ specifier }: Registration): Promise<RegisteredHooks> {
+  const module = modules.get(specifier);
+  const returned: unknown = await methodAt(module?.exported, ['register'])(ctx);
+  if (module) module.hooks = returned;
+  if (returned === undefined || returned === null) return {};
+  if (typeof returned !== 'object') return { returned: [typeof returned === 'function' ? null : returned] };
+  const named = ['onCommand', ...hookNames].map((name) => [name, Reflect.get(returned, name)] as const);
+  const found = named.filter(([, hook]) => hook !== undefined);
+  return Object.fromEntries(
+    found.map(([name, hook]) => [name, typeof hook === 'function' ? 'function' : 'other']),
+  );
+}
+
+async function call({ specifier, path, args }: Call, incoming: Incoming) {
+  // A process that took another's place has not seen a skill's module yet.
+  if (!modules.has(specifier)) await load({ specifier, as: 'tools' });
+  const module = modules.get(specifier);
+  const method =
+    path[0] === 'hooks' ? methodAt(module?.hooks, path.slice(1)) : methodAt(module?.exported, path);
+  const own = args.map((arg) => {
+    if (isContext(arg)) return ctx;
+    const meta = metaIn(arg);
+    return meta ? metaOf(meta, incoming) : arg;
+  });
+  const returned = await method(...own);
+  // Bounded here, so that what is cut anyway need not be passed on.
+  return path.at(-1) === 'handler' && !isInputRequired(returned)
+    ? boundResult(parseToolResult(returned))
+    : returned;
+}
+
+const metaOf = (fields: Record<string, unknown>, { signal, emit }: Incoming) => ({
+  ...fields,
+  signal,
+  progress: (...step: unknown[]) => emit('progress', step),
+  log: (...line: unknown[]) => emit('log', line),
+  releaseStream: () => emit('releaseStream', []),
+});
+
+const peer = createPeer(
+  () => channel,
+  (method, args, incoming) => {
+    const { scope } = args as { scope?: number };
+    return callScope.run(scope as number, async () => {
+      switch (method) {
+        case 'ping':
+          return null;
+        case 'bind':
+          ctx = createHostContext(peer, args as Binding);
+          return null;
+        case 'load':
+          return load(args as Load);
+        case 'register':
+          return register(args as Registration);
+        default:
+          return call(args as Call, incoming);
+      }
+    });
+  },
+);
+const channel = openChannel(new Socket({ fd: channelFd }), {
+  onMessage: peer.hear,
+  onClose: () => process.exit(0), // nobody is left to ask for anything
+});
+
+/** The last words: why it ends, for the log of whoever started it. */
+const leave = (what: string) => (error: unknown) => {
+  process.stderr.write(`${what}: ${error instanceof Error ? error.stack : String(error)}\n`, () =>
+    process.exit(1),
+  );
+};
+process.on('uncaughtException', leave('uncaught exception'));
+process.on('unhandledRejection', leave('unhandled rejection'));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined); // its owner ends it
+
+offerOwnPackages();

@@ -1,0 +1,124 @@
+/**
+ * Requests over a channel, in both directions: each has one answer, may be cancelled by who made it, and may emit events
+ * while it is under way, in either direction.
+ */
+import { AppError } from '@harness/contracts';
+import type { Channel } from './channel.ts';
+import { errorOf, type WireError, wireErrorOf } from './wire-error.ts';
+
+type Message =
+  | { request: number; method: string; args: unknown }
+  | { answer: number; value?: unknown; error?: WireError }
+  | { cancel: number; reason?: WireError }
+  | { event: number; name: string; value: unknown };
+
+/** What a request is while it is answered. */
+export interface Incoming {
+  /** Aborts when who made it no longer waits. */
+  signal: AbortSignal;
+  emit(name: string, value: unknown): void;
+}
+
+export type Handler = (method: string, args: unknown, incoming: Incoming) => Promise<unknown>;
+
+export interface Asking {
+  signal?: AbortSignal | undefined;
+  onEvent?: ((name: string, value: unknown) => void) | undefined;
+}
+
+export interface Peer {
+  /** Rejects with what the other side threw, with the signal's reason, or with why the channel closed. */
+  ask(method: string, args: unknown, asking?: Asking): Promise<unknown>;
+  /** For the channel's `onMessage`. */
+  hear(message: unknown): void;
+  /** Every request under way ends with this. */
+  end(error: Error): void;
+  /** Requests of this side that wait for an answer. */
+  waiting(): number;
+}
+
+interface Waiting {
+  settle(answer: { value?: unknown; error?: WireError }): void;
+  fail(error: unknown): void;
+  onEvent: Asking['onEvent'];
+}
+
+export function createPeer(channel: () => Channel, handle: Handler): Peer {
+  const waiting = new Map<number, Waiting>();
+  const answering = new Map<number, AbortController>();
+  let last = 0;
+  let ended: Error | undefined;
+
+  const answer = async (id: number, method: string, args: unknown) => {
+    const abort = new AbortController();
+    answering.set(id, abort);
+    const emit = (name: string, value: unknown) => {
+      if (answering.has(id)) channel().send({ event: id, name, value } satisfies Message);
+    };
+    const send = (message: Message) => channel().send(message);
+    try {
+      const value = await handle(method, args, { signal: abort.signal, emit });
+      if (!answering.delete(id)) return;
+      try {
+        send({ answer: id, value });
+      } catch (thrown) {
+        const message = `What the plugin returned cannot be passed on: ${(thrown as Error).message}`;
+        send({ answer: id, error: { code: 'tool_failed', message } });
+      }
+    } catch (thrown) {
+      if (answering.delete(id)) send({ answer: id, error: wireErrorOf(thrown) });
+    }
+  };
+
+  return {
+    ask(method, args, { signal, onEvent } = {}) {
+      if (ended) return Promise.reject(ended);
+      if (signal?.aborted) return Promise.reject(signal.reason);
+      const id = ++last;
+      return new Promise((resolve, reject) => {
+        const end = () => {
+          waiting.delete(id);
+          signal?.removeEventListener('abort', onAbort);
+        };
+        const fail = (error: unknown) => {
+          end();
+          reject(error);
+        };
+        const onAbort = () => {
+          channel().send({ cancel: id, reason: wireErrorOf(signal?.reason) } satisfies Message);
+          fail(signal?.reason);
+        };
+        const settle: Waiting['settle'] = ({ value, error }) => {
+          end();
+          if (error) reject(errorOf(error));
+          else resolve(value);
+        };
+        waiting.set(id, { settle, fail, onEvent });
+        signal?.addEventListener('abort', onAbort, { once: true });
+        try {
+          channel().send({ request: id, method, args } satisfies Message);
+        } catch (thrown) {
+          const message = `The call cannot be passed on: ${(thrown as Error).message}`;
+          fail(new AppError('invalid_request', message, { cause: thrown }));
+        }
+      });
+    },
+    hear(heard) {
+      const message = heard as Message;
+      if ('request' in message) void answer(message.request, message.method, message.args);
+      else if ('answer' in message) waiting.get(message.answer)?.settle(message);
+      else if ('cancel' in message) {
+        const abort = answering.get(message.cancel);
+        answering.delete(message.cancel);
+        abort?.abort(message.reason && errorOf(message.reason));
+      } else if ('event' in message) waiting.get(message.event)?.onEvent?.(message.name, message.value);
+    },
+    end(error) {
+      ended = error;
+      for (const { fail } of [...waiting.values()]) fail(error);
+      for (const abort of answering.values()) abort.abort(error);
+      answering.clear();
+    },
+    waiting: () => waiting.size,
+  };
+}

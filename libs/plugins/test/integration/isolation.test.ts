@@ -1,0 +1,254 @@
+import { fileURLToPath } from 'node:url';
+import { createDetachedContext, loadPlugins, type PluginContext, startPluginHost } from '@harness/plugin-kit';
+import { expect, onTestFinished, test } from 'vitest';
+import { createIsolation, type Isolation } from '../../src/isolation/isolation.ts';
+
+const wholePlugin = fileURLToPath(new URL('../whole-plugin.ts', import.meta.url));
+
+const lines: unknown[][] = [];
+const line =
+  (level: string) =>
+  (...args: unknown[]) =>
+    void lines.push([level, ...args]);
+const logger = {
+  debug: line('debug'),
+  info: line('info'),
+  warn: line('warn'),
+  error: line('error'),
+  child: () => logger,
+};
+
+async function open({
+  role = 'gateway',
+  context = {},
+  memoryMb = 256,
+}: {
+  role?: PluginContext['role'];
+  context?: Partial<PluginContext>;
+  memoryMb?: number;
+} = {}) {
+  const isolation: Isolation = createIsolation({
+    role,
+    config: { reviewModel: 'small' },
+    env: { PATH: process.env.PATH ?? '', VISIBLE: 'yes' },
+    memoryMb,
+    hangLimitMs: 1_500,
+    logger,
+    scopeNow: () => ({ tenant: 'mine' }),
+  });
+  onTestFinished(isolation.close);
+  const { loaded, diagnostics } = await loadPlugins({
+    builtIn: [],
+    modulePaths: [wholePlugin],
+    importModule: isolation.importModule,
+  });
+  expect(diagnostics).toEqual([]);
+  const ctx = createDetachedContext({ role, config: { reviewModel: 'small' }, logger, ...context });
+  const host = await startPluginHost({ plugins: loaded, contextOf: () => ctx, logger });
+  onTestFinished(() => host.close());
+  const [plugin] = host.plugins;
+  const status = () => plugin && isolation.statusOf(plugin);
+  const call = async (name: string, input: object = {}, meta: object = {}) => {
+    const outcome = await host.toolServer?.call(`whole__${name}`, input, { threadId: 'thr_x', ...meta });
+    return outcome as { content: { text: string }[]; isError?: boolean; _meta?: Record<string, unknown> };
+  };
+  const textOf = async (answer: ReturnType<typeof call>) => (await answer).content[0]?.text ?? '';
+  return { host, ctx, call, textOf, status };
+}
+
+test('all of a plugin works from a process of its own', async () => {
+  const { host, ctx, call, textOf, status } = await open();
+  const principal = { keyId: 'k', tenant: 't', scopes: ['tools'] };
+  const echoed = JSON.parse(await textOf(call('echo', { text: 'x\u{1f600}' }, { principal, attempt: 2 })));
+  expect(echoed).toEqual({
+    text: 'x\u{1f600}',
+    threadId: 'thr_x',
+    principal,
+    attempt: 2,
+    role: 'gateway',
+    config: { reviewModel: 'small' },
+    pid: status()?.pid,
+  });
+  expect(echoed.pid).not.toBe(process.pid);
+  expect(await call('echo', {})).toMatchObject({
+    isError: true,
+    _meta: { 'harness/error': { code: 'invalid_tool_input' } },
+  });
+  expect(await ctx.store.get('started')).toBe(1);
+
+  const { served, commands, hooks } = host;
+  expect(await served.read('whole://one', {})).toMatchObject([{ text: 'the one' }]);
+  expect(await served.read('whole://at/home', {})).toMatchObject([{ text: 'whole://at/home is home' }]);
+  const completion = {
+    ref: { uriTemplate: 'whole://at/{place}' },
+    argument: { name: 'place', value: 't' },
+    others: {},
+  };
+  expect(await served.complete(completion)).toEqual(['there']);
+  expect(await served.prompt('whole__greet', { who: 'Ada' }, {})).toMatchObject([
+    { content: { text: 'Greet Ada' } },
+  ]);
+  const shout = commands.find(({ name }) => name === 'shout');
+  expect(await shout?.execute('hi', { threadId: 'thr_y' } as never)).toEqual({ output: 'HI thr_y gateway' });
+  expect(await hooks.beforeInvoke('thr', 'go', {} as never)).toBe('go, please');
+  expect(await hooks.taskComplete('thr', 'task', 'good')).toEqual({ accepted: true });
+  expect(await hooks.taskComplete('thr', 'task', 'bad')).toEqual({ accepted: false, feedback: 'better' });
+  await hooks.broadcast('news', { a: 1 });
+  expect(await ctx.store.get('news')).toEqual({ a: 1 });
+});
+
+test('its context is that of the process that owns it, within the call', async () => {
+  const { call, textOf } = await open({
+    context: {
+      invoker: {
+        invoke: async (prompt, options) => {
+          options?.onMessage?.({ type: 'delta', text: 'a' });
+          options?.onMessage?.({ type: 'message', text: 'ab' });
+          return `${prompt}!`;
+        },
+        prewarm: async () => undefined,
+      },
+      threads: {
+        get: async (threadId) => ({ threadId }) as never,
+        history: async () => [{ role: 'user', text: 'x' }],
+      },
+      tools: {
+        call: async (name, input) => ({
+          content: [{ type: 'text', text: `${name} ${JSON.stringify(input)}` }],
+        }),
+        narrow: async () => undefined,
+      },
+    },
+  });
+  const use = async (method: string, ...args: unknown[]) =>
+    JSON.parse(await textOf(call('context', { method, args }))).returned;
+  expect(await use('threads.get', 'thr_1')).toEqual({ threadId: 'thr_1' });
+  expect(await use('threads.history', 'thr_1', { limit: 1 })).toEqual([{ role: 'user', text: 'x' }]);
+  expect(await use('tools.call', 'a__b', { c: 1 })).toEqual({
+    content: [{ type: 'text', text: 'a__b {"c":1}' }],
+  });
+  expect(await use('store.get', 'nothing')).toBe(null);
+  expect(await use('broadcast', 'event', {})).toBe(null);
+  expect(JSON.parse(await textOf(call('stream')))).toEqual({
+    text: 'hello!',
+    seen: [
+      { type: 'delta', text: 'a' },
+      { type: 'message', text: 'ab' },
+    ],
+  });
+  // What its owner refuses keeps its code.
+  expect(await call('context', { method: 'tasks.get', args: ['task_1'] })).toMatchObject({
+    isError: true,
+    _meta: { 'harness/error': { code: 'unavailable' } },
+  });
+});
+
+test('a call is cancelled, reports its progress, and asks its client, across', async () => {
+  const { ctx, call, textOf } = await open();
+  const abort = new AbortController();
+  const told: unknown[] = [];
+  const waiting = call(
+    'wait',
+    {},
+    {
+      signal: abort.signal,
+      progress: (...step: unknown[]) => {
+        told.push(step);
+        abort.abort(new Error('enough'));
+      },
+      log: (...said: unknown[]) => told.push(said),
+    },
+  );
+  expect(await waiting).toMatchObject({ isError: true });
+  expect(told).toContainEqual([1, 2, 'waiting']);
+  await expect.poll(() => ctx.store.get('cancelled')).toContain('enough');
+
+  const capabilities = { elicitation: {} };
+  const asked = (await call('ask', {}, { capabilities })) as unknown as {
+    inputRequests: object;
+    state: unknown;
+  };
+  expect(asked).toMatchObject({
+    inputRequests: { name: { method: 'elicitation/create' } },
+    state: { round: 1 },
+  });
+  const again = { capabilities, inputs: { name: { action: 'accept' } }, state: asked.state };
+  expect(await textOf(call('ask', {}, again))).toBe('{"action":"accept"} {"round":1}');
+});
+
+test.each([
+  ['exit', /exit code 7/],
+  ['reject', /astray/],
+  ['throw', /in a timer/],
+  ['heap', /memory|SIGABRT|SIGKILL|code 13[34]|heap/i],
+  ['buffers', /memory|SIGABRT|SIGKILL/i],
+])(
+  'a plugin that does harm (%s) costs only itself: its call ends clearly, and it is back',
+  async (how, reason) => {
+    const { ctx, call, textOf, status } = await open({ memoryMb: 256 });
+    const hurt = await call('misbehave', { how });
+    expect(hurt).toMatchObject({ isError: true });
+    expect(hurt.content[0]?.text).toContain('The plugin "whole" ended in the middle of the call');
+    await expect.poll(() => status()?.crashes).toBe(1);
+    expect(status()?.lastCrash).toMatch(reason);
+    // A call that comes meanwhile waits for the next process.
+    expect(JSON.parse(await textOf(call('echo', { text: 'back' })))).toMatchObject({ text: 'back' });
+    expect(status()?.state).toBe('ready');
+    expect(await ctx.store.get('started')).toBe(2);
+  },
+);
+
+test('what is too large is refused or cut, and harms nobody', async () => {
+  const { call, status } = await open({ memoryMb: 512 });
+  expect(await call('misbehave', { how: 'atOnce' })).toMatchObject({ isError: true });
+  const cut = await call('misbehave', { how: 'large' });
+  expect(cut.content[0]?.text.length).toBeLessThan(1_100_000);
+  expect(cut.content.at(-1)?.text).toContain('was cut');
+  expect(status()?.crashes).toBe(0);
+});
+
+test('one that loops does not stop others, and one that answers nothing for long is started again', {
+  timeout: 60_000,
+}, async () => {
+  const { call, textOf, status } = await open();
+  const looping = call('misbehave', { how: 'loop', ms: 30_000 });
+  const hurt = await looping;
+  expect(hurt.content[0]?.text).toContain('it answered nothing for 1.5 s');
+  expect(JSON.parse(await textOf(call('echo', { text: 'back' })))).toMatchObject({ text: 'back' });
+  expect(status()).toMatchObject({ state: 'ready', crashes: 1 });
+});
+
+test('a worker has a process only for plugins with hooks of its own', async () => {
+  const { status, host } = await open({ role: 'worker' });
+  expect(status()?.pid).toBeDefined();
+  expect(await host.hooks.beforeInvoke('thr', 'go', {} as never)).toBe('go, please');
+});
+
+test('a module that does not load is a diagnostic, and leaves no process', async () => {
+  const isolation = createIsolation({
+    role: 'gateway',
+    config: {},
+    env: { PATH: process.env.PATH ?? '' },
+    memoryMb: 256,
+    logger,
+    scopeNow: () => ({}),
+  });
+  onTestFinished(isolation.close);
+  const missing = fileURLToPath(new URL('nothing.ts', import.meta.url));
+  const odd = `data:text/javascript,${encodeURIComponent('export const plugin = { name: "odd", version: "1", register: 5, tools: [{ name: "t", description: "d", schema: new Map(), handler: 1 }] }')}`;
+  const found = await loadPlugins({
+    builtIn: [],
+    modulePaths: [missing, odd],
+    importModule: isolation.importModule,
+  });
+  expect(found.loaded).toEqual([]);
+  const messages = found.diagnostics.map(({ message }) => message).join('\n');
+  expect(messages).toContain('import failed');
+  for (const problem of [
+    'register: must be a function',
+    'schema: must be a plain JSON Schema object',
+    'handler: must be a function',
+  ])
+    expect(messages).toContain(problem);
+  await isolation.keep([]);
+});

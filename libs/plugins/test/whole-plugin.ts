@@ -1,0 +1,153 @@
+import {
+  type InvokeMessage,
+  needInput,
+  type PluginContext,
+  type PluginDefinition,
+  type ToolReturn,
+} from '@harness/plugin-kit';
+
+const schema = { type: 'object' };
+let context: PluginContext | undefined;
+
+/** A plugin that uses everything of its contract, and can misbehave in every way. */
+export const plugin: PluginDefinition = {
+  name: 'whole',
+  version: '1.2.3',
+  tools: [
+    {
+      name: 'echo',
+      description: 'Tells what it was given',
+      schema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+      handler: (ctx, { text }, { threadId, principal, attempt }) =>
+        JSON.stringify({
+          text,
+          threadId,
+          principal,
+          attempt,
+          role: ctx.role,
+          config: ctx.config,
+          pid: process.pid,
+        }),
+    },
+    {
+      name: 'context',
+      description: 'Uses its context',
+      schema,
+      async handler(ctx, { method, args }) {
+        const [room = '', name] = String(method).split('.');
+        const owner = name === undefined ? ctx : Reflect.get(ctx, room);
+        const run = Reflect.get(owner, name ?? room) as (...given: unknown[]) => unknown;
+        return JSON.stringify({ returned: (await run.apply(owner, args as unknown[])) ?? null });
+      },
+    },
+    {
+      name: 'stream',
+      description: 'Asks a model, and tells how the answer came',
+      schema,
+      async handler(ctx) {
+        const seen: InvokeMessage[] = [];
+        const text = await ctx.invoker.invoke('hello', { onMessage: (message) => void seen.push(message) });
+        return JSON.stringify({ text, seen });
+      },
+    },
+    {
+      name: 'wait',
+      description: 'Waits until the call is cancelled, and says so',
+      schema,
+      handler: (ctx, _input, { signal, progress, log }) =>
+        new Promise((resolve) => {
+          progress(1, 2, 'waiting');
+          log('info', { waiting: true });
+          signal.addEventListener('abort', () => {
+            void ctx.store.set('cancelled', String(signal.reason));
+            resolve('cancelled');
+          });
+        }),
+    },
+    {
+      name: 'ask',
+      description: 'Asks the client',
+      schema,
+      handler: (_ctx, _input, { inputs, state }) =>
+        inputs.name
+          ? `${JSON.stringify(inputs.name)} ${JSON.stringify(state)}`
+          : needInput({ name: { method: 'elicitation/create', params: { message: 'Who?' } } }, { round: 1 }),
+    },
+    {
+      name: 'misbehave',
+      description: 'Does harm',
+      schema,
+      timeoutMs: 60_000,
+      async handler(ctx, { how, ms }) {
+        const done = await harm[String(how)]?.(Number(ms), ctx);
+        return typeof done === 'object' ? (done as ToolReturn) : 'behaved';
+      },
+    },
+  ],
+  resources: [{ uri: 'whole://one', name: 'one', read: () => 'the one' }],
+  resourceTemplates: [
+    {
+      uriTemplate: 'whole://at/{place}',
+      name: 'place',
+      read: (_ctx, uri, { place }) => `${uri} is ${place}`,
+      complete: { place: (value) => ['here', 'there'].filter((one) => one.startsWith(value)) },
+    },
+  ],
+  prompts: [
+    {
+      name: 'greet',
+      arguments: [{ name: 'who', required: true, complete: (value) => [`${value}!`] }],
+      get: (_ctx, { who }) => `Greet ${who}`,
+    },
+  ],
+  commands: [
+    {
+      name: 'shout',
+      description: 'Says it loud',
+      execute: (args, { threadId }, ctx) => `${args.toUpperCase()} ${threadId} ${ctx.role}`,
+    },
+  ],
+  register(ctx) {
+    context = ctx;
+    return {
+      onBeforeInvoke: (_threadId, prompt) => `${prompt}, please`,
+      onTaskComplete: (_threadId, _taskId, result) =>
+        result === 'good' ? { accepted: true } : { accepted: false, feedback: 'better' },
+      onBroadcast: (event, data) => context?.store.set(event, data),
+    };
+  },
+  async start(ctx) {
+    await ctx.store.set('started', Number((await ctx.store.get('started')) ?? 0) + 1);
+  },
+};
+
+const spin = (ms: number) => {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+};
+const kept: unknown[] = [];
+const harm: Record<string, (ms: number, ctx: PluginContext) => unknown> = {
+  loop: spin,
+  reject: () => {
+    setTimeout(() => Promise.reject(new Error('astray')), 10);
+    return new Promise(() => undefined);
+  },
+  throw: () => {
+    setTimeout(() => {
+      throw new Error('in a timer');
+    }, 10);
+    return new Promise(() => undefined);
+  },
+  exit: () => process.exit(7),
+  heap: () => {
+    for (;;) kept.push('x'.repeat(1_000_000).split(''));
+  },
+  buffers: async () => {
+    for (;;) {
+      kept.push(Buffer.alloc(64 * 1024 * 1024, 1));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  },
+  atOnce: () => Buffer.alloc(2 ** 32 - 1, 1).length,
+  large: () => ({ content: [{ type: 'text', text: 'x'.repeat(50_000_000) }] }),
+};
