@@ -75,8 +75,10 @@ export interface Dispatch {
   tokenSecret(given: string | undefined): Promise<string>;
   /** Says something to the plugins of every gateway: a signal. */
   broadcast(event: string, data: unknown): Promise<void>;
-  /** What was lost and told: mail of a torn log, mail to deleted threads; and threads with mail. */
-  counters(): Promise<{ gaps: number; dropped: number; pending: number }>;
+  /** What was lost and told: mail of a torn log, mail to deleted threads; what escaped in processes; and threads with mail. */
+  counters(): Promise<{ gaps: number; dropped: number; escapes: number; pending: number }>;
+  /** Something escaped in a process of the fleet, which ends for it: counted where it is not lost. */
+  countEscape(): Promise<void>;
   /** Answers within the connection's patience, or throws `unavailable`. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -145,12 +147,17 @@ export function createDispatch(deps: {
       await replicas.broadcast({ kind: 'broadcast', event, data });
     },
     async counters() {
-      const [gaps, dropped] = await reached(redis.mget(keys.one('gaps'), keys.one('dropped')));
+      const names = (['gaps', 'dropped', 'escapes'] as const).map(keys.one);
+      const [gaps, dropped, escapes] = await reached(redis.mget(names));
       return {
         gaps: Number(gaps),
         dropped: Number(dropped),
+        escapes: Number(escapes),
         pending: await reached(redis.zcard(keys.one('pend'))),
       };
+    },
+    async countEscape() {
+      await reached(redis.incr(keys.one('escapes')));
     },
     async ping() {
       await reached(redis.ping());

@@ -41,7 +41,7 @@
  * | bdue · bpolls | zset | `<tenant>:<id>` by the end of its lease; `<tenant>:<name>` by the end of its poll |
  * | bev:<tenant> · chbus:<tenant> | stream, channel | events of a bus |
  * | secret | string | signs thread tokens, where no secret was configured |
- * | gaps · dropped | counter | mail lost with a torn log; mail to deleted threads |
+ * | gaps · dropped · escapes | counter | mail lost with a torn log; mail to deleted threads; processes that ended for what nobody caught |
  */
 export interface Keys {
   prefix: string;
@@ -53,6 +53,7 @@ export interface Keys {
       | 'workers'
       | 'gaps'
       | 'dropped'
+      | 'escapes'
       | 'secret'
       | 'pend'
       | 'btenants'

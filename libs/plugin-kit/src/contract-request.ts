@@ -72,6 +72,8 @@ export interface PluginRequestMeta {
   inputs: Readonly<Record<string, Record<string, unknown>>>;
   /** The `state` of the round before. */
   state?: unknown;
+  /** W3C trace context of the request, where it brought one: for calls of other services. */
+  traceparent?: string;
   /** A line for the client's log, if it wants lines of that level. */
   log(level: LogLevel, data: unknown, logger?: string): void;
 }

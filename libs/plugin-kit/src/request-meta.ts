@@ -15,6 +15,7 @@ export function requestMetaOf(given: Given<PluginRequestMeta>, signal: AbortSign
     capabilities: given.capabilities ?? nothing,
     inputs: given.inputs ?? nothing,
     ...(given.state === undefined ? {} : { state: given.state }),
+    ...(given.traceparent === undefined ? {} : { traceparent: given.traceparent }),
     log: given.log ?? (() => undefined),
   };
 }

@@ -33,6 +33,8 @@ export interface PluginStart {
   outerCall?: (() => OuterCall | undefined) | undefined;
   /** For whom a plugin's code runs, in a tool call or in a hook; undefined outside of both. */
   tenantNow?: (() => string | undefined) | undefined;
+  /** W3C trace context of the request for which a plugin's code runs. */
+  traceNow?: (() => string | undefined) | undefined;
   /** Plugins whose tools and prompts may go by their bare names. */
   unprefixed?: readonly string[];
   /** Plugins from outside run in processes of their own, with this; undefined: in this one. */
@@ -62,7 +64,7 @@ export async function startPlugins({
       role,
       config,
       logger,
-      scopeNow: () => ({ tenant: rest.tenantNow?.() }),
+      scopeNow: () => ({ tenant: rest.tenantNow?.(), traceparent: rest.traceNow?.() }),
     });
   const sources = await loadPlugins({
     builtIn: builtIn.filter(({ name }) => !leftOut.includes(name)),

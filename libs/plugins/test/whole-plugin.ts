@@ -74,6 +74,13 @@ export const plugin: PluginDefinition = {
           : needInput({ name: { method: 'elicitation/create', params: { message: 'Who?' } } }, { round: 1 }),
     },
     {
+      name: 'surroundings',
+      description: 'Tells what it knows of where it runs',
+      schema,
+      handler: (_ctx, _input, { traceparent, principal }) =>
+        JSON.stringify({ env: process.env, meta: { traceparent, principal } }),
+    },
+    {
       name: 'misbehave',
       description: 'Does harm',
       schema,
@@ -126,6 +133,7 @@ const spin = (ms: number) => {
   while (performance.now() < end);
 };
 const kept: unknown[] = [];
+const after = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 const harm: Record<string, (ms: number, ctx: PluginContext) => unknown> = {
   loop: spin,
   reject: () => {
@@ -138,6 +146,8 @@ const harm: Record<string, (ms: number, ctx: PluginContext) => unknown> = {
     }, 10);
     return new Promise(() => undefined);
   },
+  rejectAside: () => void setTimeout(() => Promise.reject(new Error('astray')), 10),
+  sleep: after,
   exit: () => process.exit(7),
   heap: () => {
     for (;;) kept.push('x'.repeat(1_000_000).split(''));
@@ -145,7 +155,7 @@ const harm: Record<string, (ms: number, ctx: PluginContext) => unknown> = {
   buffers: async () => {
     for (;;) {
       kept.push(Buffer.alloc(64 * 1024 * 1024, 1));
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await after(20);
     }
   },
   atOnce: () => Buffer.alloc(2 ** 32 - 1, 1).length,

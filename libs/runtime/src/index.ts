@@ -2,6 +2,7 @@
 export * from './child.ts';
 export * from './config.ts';
 export * from './embedded-redis.ts';
+export * from './escapes.ts';
 export * from './event-stream.ts';
 export * from './fleet-limits.ts';
 export * from './logger.ts';

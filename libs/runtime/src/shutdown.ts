@@ -1,12 +1,16 @@
+import type { Escapes } from './escapes.ts';
 import type { Logger } from './logger.ts';
 
 /**
- * Runs `close` once when the process is asked to end (SIGTERM, SIGINT) or its supervisor is gone (IPC channel closed),
- * and exits. After `limitMs` it exits anyway.
+ * Runs `close` once when the process is asked to end (SIGTERM, SIGINT), its supervisor is gone (IPC channel closed), or
+ * something escaped, and exits: with 1 in the last case, so that a supervisor starts another. After `limitMs` it exits anyway.
  */
-export function onShutdown(close: () => Promise<void>, deps: { logger: Logger; limitMs: number }): void {
+export function onShutdown(
+  close: () => Promise<void>,
+  deps: { logger: Logger; limitMs: number; escapes: Escapes },
+): void {
   let closing = false;
-  const shutDown = async (why: string) => {
+  const shutDown = async (why: string, code = 0) => {
     if (closing) return;
     closing = true;
     deps.logger.info({ why }, 'shutting down');
@@ -15,9 +19,10 @@ export function onShutdown(close: () => Promise<void>, deps: { logger: Logger; l
       process.exit(1);
     }, deps.limitMs).unref();
     await close().catch((error) => deps.logger.error({ err: error }, 'shutdown failed'));
-    process.exit(0);
+    process.exit(code);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void shutDown(signal));
+  deps.escapes.onEscape(() => void shutDown('something escaped', 1));
   if (process.connected) process.on('disconnect', () => void shutDown('supervisor gone'));
 }
 

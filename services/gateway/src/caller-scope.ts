@@ -10,6 +10,11 @@ export interface CallerScope {
   call?: OuterCall;
 }
 
+const traceparentPattern = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+/** W3C trace context as a caller sent it; undefined for anything else. */
+export const traceparentOf = (sent: unknown): string | undefined =>
+  typeof sent === 'string' && traceparentPattern.test(sent) ? sent : undefined;
+
 /** The only tools of whoever called, where his key names some: agents that he sets to work have no others. */
 export const callerTools = async (): Promise<readonly string[] | undefined> =>
   (await callerScope.getStore()?.call?.view())?.tools;

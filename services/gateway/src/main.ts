@@ -1,7 +1,14 @@
 import { createDispatch, startBusSweeper } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import { skillPluginName, startPlugins } from '@harness/plugins';
-import { connectRedis, createLogger, fleetLimitsOf, onShutdown, runMain } from '@harness/runtime';
+import {
+  connectRedis,
+  createLogger,
+  fleetLimitsOf,
+  onShutdown,
+  runMain,
+  watchEscapes,
+} from '@harness/runtime';
 import { createApp } from './app.ts';
 import { callerScope } from './caller-scope.ts';
 import { loadGatewayConfig } from './config.ts';
@@ -10,10 +17,12 @@ import { createThreadInvoker } from './thread-invoker.ts';
 runMain(async () => {
   const config = await loadGatewayConfig();
   const logger = createLogger('gateway', config.LOG_LEVEL);
+  const escapes = watchEscapes(logger);
   const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'fail-fast' });
   const [redis, subscriber] = [connect(), connect()];
   const limits = fleetLimitsOf(config);
   const dispatch = createDispatch({ redis, subscriber, logger, limits });
+  escapes.onEscape(() => dispatch.countEscape().catch(() => undefined));
   await Promise.all([redis, subscriber].map(untilReady));
   await dispatch.replicas.join();
   const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
@@ -30,6 +39,7 @@ runMain(async () => {
     tokenSecret,
     outerCall: () => callerScope.getStore()?.call,
     tenantNow: () => callerScope.getStore()?.tenant,
+    traceNow: () => callerScope.getStore()?.call?.meta.traceparent,
     invokerOf: (plugin) => createThreadInvoker({ dispatch, tokenSecret, plugin }),
   });
   // What plugins broadcast, anywhere in the fleet, comes to the plugins of this gateway.
@@ -70,7 +80,7 @@ runMain(async () => {
       await dispatch.close();
       redis.disconnect();
     },
-    { logger, limitMs: 15_000 },
+    { logger, limitMs: 15_000, escapes },
   );
   process.send?.({ ready: true, url, plugins: offeredBy(plugins) });
 });

@@ -40,8 +40,8 @@ export interface Fleet {
   redis: EmbeddedRedis | undefined;
   readonly workers: readonly Child<WorkerReady>[];
   addWorker(env?: Record<string, string>): Promise<Child<WorkerReady>>;
-  /** Another gateway on the same Redis, on a free port. */
-  addGateway(): Promise<Child<GatewayReady>>;
+  /** Another gateway on the same Redis; on a free port unless given. */
+  addGateway(port?: number): Promise<Child<GatewayReady>>;
   close(): Promise<void>;
 }
 
@@ -116,7 +116,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     };
     await Promise.all(Array.from({ length: options.workers }, () => addWorker()));
     const parts = { url, redisUrl, modelUrl: model?.ready.url, gateway, redis, workers };
-    return { ...parts, addWorker, addGateway: () => startGateway(0), close };
+    return { ...parts, addWorker, addGateway: (port = 0) => startGateway(port), close };
   } catch (error) {
     await close();
     throw error;

@@ -7,9 +7,10 @@ import { inventoryOf } from './inventory.ts';
 import { lockFolder } from './lock.ts';
 import { checkPort } from './port.ts';
 
-/** A worker that dies is replaced after this long, doubled each time within a minute, ms. */
-const restartMs = 1_000;
-const maxRestartMs = 60_000;
+/** A part that ends is started again after this long, doubled each time within a minute, ms. */
+const restartMs = 200;
+const maxRestartMs = 5_000;
+const settledMs = 60_000;
 
 /** Where `npm run chat` looks unless it is told. */
 const defaultUrl = 'http://127.0.0.1:8080';
@@ -41,8 +42,8 @@ runMain(async () => {
   console.log(welcome(fleet, config.HARNESS_API_KEY !== undefined));
 
   const stopping = { now: false };
-  const over = Promise.race([interrupted.then(() => 'interrupt'), oneEnds(fleet)]);
-  keepWorkers(fleet, stopping);
+  const over = Promise.race([interrupted.then(() => 'interrupt'), redisEnds(fleet)]);
+  keepAll(fleet, stopping);
   const why = await over;
   stopping.now = true;
   console.log(
@@ -79,38 +80,40 @@ function onInterrupt(): Promise<void> {
 }
 
 /** What everything depends on: without it the rest is ended. */
-function oneEnds(fleet: Fleet): Promise<string> {
-  const parts = [fleet.gateway.exited.then(() => 'The gateway has ended: ending the rest.')];
-  const { redis } = fleet;
-  if (redis) {
-    parts.push(
-      new Promise((resolve) =>
-        redis.process.once('exit', () => resolve('Redis has ended: ending the rest.')),
-      ),
-    );
-  }
-  return Promise.race(parts);
+function redisEnds({ redis }: Fleet): Promise<string> {
+  return new Promise((resolve) =>
+    redis?.process.once('exit', () => resolve('Redis has ended: ending the rest.')),
+  );
 }
 
-/** A worker that dies is replaced; its threads go on elsewhere meanwhile. */
-function keepWorkers(fleet: Fleet, stopping: { now: boolean }): void {
-  const watch = (exited: Promise<void>, delayMs: number) => {
-    const since = performance.now();
-    void exited.then(async () => {
-      if (stopping.now) return;
-      const stable = performance.now() - since > maxRestartMs;
-      const nextMs = stable ? restartMs : Math.min(delayMs * 2, maxRestartMs);
-      console.error(`A worker has ended; another starts in ${delayMs / 1000} s.`);
-      await new Promise((resolve) => setTimeout(resolve, delayMs));
-      if (stopping.now) return;
-      const worker = await fleet.addWorker().catch((error: Error) => {
-        console.error(error.message);
-        return { exited: Promise.resolve() };
+/** A gateway or worker that ends is started again; its threads and callers find it, or another, meanwhile. */
+function keepAll(fleet: Fleet, stopping: { now: boolean }): void {
+  const keep = (
+    name: string,
+    part: { exited: Promise<void> },
+    start: () => Promise<{ exited: Promise<void> }>,
+  ) => {
+    const watch = (exited: Promise<void>, delayMs: number) => {
+      const since = performance.now();
+      void exited.then(async () => {
+        if (stopping.now) return;
+        const waitMs = performance.now() - since > settledMs ? restartMs : delayMs;
+        console.error(`The ${name} has ended; it is started again in ${waitMs / 1000} s.`);
+        await new Promise((resolve) => setTimeout(resolve, waitMs));
+        if (stopping.now) return;
+        const next = await start().catch((error: Error) => {
+          console.error(error.message);
+          return { exited: Promise.resolve() };
+        });
+        watch(next.exited, Math.min(waitMs * 2, maxRestartMs));
       });
-      watch(worker.exited, nextMs);
-    });
+    };
+    watch(part.exited, restartMs);
   };
-  for (const worker of fleet.workers) watch(worker.exited, restartMs);
+  // Where it was: sessions and callers know it by its address.
+  const port = Number(new URL(fleet.url).port);
+  keep('gateway', fleet.gateway, () => fleet.addGateway(port));
+  for (const worker of fleet.workers) keep('worker', worker, () => fleet.addWorker());
 }
 
 function welcome({ url, modelUrl, workers, gateway }: Fleet, hasKey: boolean): string {

@@ -1,7 +1,14 @@
 import { newWorkerId } from '@harness/contracts';
 import { consumeRings, createDispatch, followControl, startLiveness, startSweeper } from '@harness/dispatch';
 import { followPluginStates, startPlugins } from '@harness/plugins';
-import { connectRedis, createLogger, fleetLimitsOf, onShutdown, runMain } from '@harness/runtime';
+import {
+  connectRedis,
+  createLogger,
+  fleetLimitsOf,
+  onShutdown,
+  runMain,
+  watchEscapes,
+} from '@harness/runtime';
 import { loadWorkerConfig, useTempDir } from './config.ts';
 import { startLeash } from './hold-leash.ts';
 import { createInvoker } from './invoker.ts';
@@ -22,11 +29,13 @@ runMain(async () => {
   const workerId = newWorkerId();
   const startedAt = new Date().toISOString();
   const logger = createLogger('worker', config.LOG_LEVEL).child({ workerId });
+  const escapes = watchEscapes(logger);
   const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'wait' });
   const redis = connect();
   const limits = fleetLimitsOf(config);
   const dispatch = createDispatch({ redis, subscriber: connect(), logger, limits });
   const { keys, scripts, doorbell, lease, feed, workers } = dispatch;
+  escapes.onEscape(() => dispatch.countEscape().catch(() => undefined));
   const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
 
   const homes = await openSessionHomes();
@@ -182,7 +191,7 @@ runMain(async () => {
       await dispatch.close();
       redis.disconnect();
     },
-    { logger, limitMs: config.HARNESS_DRAIN_MS + 20_000 },
+    { logger, limitMs: config.HARNESS_DRAIN_MS + 20_000, escapes },
   );
   const names = plugins.plugins.map(({ name }) => name);
   logger.info({ plugins: names, maxSessions: maxSessions(), spares: config.HARNESS_SPARES }, 'worker ready');

@@ -12,6 +12,7 @@ import type {
 } from '@harness/plugin-kit';
 import { isInputRequired } from '@harness/plugin-kit';
 import { type Caller, requireScope } from '../auth.ts';
+import { traceparentOf } from '../caller-scope.ts';
 import type { ToolCall, ToolCalls } from '../tool-calls.ts';
 import type { Params } from './json-rpc.ts';
 
@@ -106,8 +107,17 @@ export function toolCallOf(request: McpRequest): ToolCall {
 }
 
 function requestMetaOf(request: McpRequest) {
-  const { signal, capabilities, inputs, state, caller } = request;
-  return { signal, capabilities, inputs, state, principal: caller.principal, log: logOf(request) };
+  const { signal, capabilities, inputs, state, caller, params } = request;
+  const { traceparent } = (params._meta ?? {}) as Params;
+  return {
+    signal,
+    capabilities,
+    inputs,
+    state,
+    principal: caller.principal,
+    traceparent: traceparentOf(traceparent),
+    log: logOf(request),
+  };
 }
 
 function logOf({ logLevel, notify }: McpRequest): PluginRequestMeta['log'] | undefined {

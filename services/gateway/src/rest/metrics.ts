@@ -68,6 +68,11 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch, plugins }: Rou
     help: 'ALARM: accepted mail lost with a torn log',
     registers,
   });
+  const escapes = new Counter({
+    name: 'harness_process_escapes_total',
+    help: 'ALARM: processes of the fleet that ended and were to be started again, for an error that nobody caught',
+    registers,
+  });
   const dropped = new Counter({
     name: 'harness_mail_dropped_total',
     help: 'System mail to deleted threads',
@@ -117,6 +122,8 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch, plugins }: Rou
     }
     gaps.reset();
     gaps.inc(counters.gaps);
+    escapes.reset();
+    escapes.inc(counters.escapes);
     dropped.reset();
     dropped.inc(counters.dropped);
   };

@@ -2,6 +2,7 @@ import { AppError, CallTool, type ErrorBody } from '@harness/contracts';
 import type { ToolResult } from '@harness/plugin-kit';
 import type { FastifyInstance } from 'fastify';
 import { requireScope } from '../auth.ts';
+import { traceparentOf } from '../caller-scope.ts';
 import type { RouteDeps } from '../deps.ts';
 import { leavingOf } from '../leaving.ts';
 import { answers, jsonSchemaOf, listOf, refTo } from '../schemas.ts';
@@ -75,7 +76,14 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
       const { arguments: input = {}, threadId } = request.body;
       const { name } = request.params;
       // Nobody is asked here: what needs an answer fails with capability_missing.
-      const call = { name, door: 'rest', arguments: input, threadId, signal: leavingOf(reply.raw) } as const;
+      const call = {
+        name,
+        door: 'rest',
+        arguments: input,
+        threadId,
+        traceparent: traceparentOf(request.headers.traceparent),
+        signal: leavingOf(reply.raw),
+      } as const;
       const outcome = await tools.call(request.caller, call);
       const { content, structuredContent, isError = false, _meta } = outcome as ToolResult;
       // What the schema refuses is the caller's mistake here, where a model would read it as the tool's answer.
