@@ -1,6 +1,6 @@
 -- Step 3: takes a thread for a worker; the epoch rises with every new owner.
 -- A: threadId, me (workerId#incarnation)
--- outcome: mine {epoch} | owned {owner} (alive, somebody else) | dead (my own liveness is gone) | gone
+-- outcome: mine {epoch, isLastAttempt (of the turn that is next)} | owned {owner} (alive, somebody else) | dead (my own liveness is gone) | gone
 -- A repeat by the owner changes nothing.
 local workerId = string.match(A.me, '^(.-)#')
 if redis.call('GET', key('w', workerId)) ~= A.me then return answer('dead') end
@@ -22,4 +22,4 @@ if before ~= A.me then
   end
 end
 redis.call('SADD', key('own', workerId), A.threadId)
-return answer('mine', { epoch = number(th, 'epoch') })
+return answer('mine', { epoch = number(th, 'epoch'), isLastAttempt = number(th, 'attempt') + 1 >= C.maxAttempts })

@@ -38,7 +38,8 @@ export interface Hold {
 }
 
 export type Claim =
-  | { outcome: 'mine'; hold: Hold }
+  /** `isLastAttempt`: the thread's next turn has spent all its attempts but one. */
+  | { outcome: 'mine'; hold: Hold; isLastAttempt: boolean }
   | { outcome: 'owned'; owner: string }
   | { outcome: 'dead' | 'gone' };
 
@@ -172,12 +173,15 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
         outcome: string;
         epoch: number;
         owner: string;
-        sdkSessionId?: string;
+        isLastAttempt: boolean;
       }>('claim', {
         threadId,
         me,
       });
-      if (answer.outcome === 'mine') return { outcome: 'mine', hold: { threadId, me, epoch: answer.epoch } };
+      if (answer.outcome === 'mine') {
+        const { epoch, isLastAttempt } = answer;
+        return { outcome: 'mine', hold: { threadId, me, epoch }, isLastAttempt };
+      }
       if (answer.outcome === 'owned') return { outcome: 'owned', owner: answer.owner };
       return { outcome: answer.outcome as 'dead' | 'gone' };
     },

@@ -17,6 +17,7 @@ import { failOverTtlMs, measureFailOver } from './fail-over.ts';
 import { figureOf, quantile, ratioOf, textOf } from './figures.ts';
 import { tellMcp } from './mcp/measure-mcp.ts';
 import { measurePaths } from './paths.ts';
+import { tellPluginHost } from './plugin-host.ts';
 import { tellSse } from './sse-fan-out.ts';
 import { measureThroughput } from './throughput.ts';
 
@@ -27,7 +28,7 @@ const mcpSeconds = 8;
 const busPollRounds = 3;
 const changeRounds = 3;
 const faultyRuns = 10_000;
-const soakMain = fileURLToPath(new URL('../../local/test/faults/soak.ts', import.meta.url));
+const soakMain = fileURLToPath(new URL('../../local/test/soak/main.ts', import.meta.url));
 
 /** What can be asked for by name. `mcp` is the last: it keeps this process, and what it starts, to one core. */
 const sections: Record<string, (redisUrl: string) => Promise<void>> = {
@@ -40,6 +41,7 @@ const sections: Record<string, (redisUrl: string) => Promise<void>> = {
   throughput: tellThroughput,
   'fail-over': tellFailOver,
   faults: tellFaults,
+  'plugin-host': (redisUrl) => tellPluginHost({ redisUrl, rounds, seconds: mcpSeconds }),
   mcp: (redisUrl) => tellMcp({ redisUrl, rounds, seconds: mcpSeconds }),
 };
 
@@ -134,7 +136,9 @@ async function tellFailOver(): Promise<void> {
 /** Its own command, and its own judge: see services/local/test/faults. */
 async function tellFaults(): Promise<void> {
   console.log(`Lost, doubled and reordered results under a random mix of faults, ${faultyRuns} runs`);
-  const soak = spawn(process.execPath, [soakMain, '--runs', String(faultyRuns)], { stdio: 'inherit' });
+  const soak = spawn(process.execPath, [soakMain, 'faults', '--runs', String(faultyRuns)], {
+    stdio: 'inherit',
+  });
   const [code] = await once(soak, 'exit');
   if (code !== 0) throw new Error('a promise was broken: the round above tells which');
 }

@@ -3,7 +3,7 @@ import type { PluginDefinition } from '@harness/plugin-kit';
 
 const schema = { type: 'object' };
 
-/** Tools that take their time and tell in which process they run. */
+/** Tools that take their time and tell which gateway runs them (the parent of their host process). */
 export const plugin: PluginDefinition = {
   name: 'errand',
   version: '1.0.0',
@@ -23,7 +23,7 @@ export const plugin: PluginDefinition = {
       schema,
       timeoutMs: 120_000,
       async handler(_ctx, _input, { progress, signal }) {
-        progress(process.pid);
+        progress(process.ppid);
         await after(120_000, undefined, { signal });
         return 'the end';
       },

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { SessionPath } from '@harness/contracts';
 import type { TranscriptStore } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
+import { createGate } from './gate.ts';
 import { type OnTranscript, openSession, type Session } from './session.ts';
 import type { SessionHomes } from './session-home.ts';
 import type { SessionProcess, SessionProfile } from './session-options.ts';
-import { createStartGate } from './start-gate.ts';
 
 export interface OpenRequest {
   /** Names its folder, for people who look. */
@@ -39,7 +39,7 @@ export function createSessionOpener(deps: {
   logger: Logger;
   onProcess(process: SessionProcess): void;
 }) {
-  const gate = createStartGate(deps.startsAtOnce);
+  const gate = createGate(deps.startsAtOnce);
   const processes = new Set<SessionProcess>();
   const open: OpenSession = ({ name, profile, resume, token, store, onTranscript }) =>
     gate(async () => {

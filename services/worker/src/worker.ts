@@ -5,9 +5,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { runUuidOf, type SessionPath, toAppError } from '@harness/contracts';
-import type { Control, Dispatch, HeldThread, Liveness, Turn } from '@harness/dispatch';
+import type { Control, Dispatch, HeldThread, Hold, Liveness, Turn } from '@harness/dispatch';
 import type { HookRunner } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
+import { createGate } from './gate.ts';
 import type { Lending } from './lending.ts';
 import type { SessionPool } from './session-pool.ts';
 import { fail, handBack, refuseTurn, runTurn, type StopReason, type TurnDeps, type TurnEnd } from './turn.ts';
@@ -56,6 +57,9 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
   const { lease, doorbell } = dispatch;
   const turns = new Map<string, { stop: AbortController; runId: string | undefined }>();
   const stats = { turns: 0, paths: { warm: 0, spare: 0, resume: 0, cold: 0 } };
+  // A message that kills its worker kills every turn beside it. Last attempts run one by one, so that no other turn
+  // spends its last attempt beside it.
+  const lastAttempts = createGate(1);
   let leaving = false;
 
   const turnDeps: TurnDeps = {
@@ -85,7 +89,13 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     }
     if (claim.outcome !== 'mine') return;
     lending.keep(claim.hold);
-    const begin = await lease.begin(claim.hold, randomUUID());
+    const turn = () => heldTurn(claim.hold, stop, lastTry);
+    return claim.isLastAttempt ? lastAttempts(turn) : turn();
+  };
+
+  const heldTurn = async (hold: Hold, stop: AbortController, lastTry: boolean): Promise<void> => {
+    const { threadId } = hold;
+    const begin = await lease.begin(hold, randomUUID());
     if (begin.outcome === 'empty' && begin.prewarm) return warm(begin.prewarm, lastTry);
     if (begin.outcome === 'empty' && !pool.has(threadId)) return letGo(threadId);
     if (!('turn' in begin)) return;

@@ -30,6 +30,9 @@ import { createPeer, type Incoming } from './peer.ts';
 /** The other end of the socket pair. */
 const channelFd = 3;
 
+/** Longer ones are looked at. */
+const largeChars = 100_000;
+
 const modules = new Map<string, { exported: unknown; hooks?: unknown }>();
 let ctx: PluginContext | undefined;
 
@@ -65,11 +68,18 @@ async function call({ specifier, path, args }: Call, incoming: Incoming) {
     return meta ? metaOf(meta, incoming) : arg;
   });
   const returned = await method(...own);
-  // Bounded here, so that what is cut anyway need not be passed on.
-  return path.at(-1) === 'handler' && !isInputRequired(returned)
-    ? boundResult(parseToolResult(returned))
-    : returned;
+  // What would be cut anyway need not be passed on.
+  return path.at(-1) === 'handler' && isLarge(returned) ? boundResult(parseToolResult(returned)) : returned;
 }
+
+/** Of a tool's result: anything but a short text. */
+const isLarge = (returned: unknown): boolean => {
+  if (typeof returned === 'string') return returned.length > largeChars;
+  if (isInputRequired(returned)) return false;
+  const { content, structuredContent } = (returned ?? {}) as Record<string, unknown>;
+  const text: unknown = Array.isArray(content) && content.length === 1 ? content[0]?.text : undefined;
+  return structuredContent !== undefined || typeof text !== 'string' || text.length > largeChars;
+};
 
 const metaOf = (fields: Record<string, unknown>, { signal, emit }: Incoming) => ({
   ...fields,

@@ -41,6 +41,8 @@ export interface RemoteHost {
   call(specifier: string, path: Path): (...args: unknown[]) => Promise<unknown>;
 }
 
+/** Functions of a meta that a plugin may call. */
+const tellable = ['progress', 'log', 'releaseStream'];
 const levels = ['debug', 'info', 'warn', 'error'];
 /** Calls that have ended, whose code may still use its context. */
 const maxEnded = 10_000;
@@ -91,14 +93,13 @@ export function createRemoteHost(options: RemoteHostOptions): RemoteHost {
           return { $ctx: true };
         }
         if (!hasSignal(arg)) return arg;
-        const { signal, progress, log, releaseStream, ...fields } = arg;
-        asking.signal = signal;
-        const told: Record<string, unknown> = { progress, log, releaseStream };
+        asking.signal = arg.signal;
         asking.onEvent = (name, value) => {
-          const tell = Object.hasOwn(told, name) ? told[name] : undefined;
+          const tell = tellable.includes(name) ? arg[name] : undefined;
           if (typeof tell === 'function') tell(...(value as unknown[]));
         };
-        return { $meta: fields };
+        // JSON leaves its functions out.
+        return { $meta: { ...arg, signal: undefined } };
       });
       const scope = openScope();
       const request: Call = { ...scope, specifier, path, args: sent };

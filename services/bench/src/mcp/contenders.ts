@@ -1,4 +1,5 @@
 /** Servers under load, each a process of its own, and how each era calls them. */
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Child, startChild } from '@harness/runtime';
 import { searchPath } from '../config.ts';
@@ -10,6 +11,8 @@ export interface Contender {
   name: string;
   url: string;
   pid: number;
+  /** Processes besides, which work for its requests. */
+  helpers: number[];
   headers: Record<string, string>;
   /** A JSON-RPC message, as its era sends it. */
   message(method: 'tools/call' | 'tools/list'): { body: string; headers: Record<string, string> };
@@ -28,6 +31,7 @@ export const contenders = [
   'ours 2025 SSE',
   'ours 2026',
   'ours 2026, thread token',
+  'ours 2026, isolated',
   'sdk 1 session',
   'sdk 2 handler',
 ] as const;
@@ -75,6 +79,11 @@ export async function startContender(
       const gateway = await openGateway(tools, redisUrl);
       return contend(name, gateway, '2026', { authorization: `Bearer ${key}` }, 'bench__');
     }
+    case 'ours 2026, isolated': {
+      const gateway = await openGateway(tools, redisUrl, 'process');
+      const contender = contend(name, gateway, '2026', { authorization: `Bearer ${key}` }, 'bench__');
+      return { ...contender, helpers: childrenOf(contender.pid) };
+    }
   }
 }
 
@@ -86,10 +95,12 @@ const startPeer = (main: string, tools: number) =>
     env: { PATH: searchPath },
   });
 
-const openGateway = (tools: number, redisUrl: string) =>
+/** The tools' code is in the gateway unless it is said otherwise: what is measured is the gateway. */
+const openGateway = (tools: number, redisUrl: string, isolation: 'process' | 'none' = 'none') =>
   startGateway(redisUrl, {
     HARNESS_API_KEY: key,
     HARNESS_TOKEN_SECRET: secret,
+    HARNESS_PLUGIN_ISOLATION: isolation,
     HARNESS_PLUGINS: inThisFolder(`echo-plugin-${tools}.ts`),
   });
 
@@ -127,6 +138,7 @@ function contend(
     name,
     url: `${child.ready.url}/mcp`,
     pid: child.process.pid as number,
+    helpers: [],
     headers: { ...accept, ...headers },
     message(method) {
       const call = method === 'tools/call';
@@ -155,3 +167,6 @@ const envelope = {
   'io.modelcontextprotocol/clientCapabilities': {},
   'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
 };
+
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);

@@ -46,7 +46,9 @@ export async function fire(
   const wanted = load.method === 'tools/call' ? '7: the quick brown fox' : 'echo_9';
   if (!told.includes(wanted))
     throw new Error(`${contender.name} answered ${sample.status} ${told.slice(0, 300)}`);
-  const before = cpuSecondsOf(contender.pid);
+  const cpuSeconds = () =>
+    [contender.pid, ...contender.helpers].reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
+  const before = cpuSeconds();
   const result = await autocannon({
     url: contender.url,
     method: 'POST',
@@ -60,7 +62,7 @@ export async function fire(
     throw new Error(`${contender.name}: ${result.non2xx} refusals, ${result.errors} errors`);
   return {
     perSecond: requests / result.duration,
-    cpuMs: (1000 * (cpuSecondsOf(contender.pid) - before)) / requests,
+    cpuMs: (1000 * (cpuSeconds() - before)) / requests,
     p50Ms: result.latency.p50,
     p99Ms: result.latency.p99,
     rssMb: rssMbOf(contender.pid),

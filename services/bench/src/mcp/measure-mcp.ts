@@ -62,7 +62,7 @@ async function tellMemory(redisUrl: string): Promise<void> {
 }
 
 /** Told apart, and once: the number of tools makes no difference of their own. */
-const apart = new Set<ContenderName>(['ours 2025 SSE', 'ours 2026, thread token']);
+const apart = new Set<ContenderName>(['ours 2025 SSE', 'ours 2026, thread token', 'ours 2026, isolated']);
 
 async function compare(load: McpOptions & Load) {
   const entrants = contenders.filter(
@@ -74,7 +74,7 @@ async function compare(load: McpOptions & Load) {
     for (const name of shuffled(entrants)) {
       const contender = await startContender(name, load.tools, load.redisUrl);
       try {
-        pinTo(0, contender.pid);
+        for (const pid of [contender.pid, ...contender.helpers]) pinTo(0, pid);
         await fire(contender, { ...load, seconds: 1 }); // warms up
         measured.get(name)?.push(await fire(contender, load));
       } finally {

@@ -90,7 +90,8 @@ test('F18 a message that kills its worker is put aside after three crashes; ever
       scriptOf: (n) => (isPoison(n) ? 'sleep: 300\nkill-worker:' : `say: ${n}`),
       mayFail: isPoison,
     });
-    const others = await load({ threads: 4, messages: 10, turnMs: 50, gapMs: 300 });
+    // Turns long enough to be under way at each crash: none of them may be taken for the culprit.
+    const others = await load({ threads: 4, messages: 4, turnMs: 1_000, gapMs: 300 });
     const done = Promise.all([settled(poison), settled(others)]);
     const crashes = () => workers.length - livingWorkers(story).length;
     for (let n = 1; n <= 3; n++) {

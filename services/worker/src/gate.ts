@@ -1,5 +1,5 @@
 /** Lets at most `limit` jobs run at once; the others wait in order. */
-export function createStartGate(limit: number) {
+export function createGate(limit: number) {
   let free = limit;
   const waiting: (() => void)[] = [];
   return async <T>(job: () => Promise<T>): Promise<T> => {
