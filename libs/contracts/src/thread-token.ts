@@ -19,6 +19,7 @@ const Claims = z.object({
   exp: z.number(),
   tenant: z.string(),
   epoch: z.number().int(),
+  owner: z.string().optional(),
   taskId: TaskId.optional(),
   tools: z.array(z.string()).optional(),
 });
@@ -30,6 +31,8 @@ export interface ThreadTokenClaims {
   alias?: string | undefined;
   tenant: string;
   epoch: number;
+  /** Who signed it: the thread's owner then. Absent in tokens of releases before this was written into them. */
+  owner?: string | undefined;
   taskId?: string | undefined;
   /** Qualified tool names this session may list and call; absent = all. */
   tools?: string[] | undefined;

@@ -13,7 +13,7 @@ local before = redis.call('HGET', th, 'owner')
 if before ~= A.me then
   local alive = liveOwner(A.threadId)
   if alive and alive ~= workerId then return answer('owned', { owner = alive }) end
-  local epoch = redis.call('HINCRBY', th, 'epoch', 1)
+  local epoch = nextEpoch(A.threadId)
   redis.call('HSET', th, 'owner', A.me, 'emitted', 0)
   redis.call('HDEL', th, 'nonce', 'run', 'warmUntil', 'warming')
   if before then

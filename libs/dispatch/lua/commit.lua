@@ -2,6 +2,7 @@
 -- A: threadId, me, epoch, seq, runId, status, event, result?, error? (JSON text), usage?, timings?, path?, warmForMs?,
 --    task? {taskId, iteration (compared), set {…}, event?, fields?}, mail? [{id, threadId, runId, kind, input, …}]
 -- outcome: ok {remaining, narrowed, rung [{threadId, kind, owner?}]} | repeat {narrowed} | fenced | out_of_order
+--          | gone (the message itself was lost in a fail-over of Redis)
 -- D1, D2: `done` moves by one, and last. Repair: whatever a torn commit already did is recognised and not done twice:
 -- mail by its id, the task by its iteration, the run by `final`.
 local th = key('th', A.threadId)
@@ -11,6 +12,7 @@ local narrowed = redis.call('HEXISTS', key('run', A.runId), 'narrowed') == 1
 if done >= A.seq then return answer('repeat', { narrowed = narrowed }) end
 if not fenced(A.threadId) then return answer('fenced') end
 if A.seq ~= done + 1 then return answer('out_of_order') end
+if redis.call('HEXISTS', key('run', A.runId), 'input') == 0 then return answer('gone') end
 
 local rung = {}
 local task = A.task and hash(key('task', A.task.taskId))

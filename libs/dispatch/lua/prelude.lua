@@ -59,6 +59,13 @@ local function fenced(threadId)
   return held[1] == A.me and tonumber(held[2]) == A.epoch
 end
 
+-- Raises a thread's epoch. A fail-over of Redis may take epochs back that were given out; the clock does not go back.
+local function nextEpoch(threadId)
+  local epoch = math.max(number(key('th', threadId), 'epoch') + 1, now)
+  redis.call('HSET', key('th', threadId), 'epoch', string.format('%.0f', epoch))
+  return epoch
+end
+
 -- Stores an event in the thread's log and its tree's, and wakes subscribers. `data` is a JSON object as text.
 -- `inTree = false` keeps a second copy of one event out of the tree.
 local function addEvent(threadId, type, data, inTree)

@@ -4,4 +4,4 @@
 if not fenced(A.threadId) then return answer('fenced') end
 local th = key('th', A.threadId)
 redis.call('HSET', th, 'emitted', 0)
-return answer('ok', { epoch = redis.call('HINCRBY', th, 'epoch', 1) })
+return answer('ok', { epoch = nextEpoch(A.threadId) })

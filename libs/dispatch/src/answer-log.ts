@@ -7,8 +7,8 @@ import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Feed } from './feed.ts';
 import type { Keys } from './keys.ts';
+import { reached } from './reached.ts';
 import type { Replicas } from './replicas.ts';
-import { reached } from './scripts.ts';
 
 export interface LoggedMessage {
   /** Position; ascending. */

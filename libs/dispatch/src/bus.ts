@@ -23,9 +23,10 @@ import { digestOf } from './digest.ts';
 import type { Doorbell } from './doorbell.ts';
 import type { Keys } from './keys.ts';
 import type { Log } from './log.ts';
+import { reached } from './reached.ts';
 import type { Hash } from './records.ts';
 import type { Replicas } from './replicas.ts';
-import { listOf, reached, type Scripts } from './scripts.ts';
+import { listOf, type Scripts } from './scripts.ts';
 
 export interface Page {
   limit: number;

@@ -8,8 +8,9 @@ import { randomUUID } from 'node:crypto';
 import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from './keys.ts';
+import { reached } from './reached.ts';
 import type { Replicas } from './replicas.ts';
-import { reached, type Scripts } from './scripts.ts';
+import type { Scripts } from './scripts.ts';
 
 export interface CallTask<Call = unknown> {
   taskId: string;

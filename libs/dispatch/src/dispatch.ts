@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@harness/contracts';
 import type { Redis } from 'ioredis';
+import { createAcks, noAcks } from './acks.ts';
 import { type AnswerLog, createAnswerLog } from './answer-log.ts';
 import { type Bus, createBus } from './bus.ts';
 import { type CallTasks, createCallTasks } from './call-tasks.ts';
@@ -10,13 +11,17 @@ import { createFeed, type Feed } from './feed.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createLease, type Lease } from './lease.ts';
 import type { Log } from './log.ts';
+import { createLosses } from './losses.ts';
 import { createMcpSessions, type McpSessions } from './mcp-sessions.ts';
 import { createPluginStates, type PluginStates } from './plugin-states.ts';
 import { createPluginStore, type PluginStore } from './plugin-store.ts';
 import { createProfiles, type Profiles } from './profiles.ts';
+import { reached } from './reached.ts';
+import { createRedisChanges } from './redis-changes.ts';
+import { watchServer } from './redis-server.ts';
 import { createReplicas, type Replicas } from './replicas.ts';
 import { createRuns, type Runs } from './runs.ts';
-import { createScripts, defaultLimits, type Limits, reached, type Scripts } from './scripts.ts';
+import { createScripts, defaultLimits, type Limits, type Scripts } from './scripts.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 import { createTasks, type Tasks } from './tasks.ts';
 import { createThreads, type Threads } from './threads.ts';
@@ -46,6 +51,22 @@ export interface LedgerCall {
   toolUseId: string;
 }
 
+/** Of the whole fleet, since its data began. */
+export interface Counters {
+  /** Mail lost with a torn log. */
+  gaps: number;
+  /** Mail to deleted threads. */
+  dropped: number;
+  /** Processes that ended for what nobody caught. */
+  escapes: number;
+  /** Accepted messages that a fail-over of Redis took back. */
+  lost: number;
+  /** Times that Redis became another one, by a fail-over or a restart. */
+  redisChanges: number;
+  /** Threads with mail, now. */
+  pending: number;
+}
+
 export interface Dispatch {
   keys: Keys;
   scripts: Scripts;
@@ -67,7 +88,8 @@ export interface Dispatch {
   pluginStates: PluginStates;
   profiles: Profiles;
   storeOf(plugin: string): PluginStore;
-  authorityOf(threadId: string, epoch: number): Promise<Authority>;
+  /** `owner`: who signed the token, workerId#incarnation. */
+  authorityOf(token: { threadId: string; epoch: number; owner?: string | undefined }): Promise<Authority>;
   /** From now to the end of the run its session has of its tools only these. Throws `stale_epoch` when it is over. */
   narrowTools(call: { runId: string; tools: readonly string[] }): Promise<void>;
   ledger: Ledger;
@@ -75,8 +97,9 @@ export interface Dispatch {
   tokenSecret(given: string | undefined): Promise<string>;
   /** Says something to the plugins of every gateway: a signal. */
   broadcast(event: string, data: unknown): Promise<void>;
-  /** What was lost and told: mail of a torn log, mail to deleted threads; what escaped in processes; and threads with mail. */
-  counters(): Promise<{ gaps: number; dropped: number; escapes: number; pending: number }>;
+  counters(): Promise<Counters>;
+  /** Redis has become another one, by a fail-over or a restart: what was written lately may be gone. */
+  onRedisChange(listener: () => void): void;
   /** Something escaped in a process of the fleet, which ends for it: counted where it is not lost. */
   countEscape(): Promise<void>;
   /** Answers within the connection's patience, or throws `unavailable`. */
@@ -84,17 +107,25 @@ export interface Dispatch {
   close(): Promise<void>;
 }
 
-/** `subscriber` is a connection of its own: Redis lets a subscribed one do nothing else. */
+/**
+ * `subscriber` is a connection of its own: Redis lets a subscribed one do nothing else. `acks`: replicas that must confirm
+ * what callers and workers are told; 0 = none.
+ */
 export function createDispatch(deps: {
   redis: Redis;
   subscriber: Redis;
   logger: Log;
   tag?: string;
   limits?: Partial<Limits>;
+  acks?: number;
 }): Dispatch {
   const { redis, logger } = deps;
   const keys = createKeys(deps.tag);
-  const scripts = createScripts(redis, keys, { ...defaultLimits, ...deps.limits });
+  const writer = watchServer(redis, (server) => changes.seen(server));
+  const acks = deps.acks ? createAcks({ redis, writer, keys, count: deps.acks }) : noAcks;
+  const scripts = createScripts({ redis, keys, limits: { ...defaultLimits, ...deps.limits }, acks });
+  const losses = createLosses({ redis, keys, logger });
+  const changes = createRedisChanges({ scripts, losses, logger });
   const doorbell = createDoorbell({ redis, keys, logger });
   const feed = createFeed({ redis: deps.subscriber, logger });
   const parts = { redis, keys, scripts, doorbell, logger, feed };
@@ -117,7 +148,7 @@ export function createDispatch(deps: {
     feed,
     tasks,
     threads,
-    runs: createRuns(parts),
+    runs: createRuns({ ...parts, losses }),
     events: createEventLog(parts),
     lease: createLease(parts),
     sessions: createSessions(parts),
@@ -130,8 +161,8 @@ export function createDispatch(deps: {
       },
     },
     storeOf: (plugin) => createPluginStore(parts, plugin),
-    async authorityOf(threadId, epoch) {
-      const answer = await scripts.call<Authority & { tools?: string }>('authority', { threadId, epoch });
+    async authorityOf(token) {
+      const answer = await scripts.call<Authority & { tools?: string }>('authority', token);
       return { ...answer, ...(answer.tools && { tools: JSON.parse(answer.tools) as string[] }) } as Authority;
     },
     async narrowTools(call) {
@@ -147,15 +178,18 @@ export function createDispatch(deps: {
       await replicas.broadcast({ kind: 'broadcast', event, data });
     },
     async counters() {
-      const names = (['gaps', 'dropped', 'escapes'] as const).map(keys.one);
-      const [gaps, dropped, escapes] = await reached(redis.mget(names));
+      const names = (['gaps', 'dropped', 'escapes', 'lost'] as const).map(keys.one);
+      const [gaps, dropped, escapes, lost] = await reached(redis.mget(names));
       return {
         gaps: Number(gaps),
         dropped: Number(dropped),
         escapes: Number(escapes),
+        lost: Number(lost),
+        redisChanges: Number(await reached(redis.hget(keys.one('server'), 'changes'))),
         pending: await reached(redis.zcard(keys.one('pend'))),
       };
     },
+    onRedisChange: changes.onChange,
     async countEscape() {
       await reached(redis.incr(keys.one('escapes')));
     },
@@ -166,6 +200,7 @@ export function createDispatch(deps: {
       bus.close();
       await replicas.close();
       await Promise.all([tasks.close(), doorbell.close(), feed.close()]);
+      acks.close();
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Feed } from './feed.ts';
 import type { Keys } from './keys.ts';
 import { createLogReader, isBefore, type Log, type LogReader, type Subscriber } from './log-reader.ts';
-import { reached } from './scripts.ts';
+import { reached } from './reached.ts';
 
 /** Which events: one thread's, or (`children`) those of a root thread and all below it; or those of a tenant's bus. */
 export type EventScope =

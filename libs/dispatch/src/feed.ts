@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Log } from './log.ts';
-import { reached } from './scripts.ts';
+import { reached } from './reached.ts';
 
 /**
  * Pub/sub for one process: one connection, whatever the number of listeners. A message says only "something new"

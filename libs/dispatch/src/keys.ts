@@ -41,7 +41,9 @@
  * | bdue · bpolls | zset | `<tenant>:<id>` by the end of its lease; `<tenant>:<name>` by the end of its poll |
  * | bev:<tenant> · chbus:<tenant> | stream, channel | events of a bus |
  * | secret | string | signs thread tokens, where no secret was configured |
- * | gaps · dropped · escapes | counter | mail lost with a torn log; mail to deleted threads; processes that ended for what nobody caught |
+ * | server | hash | replicationId: of the Redis that was seen last; changes: how often it became another |
+ * | ack | string | a marker that replicas confirm |
+ * | gaps · dropped · escapes · lost | counter | mail lost with a torn log; mail to deleted threads; processes that ended for what nobody caught; mail that a fail-over took back |
  */
 export interface Keys {
   prefix: string;
@@ -54,6 +56,9 @@ export interface Keys {
       | 'gaps'
       | 'dropped'
       | 'escapes'
+      | 'lost'
+      | 'ack'
+      | 'server'
       | 'secret'
       | 'pend'
       | 'btenants'

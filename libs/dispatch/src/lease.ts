@@ -126,7 +126,7 @@ export interface Lease {
   ): Promise<{ lost: boolean; cancel: boolean; interrupt: boolean }>;
   /**
    * `remaining` messages wait. `narrowed`: a skill took tools from the session while the run lasted. Undefined = fenced,
-   * nothing was committed.
+   * or Redis has lost the message: nothing was committed.
    */
   commit(turn: Turn, ending: Ending): Promise<{ remaining: number; narrowed?: true } | undefined>;
   handBack(turn: Turn): Promise<void>;
@@ -235,7 +235,7 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
         timings: textOf(timings),
         event: { type: finalEventOf(status), data: jsonOf(shown) },
       });
-      if (answer.outcome === 'fenced' || answer.outcome === 'out_of_order') return undefined;
+      if (answer.outcome !== 'ok' && answer.outcome !== 'repeat') return undefined;
       for (const { threadId, owner, kind } of listOf(answer.rung)) void doorbell.ring(threadId, owner, kind);
       return { remaining: answer.remaining ?? 0, ...(answer.narrowed && { narrowed: true }) };
     },
@@ -283,7 +283,7 @@ interface Setup {
 }
 
 interface Committed {
-  outcome: 'ok' | 'repeat' | 'fenced' | 'out_of_order';
+  outcome: 'ok' | 'repeat' | 'fenced' | 'out_of_order' | 'gone';
   remaining?: number;
   narrowed?: boolean;
   rung?: { threadId: string; kind: string; owner?: string }[];

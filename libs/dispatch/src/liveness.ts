@@ -13,6 +13,8 @@ export interface Liveness {
   /** workerId#incarnation, as owner of threads. */
   me(): string;
   healthy(): boolean;
+  /** The next heartbeat, now: Redis may have lost the last one. */
+  renew(): void;
   /** Deletes the key: others may take the threads at once. */
   end(): Promise<void>;
 }
@@ -77,6 +79,7 @@ export async function startLiveness(
     workerId,
     me: () => me,
     healthy,
+    renew: () => void beat(),
     async end() {
       clearInterval(timer);
       await redis.del(keys.of('w', workerId)).catch(() => undefined); // it expires by itself

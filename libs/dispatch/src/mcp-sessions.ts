@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from './keys.ts';
+import { reached } from './reached.ts';
 import type { Replicas } from './replicas.ts';
-import { reached } from './scripts.ts';
 
 /** What a client of a 2025 protocol said once and may rely on at every gateway. */
 export interface McpSession {

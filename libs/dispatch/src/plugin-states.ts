@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Keys } from './keys.ts';
+import { reached } from './reached.ts';
 import type { Replicas } from './replicas.ts';
-import { reached } from './scripts.ts';
 
 /** Which plugins an administrator has disabled, for the whole fleet. */
 export interface PluginStates {

@@ -1,7 +1,7 @@
 import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from './keys.ts';
-import { reached } from './scripts.ts';
+import { reached } from './reached.ts';
 
 /** What an agent or an active skill makes of a session. */
 export interface WorkProfile {

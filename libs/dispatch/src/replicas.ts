@@ -11,7 +11,8 @@ import type { AssignedTask } from './bus-records.ts';
 import type { Feed } from './feed.ts';
 import type { Keys } from './keys.ts';
 import type { Log } from './log.ts';
-import { reached, type Scripts } from './scripts.ts';
+import { reached } from './reached.ts';
+import type { Scripts } from './scripts.ts';
 import { untilReached } from './until-reached.ts';
 
 export type Signal =

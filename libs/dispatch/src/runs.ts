@@ -3,8 +3,10 @@ import type { Redis } from 'ioredis';
 import { digestOf, sha256 } from './digest.ts';
 import type { Doorbell } from './doorbell.ts';
 import type { Keys } from './keys.ts';
+import type { Losses } from './losses.ts';
+import { reached } from './reached.ts';
 import { type Hash, runOf } from './records.ts';
-import { reached, type Scripts } from './scripts.ts';
+import type { Scripts } from './scripts.ts';
 
 export interface NewMessage {
   tenant: string;
@@ -40,8 +42,14 @@ interface Appended {
   waiting?: number;
 }
 
-export function createRuns(deps: { redis: Redis; keys: Keys; scripts: Scripts; doorbell: Doorbell }): Runs {
-  const { redis, keys, scripts, doorbell } = deps;
+export function createRuns(deps: {
+  redis: Redis;
+  keys: Keys;
+  scripts: Scripts;
+  doorbell: Doorbell;
+  losses: Losses;
+}): Runs {
+  const { redis, keys, scripts, doorbell, losses } = deps;
   const hashOf = (runId: string): Promise<Hash> => reached(redis.hgetall(keys.of('run', runId)));
   const notFound = (runId: string) => new AppError('run_not_found', `There is no run ${runId}.`);
 
@@ -80,8 +88,10 @@ export function createRuns(deps: { redis: Redis; keys: Keys; scripts: Scripts; d
         },
       });
       if (!answer.run) throw refusalOf(answer, threadId);
+      const { threadId: ownId = threadId, runId = '' } = answer.run;
+      losses.accepted(ownId, runId);
       // Rung for a repeat too: the first answer may have been lost before its doorbell.
-      void doorbell.ring(answer.run.threadId ?? threadId, answer.owner);
+      void doorbell.ring(ownId, answer.owner);
       return { run: runOf(answer.run), created: answer.outcome === 'accepted' };
     },
     async list(threadId, page) {

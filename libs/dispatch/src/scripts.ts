@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { AppError, jsonOf } from '@harness/contracts';
+import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
+import type { Acks } from './acks.ts';
 import type { Keys } from './keys.ts';
+import { reached } from './reached.ts';
 
 /** Bounds that the scripts keep. */
 export interface Limits {
@@ -96,6 +98,7 @@ const names = [
   'look',
   'narrow',
   'note',
+  'note-server',
   'prewarm',
   'raise-epoch',
   'release',
@@ -108,10 +111,28 @@ const names = [
 ] as const;
 type ScriptName = (typeof names)[number];
 
+/** Nobody is told that these happened, or it happens again by itself: they wait for no replica. */
+const unconfirmed: ReadonlySet<ScriptName> = new Set([
+  'authority',
+  'bus-heartbeat',
+  'bus-status',
+  'bus-sweep',
+  'claim',
+  'emit',
+  'look',
+  'note-server',
+  'prewarm',
+  'release',
+  'session-state',
+  'signal',
+  'sweep',
+]);
+
 export interface Scripts {
   /**
    * Runs one script of lua/. Safe to repeat: each recognises its own earlier effects.
-   * Throws `unavailable` when Redis does not answer: then it may or may not have happened.
+   * Throws `unavailable` when Redis does not answer, or its replicas do not confirm: then it may or may not have
+   * happened.
    */
   call<Answer>(name: ScriptName, args: object): Promise<Answer>;
 }
@@ -121,7 +142,8 @@ const commandOf = (name: ScriptName) => `harness:${name}`;
 
 const source = (name: string) => readFileSync(new URL(`../lua/${name}.lua`, import.meta.url), 'utf8');
 
-export function createScripts(redis: Redis, keys: Keys, limits: Limits): Scripts {
+export function createScripts(deps: { redis: Redis; keys: Keys; limits: Limits; acks: Acks }): Scripts {
+  const { redis, keys, limits, acks } = deps;
   const prelude = `${source('prelude')}\n${source('bus')}`;
   for (const name of names)
     redis.defineCommand(commandOf(name), { numberOfKeys: 1, lua: `${prelude}\n${source(name)}` });
@@ -132,54 +154,12 @@ export function createScripts(redis: Redis, keys: Keys, limits: Limits): Scripts
   const limitsText = JSON.stringify(limits);
   return {
     async call(name, args) {
-      const answer = await reached(
-        commands[commandOf(name)]?.call(
-          redis,
-          keys.prefix,
-          jsonOf({ seed: randomUUID(), ...args }),
-          limitsText,
-        ),
-      );
+      const argsText = jsonOf({ seed: randomUUID(), ...args });
+      const run = () => reached(commands[commandOf(name)]?.call(redis, keys.prefix, argsText, limitsText));
+      const answer = await (unconfirmed.has(name) ? run() : acks.acknowledged(run));
       return JSON.parse(answer as string);
     },
   };
-}
-
-/** What Redis says while it cannot do what is asked, though another time it could. */
-const passing: Record<string, string> = {
-  OOM: 'Redis is full and takes no writes',
-  MISCONF: 'Redis cannot write to its disk and takes no writes',
-  READONLY: 'Redis is a replica at this moment and takes no writes',
-  NOREPLICAS: 'Redis has too few replicas and takes no writes',
-  LOADING: 'Redis is reading its data',
-  BUSY: 'Redis is busy with a script',
-  MASTERDOWN: 'Redis has lost its primary',
-  CLUSTERDOWN: 'Redis is not whole',
-};
-
-/**
- * Throws `unavailable` for a lost connection and for what passes, `internal` for any other refusal. Neither carries the
- * command, whose arguments are what people wrote.
- */
-export async function reached<T>(reply: Promise<T> | undefined): Promise<T> {
-  try {
-    return (await reply) as T;
-  } catch (thrown) {
-    const cause = withoutCommand(thrown);
-    const [code = ''] = cause.message.split(' ', 1);
-    if (cause.name === 'ReplyError' && !Object.hasOwn(passing, code))
-      throw new AppError('internal', `Redis refused a command: ${cause.message}`, { cause });
-    const what = cause.name === 'ReplyError' ? passing[code] : 'Redis does not answer';
-    const message = `${what}. The request may have been accepted: repeat it with the same Idempotency-Key.`;
-    throw new AppError('unavailable', message, { cause });
-  }
-}
-
-function withoutCommand(thrown: unknown): Error {
-  if (!(thrown instanceof Error)) return new Error(String(thrown));
-  const { name, stack } = thrown;
-  const message = thrown.message.replace(/, with args beginning with: .*/s, '');
-  return Object.assign(new Error(message), { name, stack });
 }
 
 /** Lua's empty table reaches us as `{}`. */

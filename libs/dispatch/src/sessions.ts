@@ -3,8 +3,9 @@ import type { Redis } from 'ioredis';
 import type { Doorbell } from './doorbell.ts';
 import type { Keys } from './keys.ts';
 import type { Hold } from './lease.ts';
+import { reached } from './reached.ts';
 import type { Hash } from './records.ts';
-import { reached, type Scripts } from './scripts.ts';
+import type { Scripts } from './scripts.ts';
 import { idOfNamedThread } from './thread-id.ts';
 
 /**

@@ -6,8 +6,9 @@ import { checkinQueue, type Doorbell } from './doorbell.ts';
 import type { Keys } from './keys.ts';
 import type { Log } from './log.ts';
 import { cancelledMailOf } from './mail.ts';
+import { reached } from './reached.ts';
 import { type Hash, taskOf } from './records.ts';
-import { reached, type Scripts } from './scripts.ts';
+import type { Scripts } from './scripts.ts';
 import { idOfNamedThread } from './thread-id.ts';
 
 export interface NewTask {

@@ -10,8 +10,9 @@ import type { Redis } from 'ioredis';
 import type { Doorbell } from './doorbell.ts';
 import type { Keys } from './keys.ts';
 import { cancelledMailOf } from './mail.ts';
+import { reached } from './reached.ts';
 import { type Hash, taskOf, threadOf } from './records.ts';
-import { reached, type Scripts } from './scripts.ts';
+import type { Scripts } from './scripts.ts';
 import { idOfNamedThread } from './thread-id.ts';
 
 export interface Threads {

@@ -2,7 +2,8 @@ import { AppError, jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from './keys.ts';
 import type { Hold } from './lease.ts';
-import { reached, type Scripts } from './scripts.ts';
+import { reached } from './reached.ts';
+import type { Scripts } from './scripts.ts';
 
 /** One line of a transcript; `uuid` makes a repeated append a no-op. */
 export interface TranscriptEntry {

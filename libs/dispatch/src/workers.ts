@@ -1,7 +1,7 @@
 import { AppError, jsonOf, type WorkerInfo } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from './keys.ts';
-import { reached } from './scripts.ts';
+import { reached } from './reached.ts';
 
 /** What a worker says of itself with each heartbeat. */
 export type WorkerReport = Omit<WorkerInfo, 'workerId'>;

@@ -16,12 +16,16 @@ export interface Bench {
 /** A dispatch on the real Redis of this run, under a key tag of its own, unless it is said otherwise. */
 export async function openBench(
   limits: Partial<Limits> = {},
-  { tag = randomUUID(), url = inject('redisUrl') }: { tag?: string; url?: string } = {},
+  {
+    tag = randomUUID(),
+    url = inject('redisUrl'),
+    acks = 0,
+  }: { tag?: string; url?: string; acks?: number } = {},
 ): Promise<Bench> {
   const logger = createLogger('test', 'silent');
   const redis = connectRedis(url, { logger, patience: 'wait' });
   const subscriber = connectRedis(url, { logger, patience: 'wait' });
-  const dispatch = createDispatch({ redis, subscriber, logger, tag, limits });
+  const dispatch = createDispatch({ redis, subscriber, logger, tag, limits, acks });
   const { keys } = dispatch;
   onTestFinished(async () => {
     await dispatch.close();

@@ -8,4 +8,5 @@ export * from './fleet-limits.ts';
 export * from './logger.ts';
 export * from './pdeathsig.ts';
 export * from './redis.ts';
+export * from './redis-address.ts';
 export * from './shutdown.ts';

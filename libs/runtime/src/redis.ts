@@ -1,5 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from './logger.ts';
+import { redisAddressOf } from './redis-address.ts';
 
 export type { Redis } from 'ioredis';
 
@@ -29,7 +30,7 @@ const patience: Record<RedisPatience, Options> = {
   wait: { maxRetriesPerRequest: null, socketTimeout: 15_000 },
 };
 
-/** `url` is redis://, rediss://, or unix:///absolute/path.sock. */
+/** `url` as in redis-address.ts. Throws ConfigError for one that cannot be read. */
 export function connectRedis(url: string, deps: { logger: Logger; patience: RedisPatience }): Redis {
   const options: Options = {
     ...patience[deps.patience],
@@ -37,8 +38,9 @@ export function connectRedis(url: string, deps: { logger: Logger; patience: Redi
     // A fail-over leaves us on a read-only replica: reconnect and send the command again.
     reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
   };
-  const socket = url.startsWith('unix://') ? url.slice('unix://'.length) : undefined;
-  const redis = socket ? new Redis({ ...options, path: socket }) : new Redis(url, options);
+  const address = redisAddressOf(url);
+  const redis =
+    typeof address === 'string' ? new Redis(address, options) : new Redis({ ...options, ...address });
   redis.on(
     'error',
     onceInAWhile((error) => deps.logger.warn({ err: error }, 'redis: connection trouble')),

@@ -1,6 +1,14 @@
 import type { ToolLocking } from '@harness/plugin-kit';
 import { envIsolation, isolationOf } from '@harness/plugins';
-import { ConfigError, envFleetLimits, envInteger, envList, loadConfig } from '@harness/runtime';
+import {
+  ConfigError,
+  envFleetLimits,
+  envInteger,
+  envList,
+  envRedisAcks,
+  envRedisUrl,
+  loadConfig,
+} from '@harness/runtime';
 import { z } from 'zod';
 import { type ApiKey, apiKeyOf, loadApiKeys } from './auth.ts';
 import { isOrigin, isTrustedUrl, loopbackHosts, oauthSettingsOf } from './oauth/settings.ts';
@@ -12,7 +20,8 @@ const trustedUrl = z.string().refine(isTrustedUrl, 'must be an https URL (http o
 const schema = z.object({
   PORT: envInteger(0, 65535).default(8080),
   HOST: z.string().default('127.0.0.1'),
-  REDIS_URL: z.string(),
+  REDIS_URL: envRedisUrl,
+  HARNESS_REDIS_ACKS: envRedisAcks,
   HARNESS_API_KEY: z
     .string()
     .regex(/^\S{8,}$/, 'must have at least 8 characters and no white space')

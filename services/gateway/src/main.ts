@@ -21,7 +21,8 @@ runMain(async () => {
   const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'fail-fast' });
   const [redis, subscriber] = [connect(), connect()];
   const limits = fleetLimitsOf(config);
-  const dispatch = createDispatch({ redis, subscriber, logger, limits });
+  const acks = config.HARNESS_REDIS_ACKS;
+  const dispatch = createDispatch({ redis, subscriber, logger, limits, acks });
   escapes.onEscape(() => dispatch.countEscape().catch(() => undefined));
   await Promise.all([redis, subscriber].map(untilReady));
   await dispatch.replicas.join();

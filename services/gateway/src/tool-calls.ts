@@ -105,7 +105,8 @@ export function createToolCalls(deps: {
   const present: ToolCalls['present'] = async (caller) => {
     const { session } = caller;
     if (!session) return caller;
-    const authority = await dispatch.authorityOf(session.threadId, session.epoch);
+    const { threadId, epoch, owner } = session;
+    const authority = await dispatch.authorityOf({ threadId, epoch, owner });
     if (authority.outcome === 'ok') return { ...caller, authority, tools: authority.tools ?? caller.tools };
     if (authority.outcome === 'idle') return { ...caller, authority };
     throw new AppError(

@@ -1,4 +1,4 @@
-import { ConfigError, envInteger, loadConfig, parseOptions } from '@harness/runtime';
+import { ConfigError, envInteger, envRedisUrl, loadConfig, parseOptions } from '@harness/runtime';
 import { z } from 'zod';
 
 /** Enough for any one machine; more is a slip of the finger. */
@@ -7,7 +7,7 @@ const maxWorkers = 64;
 const schema = z.object({
   PORT: envInteger(1, 65535).default(8080),
   HOST: z.string().default('127.0.0.1'),
-  REDIS_URL: z.string().optional(),
+  REDIS_URL: envRedisUrl.optional(),
   HARNESS_API_KEY: z.string().optional(),
 });
 

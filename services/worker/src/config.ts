@@ -1,10 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { envIsolation, isolationOf } from '@harness/plugins';
-import { envFleetLimits, envInteger, envList, loadConfig } from '@harness/runtime';
+import { envFleetLimits, envInteger, envList, envRedisAcks, envRedisUrl, loadConfig } from '@harness/runtime';
 import { z } from 'zod';
 
 const schema = z.object({
-  REDIS_URL: z.string(),
+  REDIS_URL: envRedisUrl,
+  HARNESS_REDIS_ACKS: envRedisAcks,
   /** Where this worker's sessions reach /mcp. */
   HARNESS_GATEWAY_URL: z.string().default('http://127.0.0.1:8080'),
   HARNESS_TOKEN_SECRET: z.string().optional(),

@@ -99,9 +99,9 @@ export function createLending(deps: LendingDeps): Lending {
     const { tenant, allowedTools: tools, threadTaskId: taskId } = thread;
     if (!hasTools(tools)) return undefined;
     record.tokenAt = performance.now();
-    const { threadId, epoch } = record.hold;
+    const { threadId, epoch, me: owner } = record.hold;
     const alias = thread.shownId === threadId ? undefined : thread.shownId;
-    return signThreadToken({ threadId, alias, epoch, tenant, taskId, tools }, deps.tokenSecret);
+    return signThreadToken({ threadId, alias, epoch, owner, tenant, taskId, tools }, deps.tokenSecret);
   };
 
   /** Before another process may speak for the thread: the old one is dead, and its epoch over. */

@@ -33,7 +33,13 @@ runMain(async () => {
   const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'wait' });
   const redis = connect();
   const limits = fleetLimitsOf(config);
-  const dispatch = createDispatch({ redis, subscriber: connect(), logger, limits });
+  const dispatch = createDispatch({
+    redis,
+    subscriber: connect(),
+    logger,
+    limits,
+    acks: config.HARNESS_REDIS_ACKS,
+  });
   const { keys, scripts, doorbell, lease, feed, workers } = dispatch;
   escapes.onEscape(() => dispatch.countEscape().catch(() => undefined));
   const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
@@ -155,6 +161,11 @@ runMain(async () => {
     onDrain: () => process.kill(process.pid, 'SIGTERM'),
   });
   await report();
+  // A fail-over of Redis may have taken back what this worker holds by: it says anew that it lives, and proves its holds.
+  dispatch.onRedisChange(() => {
+    liveness.renew();
+    worker.proveHolds().catch((error) => logger.error({ err: error }, 'threads not looked at'));
+  });
 
   const control = new AbortController();
   followControl({ feed, keys }, workerId, worker.onControl, control.signal).catch((error) =>

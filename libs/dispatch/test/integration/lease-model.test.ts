@@ -82,13 +82,17 @@ const claim = (thread: number, zombie: number) =>
     } else if (ownerLives(model, state) && state.owner !== me) {
       expect(answer).toEqual({ outcome: 'owned', owner: state.owner?.split('#')[0] });
     } else {
-      if (state.owner !== me) {
-        state.epoch++;
+      expect(answer).toMatchObject({ outcome: 'mine' });
+      if (answer.outcome !== 'mine') return;
+      const { hold } = answer;
+      if (state.owner === me) expect(hold.epoch).toBe(state.epoch);
+      else {
+        expect(hold.epoch).toBeGreaterThan(state.epoch);
         state.nonce = undefined;
       }
       state.owner = me;
-      expect(answer).toMatchObject({ outcome: 'mine', hold: { epoch: state.epoch } });
-      if (answer.outcome === 'mine') holds.set(slot(thread, me), answer.hold);
+      state.epoch = hold.epoch;
+      holds.set(slot(thread, me), hold);
     }
   });
 

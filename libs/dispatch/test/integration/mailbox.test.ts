@@ -45,7 +45,7 @@ test('a worker that lost its thread is fenced from emit and commit', async () =>
   await bench.dies('wrk_a');
   const turn = await beginTurn(bench, threadId, await bench.alive('wrk_b'));
   expect(turn).toMatchObject({ attempt: 2, runId: zombie.runId });
-  expect(turn.hold.epoch).toBe(zombie.hold.epoch + 1);
+  expect(turn.hold.epoch).toBeGreaterThan(zombie.hold.epoch);
   const { lease } = bench.dispatch;
   expect(await lease.emit(zombie, 1, [{ type: 'agent.message', text: 'stale' }])).toEqual({
     lost: true,

@@ -13,7 +13,7 @@ async function openRun(bench: Bench) {
 }
 
 const toolsNow = async ({ dispatch }: Bench, { hold }: Awaited<ReturnType<typeof openRun>>) => {
-  const authority = await dispatch.authorityOf(hold.threadId, hold.epoch);
+  const authority = await dispatch.authorityOf(hold);
   return 'tools' in authority ? authority.tools : undefined;
 };
 

@@ -68,6 +68,16 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch, plugins }: Rou
     help: 'ALARM: accepted mail lost with a torn log',
     registers,
   });
+  const lostMail = new Counter({
+    name: 'harness_mail_lost_total',
+    help: 'ALARM: accepted messages that a fail-over of Redis took back, as far as the gateways that accepted them know',
+    registers,
+  });
+  const redisChanges = new Counter({
+    name: 'harness_redis_changes_total',
+    help: 'Times that Redis became another one, by a fail-over or a restart',
+    registers,
+  });
   const escapes = new Counter({
     name: 'harness_process_escapes_total',
     help: 'ALARM: processes of the fleet that ended and were to be started again, for an error that nobody caught',
@@ -122,6 +132,10 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch, plugins }: Rou
     }
     gaps.reset();
     gaps.inc(counters.gaps);
+    lostMail.reset();
+    lostMail.inc(counters.lost);
+    redisChanges.reset();
+    redisChanges.inc(counters.redisChanges);
     escapes.reset();
     escapes.inc(counters.escapes);
     dropped.reset();

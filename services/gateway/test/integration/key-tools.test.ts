@@ -14,7 +14,7 @@ async function openNarrow() {
   /** The tools of the thread's next session, and those of its run. */
   const toolsOf = async (threadId: string) => {
     const { allowedTools, hold } = await worker.begin(threadId);
-    const authority = await gateway.dispatch.authorityOf(threadId, hold.epoch);
+    const authority = await gateway.dispatch.authorityOf({ threadId, epoch: hold.epoch });
     return [allowedTools, authority.outcome === 'ok' ? authority.tools : undefined];
   };
   return { tools, gateway, call, thread, toolsOf };

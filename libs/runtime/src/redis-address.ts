@@ -1,0 +1,98 @@
+/**
+ * Where Redis is, from `REDIS_URL`:
+ *   redis://[user:password@]host[:6379][/db]      one server; rediss:// with TLS
+ *   unix:///absolute/path.sock                    one server on this machine
+ *   redis+sentinel://[user:password@]host[:26379],host[:26379]…/name[/db][?sentinelUsername=…&sentinelPassword=…]
+ *       the primary that these sentinels call `name`; rediss+sentinel:// with TLS to sentinels and servers alike. User
+ *       and password are those of the servers; the sentinels' own come after the `?`. Names and passwords are
+ *       percent-encoded.
+ * Certificates of TLS are checked against the system's authorities and NODE_EXTRA_CA_CERTS.
+ */
+import type { RedisOptions } from 'ioredis';
+import { z } from 'zod';
+import { ConfigError, envInteger } from './config.ts';
+
+type Address = Pick<
+  RedisOptions,
+  | 'path'
+  | 'sentinels'
+  | 'name'
+  | 'username'
+  | 'password'
+  | 'db'
+  | 'tls'
+  | 'enableTLSForSentinelMode'
+  | 'sentinelUsername'
+  | 'sentinelPassword'
+  | 'sentinelTLS'
+  | 'failoverDetector'
+>;
+
+const example = 'redis+sentinel://user:password@host1:26379,host2:26379,host3:26379/name';
+const sentinelPort = 26379;
+const group =
+  /^(?<scheme>rediss?)\+sentinel:\/\/(?:(?<user>[^:@/]*)(?::(?<password>[^@/]*))?@)?(?<hosts>[^/?]+)\/(?<name>[^/?]+)(?:\/(?<db>\d+))?\/?(?:\?(?<query>.*))?$/;
+const oneHost = /^(?<host>\[[0-9a-f:.]+\]|[^:[\]\s]+)(?::(?<port>\d{1,5}))?$/i;
+
+/** An URL that ioredis reads itself, or its options. Throws ConfigError, without the password, for what is neither. */
+export function redisAddressOf(url: string): string | Address {
+  if (url.startsWith('unix://')) return { path: url.slice('unix://'.length) };
+  if (/^rediss?:\/\//.test(url)) return url;
+  if (!/^rediss?\+sentinel:\/\//.test(url))
+    throw new ConfigError(
+      `REDIS_URL must begin with redis://, rediss://, redis+sentinel://, rediss+sentinel:// or unix://; with sentinels it is ${example}.`,
+    );
+  const parts = group.exec(url)?.groups;
+  const sentinels = parts?.hosts?.split(',').map(sentinelOf);
+  if (!parts || !sentinels?.every((one) => one !== undefined))
+    throw new ConfigError(`REDIS_URL with sentinels must look like ${example}.`);
+  const query = new URLSearchParams(parts.query);
+  const tls = parts.scheme === 'rediss';
+  return {
+    sentinels,
+    name: decoded(parts.name),
+    ...(parts.user && { username: decoded(parts.user) }),
+    ...(parts.password && { password: decoded(parts.password) }),
+    ...(parts.db && { db: Number(parts.db) }),
+    ...sentinelSecrets(query),
+    ...(tls && { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} }),
+    // Sentinels tell of a fail-over: a connection to a primary that hangs is left at once, not when it times out.
+    failoverDetector: true,
+  };
+}
+
+/** `REDIS_URL` of a service's configuration. */
+export const envRedisUrl = z.string().superRefine((url, context) => {
+  try {
+    redisAddressOf(url);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message.replace(/^REDIS_URL /, '') });
+  }
+});
+
+/** Replicas that must confirm what is accepted, committed or changed before anybody is told; 0 = none. */
+export const envRedisAcks = envInteger(0, 9).default(0);
+
+function sentinelOf(text: string) {
+  const parts = oneHost.exec(text.trim())?.groups;
+  const port = Number(parts?.port ?? sentinelPort);
+  if (!parts?.host || port < 1 || port > 65_535) return undefined;
+  return { host: parts.host.replace(/^\[|\]$/g, ''), port };
+}
+
+function sentinelSecrets(query: URLSearchParams): Address {
+  const secrets: Address = {};
+  for (const [name, value] of query) {
+    if (name === 'sentinelUsername' || name === 'sentinelPassword') secrets[name] = value;
+    else throw new ConfigError(`REDIS_URL has the unknown parameter "${name}".`);
+  }
+  return secrets;
+}
+
+function decoded(text: string | undefined): string {
+  try {
+    return decodeURIComponent(text ?? '');
+  } catch {
+    throw new ConfigError('REDIS_URL has a % that begins no percent-encoded character.');
+  }
+}

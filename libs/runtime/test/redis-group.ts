@@ -1,0 +1,192 @@
+/** Redis as it is run where it must not fail: a primary, a replica, and sentinels that promote it. Real processes. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { ended } from '../src/embedded-redis.ts';
+import { pdeathsig } from '../src/pdeathsig.ts';
+
+export interface RedisNode {
+  port: number;
+  url: string;
+  /** A connection of its own, for the test to look and to act. */
+  client: Redis;
+  process(): ChildProcess;
+  kill(): Promise<void>;
+  /** Answers nothing, and confirms nothing, until `go`. */
+  stop(): void;
+  go(): void;
+}
+
+export interface RedisGroup {
+  /** For REDIS_URL: the sentinels where there are any, else the primary. */
+  url: string;
+  primary(): RedisNode;
+  replica(): RedisNode;
+  /** Resolves when the replica has all that the primary has. */
+  synced(): Promise<void>;
+  /** Kills the primary with -9 and resolves when the sentinels have promoted the replica. */
+  failOver(): Promise<void>;
+  /** The one that was killed comes back, as the replica. */
+  comeBack(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const password = 'of-the-group';
+const groupName = 'main';
+/** A primary that is silent for so long is down, ms. */
+const downAfterMs = 700;
+const limitMs = 20_000;
+
+/** `sentinels`: 0 or 3. Throws when they are not ready within 20 s. */
+export async function openRedisGroup({ sentinels = 3 } = {}): Promise<RedisGroup> {
+  const dir = await mkdtemp(join(tmpdir(), 'harness-group-'));
+  const children = new Set<ChildProcess>();
+  const clients = new Set<Redis>();
+  const start = (args: string[]) => {
+    const [command, ...prefix] = [...pdeathsig(), 'redis-server'];
+    const child = spawn(command as string, [...prefix, ...args], { stdio: 'ignore' });
+    children.add(child);
+    child.once('exit', () => children.delete(child));
+    return child;
+  };
+  const connect = (port: number, options: object = { password }) => {
+    const client = new Redis({ port, ...options, retryStrategy: () => 50, maxRetriesPerRequest: null });
+    client.on('error', () => undefined); // it is there only at times
+    clients.add(client);
+    return client;
+  };
+
+  const startNode = async (port: number, replicaOf?: number): Promise<ChildProcess> => {
+    const home = join(dir, String(port));
+    await mkdir(home, { recursive: true });
+    const settings = {
+      port: String(port),
+      bind: '127.0.0.1',
+      dir: home,
+      appendonly: 'yes',
+      appendfsync: 'always',
+      save: '',
+      requirepass: password,
+      masterauth: password,
+      'repl-diskless-sync-delay': '0',
+      'repl-ping-replica-period': '1',
+      'enable-debug-command': 'local',
+      ...(replicaOf && { replicaof: `127.0.0.1 ${replicaOf}` }),
+    };
+    return start(Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')]));
+  };
+  const openNode = async (port: number, replicaOf?: number) => {
+    let child = await startNode(port, replicaOf);
+    const node: RedisNode & { restart(replicaOf: number): Promise<void> } = {
+      port,
+      url: `redis://:${password}@127.0.0.1:${port}`,
+      client: connect(port),
+      process: () => child,
+      kill: () => ended(child, 'SIGKILL'),
+      stop: () => void child.kill('SIGSTOP'),
+      go: () => void child.kill('SIGCONT'),
+      async restart(primaryPort) {
+        child = await startNode(port, primaryPort);
+      },
+    };
+    await node.client.ping();
+    return node;
+  };
+
+  const ports = await freePorts(2 + sentinels);
+  const [first = 0, second = 0, ...sentinelPorts] = ports;
+  const nodes = [await openNode(first), await openNode(second, first)];
+  let [primary, replica] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
+  const synced = () =>
+    until('the replica has everything', async () => {
+      const [ofPrimary, ofReplica] = await Promise.all([
+        primary.client.info('replication'),
+        replica.client.info('replication'),
+      ]);
+      const offset = (info: string) => /^master_repl_offset:(\d+)/m.exec(info)?.[1];
+      return /^master_link_status:up/m.test(ofReplica) && offset(ofPrimary) === offset(ofReplica);
+    });
+  await synced();
+
+  const watchers = await Promise.all(
+    sentinelPorts.map(async (port) => {
+      const file = join(dir, `sentinel-${port}.conf`);
+      const lines = [
+        `port ${port}`,
+        'bind 127.0.0.1',
+        `dir ${dir}`,
+        `sentinel monitor ${groupName} 127.0.0.1 ${primary.port} 2`,
+        `sentinel auth-pass ${groupName} ${password}`,
+        `sentinel down-after-milliseconds ${groupName} ${downAfterMs}`,
+        `sentinel failover-timeout ${groupName} 3000`,
+      ];
+      await writeFile(file, lines.join('\n'));
+      start([file, '--sentinel']);
+      return connect(port, {});
+    }),
+  );
+  const stateOf = async (watcher: Redis) => {
+    const flat = (await watcher.call('SENTINEL', 'MASTER', groupName)) as string[];
+    const fields = new Map(flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1]] as const] : [])));
+    return {
+      port: Number(fields.get('port')),
+      replicas: Number(fields.get('num-slaves')),
+      others: Number(fields.get('num-other-sentinels')),
+    };
+  };
+  const allSee = (fits: (state: Awaited<ReturnType<typeof stateOf>>) => boolean) => async () =>
+    (await Promise.all(watchers.map(stateOf))).every(fits);
+  await until(
+    'the sentinels know each other',
+    allSee(({ replicas, others }) => replicas > 0 && others === sentinels - 1),
+  );
+
+  return {
+    url:
+      sentinels === 0
+        ? primary.url
+        : `redis+sentinel://:${password}@${sentinelPorts.map((port) => `127.0.0.1:${port}`).join(',')}/${groupName}`,
+    primary: () => primary,
+    replica: () => replica,
+    synced,
+    async failOver() {
+      const promoted = replica;
+      await primary.kill();
+      await until(
+        'the replica is promoted',
+        allSee(({ port }) => port === promoted.port),
+      );
+      [primary, replica] = [replica, primary];
+    },
+    async comeBack() {
+      await replica.restart(primary.port);
+      await synced();
+    },
+    async close() {
+      for (const client of clients) client.disconnect();
+      await Promise.all([...children].map((child) => ended(child, 'SIGKILL')));
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Ports that were free a moment ago. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((closed) => server.close(closed))));
+  return ports;
+}
+
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + limitMs;
+  while (!(await holds().catch(() => false))) {
+    if (performance.now() > end) throw new Error(`${what}: not within ${limitMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
