@@ -28,8 +28,10 @@ export interface RedisGroup {
   replica(): RedisNode;
   /** Resolves when the replica has all that the primary has. */
   synced(): Promise<void>;
-  /** Kills the primary with -9 and resolves when the sentinels have promoted the replica. */
-  failOver(): Promise<void>;
+  /** Cuts the replica off: what the primary takes from now on it does not have. */
+  lag(): Promise<void>;
+  /** Kills the primary with -9 and resolves when the sentinels have promoted the replica. `onKilled`: at once. */
+  failOver(onKilled?: () => void): Promise<void>;
   /** The one that was killed comes back, as the replica. */
   comeBack(): Promise<void>;
   close(): Promise<void>;
@@ -153,9 +155,16 @@ export async function openRedisGroup({ sentinels = 3 } = {}): Promise<RedisGroup
     primary: () => primary,
     replica: () => replica,
     synced,
-    async failOver() {
+    async lag() {
+      replica.stop();
+      // What is on its way to a process that is stopped would still arrive.
+      await primary.client.client('KILL', 'TYPE', 'REPLICA');
+    },
+    async failOver(onKilled) {
       const promoted = replica;
       await primary.kill();
+      onKilled?.();
+      promoted.go();
       await until(
         'the replica is promoted',
         allSee(({ port }) => port === promoted.port),

@@ -5,11 +5,13 @@
 import { parseArgs } from 'node:util';
 import { soakWithFuzz } from './fuzz.ts';
 import { soakWithFaults } from './random-faults.ts';
+import { soakWithFailOvers } from './redis.ts';
 import type { SoakOptions } from './soak-options.ts';
 
 const soaks: Record<string, (options: SoakOptions) => Promise<void>> = {
   faults: soakWithFaults,
   fuzz: soakWithFuzz,
+  redis: soakWithFailOvers,
 };
 
 const { values, positionals } = parseArgs({
