@@ -16,6 +16,8 @@ export interface BenchFleet {
   /** Process ids of the workers it started with. */
   workers: number[];
   thread(): Promise<string>;
+  /** Sends a message, and goes on when it is accepted. */
+  send(threadId: string, input: string): Promise<void>;
   /** Sends a message; when its first sign of life and its result came, ms after it was sent, and the run. */
   ask(threadId: string, input: string): Promise<{ firstMs: number; resultMs: number; run: Run }>;
   get<T>(path: string): Promise<T>;
@@ -65,6 +67,9 @@ export async function startBenchFleet(
     get: (path) => call('GET', path),
     events: (path) => readEventStream(url + path),
     thread: async () => (await call<{ threadId: string }>('POST', '/v1/threads', {})).threadId,
+    async send(threadId, input) {
+      await call('POST', `/v1/threads/${threadId}/runs`, { input });
+    },
     async ask(threadId, input) {
       const sentAt = performance.now();
       const { runId, streamUrl } = await call<Run & { streamUrl: string }>(

@@ -15,6 +15,7 @@ import { tellBusPoll } from './bus-poll.ts';
 import { tellChanges } from './changes.ts';
 import { failOverTtlMs, measureFailOver } from './fail-over.ts';
 import { figureOf, quantile, ratioOf, textOf } from './figures.ts';
+import { tellGrowth } from './growth.ts';
 import { tellMcp } from './mcp/measure-mcp.ts';
 import { measurePaths } from './paths.ts';
 import { tellPluginHost } from './plugin-host.ts';
@@ -39,6 +40,7 @@ const sections: Record<string, (redisUrl: string) => Promise<void>> = {
   sse: (redisUrl) => tellSse(redisUrl, rounds),
   paths: tellPaths,
   throughput: tellThroughput,
+  growth: (redisUrl) => tellGrowth(redisUrl, rounds),
   'fail-over': tellFailOver,
   faults: tellFaults,
   'plugin-host': (redisUrl) => tellPluginHost({ redisUrl, rounds, seconds: mcpSeconds }),
