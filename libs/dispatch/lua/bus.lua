@@ -1,4 +1,4 @@
--- The bus of external workers: prepended, after the prelude, to every script, for delegated tasks live on it, too.
+-- The bus of external workers. Any script may use it, after the prelude, for delegated tasks live on it, too.
 -- Of each tenant (T) there is one bus; `id` below is a bus task's, chosen by who submits it.
 --
 -- A bus task. Every arrow is one script; a move from any other state is refused with the state it was tried in.

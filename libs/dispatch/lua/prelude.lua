@@ -1,16 +1,16 @@
--- Prepended to every script. Scripts run alone in Redis, but a torn append-only file can apply half of one, so each
--- repairs what an earlier half may have left (see the header of each).
+-- What scripts share: each gets the definitions that it uses (see link-script.ts), so every unindented line here defines
+-- something. Scripts run alone in Redis, but a torn append-only file can apply half of one, so each repairs what an earlier
+-- half may have left (see the header of each).
 --
 -- KEYS[1]  key prefix with its hash tag, e.g. "{h}:"; every key is made from it by key()
 -- ARGV[1]  arguments, JSON object (A); A.seed is random, for tokens that a script makes
--- ARGV[2]  limits, JSON object (C): retentionMs idemTtlMs eventCap treeCap runCap transcriptBytes maxMail maxAttempts maxDepth maxChildren maxChain,
+-- C        limits: retentionMs idemTtlMs eventCap treeCap runCap transcriptBytes maxMail maxAttempts maxDepth maxChildren maxChain,
 --          of the bus: busAckMs busHeartbeatMs busSilentMs busAwayMs busMaxLosses busMaxTasks busMaxWorkers busDoneCap busEventCap
 -- Answer   JSON object with `outcome`
 -- Clock    redis TIME only, in ms
 
 local P = KEYS[1]
 local A = cjson.decode(ARGV[1])
-local C = cjson.decode(ARGV[2])
 
 local function key(kind, id) return P .. kind .. ':' .. id end
 local function answer(outcome, fields)

@@ -4,6 +4,7 @@ import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Acks } from './acks.ts';
 import type { Keys } from './keys.ts';
+import { linkScript } from './link-script.ts';
 import { reached } from './reached.ts';
 
 /** Bounds that the scripts keep. */
@@ -144,18 +145,16 @@ const source = (name: string) => readFileSync(new URL(`../lua/${name}.lua`, impo
 
 export function createScripts(deps: { redis: Redis; keys: Keys; limits: Limits; acks: Acks }): Scripts {
   const { redis, keys, limits, acks } = deps;
-  const prelude = `${source('prelude')}\n${source('bus')}`;
-  for (const name of names)
-    redis.defineCommand(commandOf(name), { numberOfKeys: 1, lua: `${prelude}\n${source(name)}` });
-  const commands = redis as unknown as Record<
-    string,
-    (key: string, args: string, limits: string) => Promise<string>
-  >;
-  const limitsText = JSON.stringify(limits);
+  const library = `${source('prelude')}\n${source('bus')}`;
+  for (const name of names) {
+    const lua = linkScript(library, source(name), limits);
+    redis.defineCommand(commandOf(name), { numberOfKeys: 1, lua });
+  }
+  const commands = redis as unknown as Record<string, (key: string, args: string) => Promise<string>>;
   return {
     async call(name, args) {
       const argsText = jsonOf({ seed: randomUUID(), ...args });
-      const run = () => reached(commands[commandOf(name)]?.call(redis, keys.prefix, argsText, limitsText));
+      const run = () => reached(commands[commandOf(name)]?.call(redis, keys.prefix, argsText));
       const answer = await (unconfirmed.has(name) ? run() : acks.acknowledged(run));
       return JSON.parse(answer as string);
     },

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { linkScript } from './link-script.ts';
+
+const library = `
+-- A comment that names unused() pulls nothing in.
+local P = KEYS[1]
+local function key(id) return P .. id end
+local clock = redis.call('TIME')
+local now = clock[1]
+local later
+local function unused()
+  return now
+end
+local function used(id)
+  later(id)
+  return {
+    key(id),
+  }
+end
+later = function(id) return C.limit end
+`;
+
+test('a script gets what it uses, what that uses, in order, and no more', () => {
+  expect(linkScript(library, '-- unused\nreturn used(1)', { limit: 5, other: 6 })).toBe(
+    [
+      'local C = { limit = 5, other = 6 }',
+      'local P = KEYS[1]',
+      'local function key(id) return P .. id end',
+      'local later',
+      'local function used(id)\n  later(id)\n  return {\n    key(id),\n  }\nend',
+      'later = function(id) return C.limit end',
+      'return used(1)',
+    ].join('\n'),
+  );
+});
+
+test('a script that uses nothing is alone', () => {
+  expect(linkScript(library, 'return 1', {})).toBe('return 1');
+});
+
+test('a line that would be lost is refused', () => {
+  expect(() => linkScript("redis.call('PING')", 'return 1', {})).toThrow(/defines nothing/);
+});

@@ -1,0 +1,63 @@
+/**
+ * Joins a script with what it uses of the library (prelude.lua and bus.lua), and with nothing else: Redis runs the whole
+ * text at every call, and making a hundred functions that nobody calls took it longer than the work.
+ *
+ * A definition begins with an unindented line and ends before the next one; lines that only close it (`end`, `}`) belong
+ * to it. What it defines are the names after `local`, `local function`, or before ` = `.
+ */
+
+interface Definition {
+  names: string[];
+  text: string;
+}
+
+const comment = /^\s*--.*$/gm;
+const word = /[A-Za-z_]\w*/g;
+
+/** `library` in an order in which Lua may run it; `limits` become the table `C`. */
+export function linkScript(library: string, script: string, limits: object): string {
+  const definitions = definitionsOf(`${limitsTable(limits)}\n${library}`);
+  const body = script.replace(comment, '').trim();
+  const used = new Set(wordsOf(body));
+  const included = new Set<Definition>();
+  for (let found = true; found; ) {
+    found = false;
+    for (const definition of definitions) {
+      if (included.has(definition) || !definition.names.some((name) => used.has(name))) continue;
+      included.add(definition);
+      for (const name of wordsOf(definition.text)) used.add(name);
+      found = true;
+    }
+  }
+  const texts = definitions.filter((definition) => included.has(definition)).map(({ text }) => text);
+  return [...texts, body].join('\n');
+}
+
+/** Limits are numbers, so that a table of them is their JSON with other brackets. */
+const limitsTable = (limits: object) =>
+  `local C = { ${Object.entries(limits)
+    .map(([name, value]) => `${name} = ${Number(value)}`)
+    .join(', ')} }`;
+
+const wordsOf = (text: string): string[] => text.match(word) ?? [];
+
+function definitionsOf(library: string): Definition[] {
+  const definitions: Definition[] = [];
+  for (const line of library.replace(comment, '').split('\n')) {
+    if (line.trim() === '') continue;
+    const continues = /^(\s|end\b|[)}])/.test(line);
+    const last = definitions.at(-1);
+    if (continues && last) last.text += `\n${line}`;
+    else definitions.push({ names: namesOf(line), text: line });
+  }
+  return definitions;
+}
+
+/** Throws for an unindented line that defines nothing: it would be lost from every script. */
+function namesOf(line: string): string[] {
+  const ofFunction = /^local function (\w+)/.exec(line)?.[1];
+  if (ofFunction) return [ofFunction];
+  const names = /^(?:local )?([\w, ]+?)(?: =|$)/.exec(line)?.[1]?.split(/, ?/);
+  if (!names) throw new Error(`This line of the library defines nothing: ${line}`);
+  return names;
+}
