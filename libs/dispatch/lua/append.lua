@@ -1,7 +1,7 @@
 -- Step 1: accepts one message into a thread's mailbox, once per idempotency key.
 -- A: tenant, threadId, idemHash, bodyHash, strategy (enqueue | reject | interrupt),
 --    mail {runId, kind, input, model?, metadata?, tools? (JSON list)}
--- outcome: accepted | known {run, owner?}, conflict, not_found, in_progress {runId}, full {waiting}
+-- outcome: accepted | known {run, owner?, rung (its owner was told)}, conflict, not_found, in_progress {runId}, full {waiting}
 -- Repair: a key without its run (torn before the delivery) is taken as unknown.
 A.threadId = resolve(A.tenant, A.threadId)
 local idem = key('idem', A.tenant .. ':' .. A.idemHash)
@@ -10,7 +10,8 @@ if known then
   known = cjson.decode(known)
   if known.bodyHash ~= A.bodyHash then return answer('conflict') end
   if known.runId and redis.call('EXISTS', key('run', known.runId)) == 1 then
-    return answer('known', { run = hash(key('run', known.runId)), owner = liveOwner(A.threadId) })
+    local owner = liveOwner(A.threadId)
+    return answer('known', { run = hash(key('run', known.runId)), owner = owner, rung = ringOwner(A.threadId, owner) })
   end
 end
 
@@ -37,4 +38,5 @@ if A.strategy == 'interrupt' then
     redis.call('PUBLISH', key('ctl', owner), cjson.encode(message))
   end
 end
-return answer('accepted', { run = hash(key('run', A.mail.runId)), owner = liveOwner(A.threadId) })
+local owner = liveOwner(A.threadId)
+return answer('accepted', { run = hash(key('run', A.mail.runId)), owner = owner, rung = ringOwner(A.threadId, owner) })

@@ -1,7 +1,7 @@
 -- Step 6: the one result of a run, with all that follows from it.
 -- A: threadId, me, epoch, seq, runId, status, event, result?, error? (JSON text), usage?, timings?, path?, warmForMs?,
 --    task? {taskId, iteration (compared), set {…}, event?, fields?}, mail? [{id, threadId, runId, kind, input, …}]
--- outcome: ok {remaining, narrowed, rung [{threadId, kind, owner?}]} | repeat {narrowed} | fenced | out_of_order
+-- outcome: ok {remaining, narrowed, rung [{threadId, kind, owner?}]} | repeat {remaining, narrowed} | fenced | out_of_order
 --          | gone (the message itself was lost in a fail-over of Redis)
 -- D1, D2: `done` moves by one, and last. Repair: whatever a torn commit already did is recognised and not done twice:
 -- mail by its id, the task by its iteration, the run by `final`.
@@ -9,7 +9,7 @@ local th = key('th', A.threadId)
 local done = number(th, 'done')
 -- The session was shown fewer tools than the run began with: see narrow.lua.
 local narrowed = redis.call('HEXISTS', key('run', A.runId), 'narrowed') == 1
-if done >= A.seq then return answer('repeat', { narrowed = narrowed }) end
+if done >= A.seq then return answer('repeat', { narrowed = narrowed, remaining = number(th, 'last') - done }) end
 if not fenced(A.threadId) then return answer('fenced') end
 if A.seq ~= done + 1 then return answer('out_of_order') end
 if redis.call('HEXISTS', key('run', A.runId), 'input') == 0 then return answer('gone') end

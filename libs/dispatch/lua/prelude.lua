@@ -53,6 +53,11 @@ local function liveOwner(threadId)
   return nil
 end
 
+-- Tells the worker that owns a thread to look into its mailbox. False: nobody heard it, and a doorbell must ring.
+local function ringOwner(threadId, owner)
+  return owner ~= nil and redis.call('PUBLISH', key('ring', owner), threadId) > 0
+end
+
 -- D4: only the owner at its epoch has effects.
 local function fenced(threadId)
   local held = redis.call('HMGET', key('th', threadId), 'owner', 'epoch')

@@ -2,9 +2,11 @@ import { toAppError } from '@harness/contracts';
 import { type Job, UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { assignQueue, checkinQueue, type Doorbell, doorbellQueueOf } from './doorbell.ts';
+import type { Feed } from './feed.ts';
 import type { Keys } from './keys.ts';
 import type { Lease } from './lease.ts';
 import type { Log } from './log.ts';
+import { createOwnRings, followOwnRings } from './own-rings.ts';
 import type { Scripts } from './scripts.ts';
 import type { CheckinJob } from './tasks.ts';
 
@@ -13,16 +15,18 @@ export interface RingHandler {
   workerId: string;
   me(): string;
   /**
-   * Runs at most one turn of the thread. Throws only before a prompt is sent: then BullMQ rings again later, unless
-   * this was the `lastTry`.
+   * Runs at most one turn of the thread; true when there is more to do. Throws only before a prompt is sent: then BullMQ
+   * rings again later, unless this was the `lastTry`.
    */
-  onRing(threadId: string, lastTry: boolean): Promise<void>;
+  onRing(threadId: string, lastTry: boolean): Promise<boolean>;
   /** Turns at once. */
   concurrency: number;
   /** Turns that could begin now. */
   freeSlots(): number;
   /** Sessions that could start without ending another thread's warm one. */
   room(): number;
+  /** The threads that it owns. */
+  held(): string[];
 }
 
 export interface Consumers {
@@ -42,10 +46,18 @@ const lockDurationMs = 5_000;
 const stalledCheckMs = 2_500;
 
 export function consumeRings(
-  deps: { redis: Redis; keys: Keys; lease: Lease; doorbell: Doorbell; scripts: Scripts; logger: Log },
+  deps: {
+    redis: Redis;
+    keys: Keys;
+    lease: Lease;
+    doorbell: Doorbell;
+    scripts: Scripts;
+    feed: Feed;
+    logger: Log;
+  },
   handler: RingHandler,
 ): Consumers {
-  const { redis, keys, lease, doorbell, scripts, logger } = deps;
+  const { redis, keys, lease, doorbell, scripts, feed, logger } = deps;
   const consume = (queue: string, concurrency: number, process: (job: Job) => Promise<void>) => {
     const worker = new Worker(queue, translated(process), {
       connection: redis,
@@ -114,8 +126,20 @@ export function consumeRings(
     async ({ data, attemptsMade, opts }) => {
       const ringing = handler.onRing(data.threadId, attemptsMade + 1 >= (opts.attempts ?? 1));
       claimed.delete(data.threadId);
-      await ringing.finally(stepBack);
+      if (await ringing.finally(stepBack)) rings.ring(data.threadId);
     },
+  );
+  const rings = createOwnRings({
+    concurrency: handler.concurrency,
+    onRing: (threadId) => handler.onRing(threadId, false).finally(stepBack),
+    onFailed(threadId, error) {
+      logger.warn({ err: error, threadId }, 'ring failed');
+      void doorbell.ring(threadId, handler.workerId); // BullMQ knows when to try again, and how often
+    },
+  });
+  const following = new AbortController();
+  followOwnRings({ feed, keys, rings, held: handler.held }, handler.workerId, following.signal).catch(
+    (error) => logger.error({ err: error }, 'ring channel lost'),
   );
   const checkins = consume(checkinQueue, 4, async ({ data }) => {
     const { taskId, noteId, message } = data as CheckinJob;
@@ -124,7 +148,8 @@ export function consumeRings(
 
   return {
     async drain(limitMs, stop) {
-      const idle = Promise.all([assign.close(), own.close(), checkins.close()]);
+      following.abort();
+      const idle = Promise.all([assign.close(), own.close(), checkins.close(), rings.close()]);
       const late = setTimeout(stop, limitMs);
       await Promise.race([idle, after(limitMs + stopGraceMs)]);
       clearTimeout(late);

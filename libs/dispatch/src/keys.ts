@@ -18,6 +18,7 @@
  * | own:<workerId> | set | threads it owns |
  * | drain:<workerId> | string | it was asked to finish and leave |
  * | ctl:<workerId> | channel | cancel, interrupt, drop and drain, in a hurry |
+ * | ring:<workerId> | channel | threads of the worker with new mail |
  * | led:<threadId> | hash | tool calls of the current run: answered ones, and the ledger of those that must not run twice |
  * | sess:<threadId>[:<name>[:uuids]] | set, list, set | transcripts of a thread, by name; entries; their uuids |
  * | task:<taskId> | hash | a delegated task |

@@ -39,6 +39,7 @@ interface Appended {
   run?: Hash;
   runId?: string;
   owner?: string;
+  rung?: boolean;
   waiting?: number;
 }
 
@@ -91,7 +92,7 @@ export function createRuns(deps: {
       const { threadId: ownId = threadId, runId = '' } = answer.run;
       losses.accepted(ownId, runId);
       // Rung for a repeat too: the first answer may have been lost before its doorbell.
-      void doorbell.ring(ownId, answer.owner);
+      if (!answer.rung) void doorbell.ring(ownId, answer.owner);
       return { run: runOf(answer.run), created: answer.outcome === 'accepted' };
     },
     async list(threadId, page) {

@@ -48,27 +48,29 @@ async function measureOurs(redisUrl: string): Promise<number[]> {
   };
   for (let n = 0; n < workers; n++) {
     const { redis, dispatch } = openDispatch();
-    const { keys, lease, doorbell, scripts } = dispatch;
+    const { keys, lease, doorbell, scripts, feed } = dispatch;
     const workerId = newWorkerId();
     const liveness = await startLiveness(
       { redis, keys, logger },
       { workerId, ttlMs: 60_000, onUnhealthy: () => undefined },
     );
     const consumers = consumeRings(
-      { redis, keys, lease, doorbell, scripts, logger },
+      { redis, keys, lease, doorbell, scripts, feed, logger },
       {
         workerId,
         me: liveness.me,
         concurrency: 10,
         freeSlots: () => 10,
         room: () => 10,
+        held: () => [],
         async onRing(threadId) {
           const claim = await lease.claim(threadId, liveness.me());
-          if (claim.outcome !== 'mine') return;
+          if (claim.outcome !== 'mine') return false;
           const begin = await lease.begin(claim.hold, randomUUID());
-          if (!('turn' in begin)) return;
-          await lease.commit(begin.turn, { status: 'success', result: 'done' });
+          if (!('turn' in begin)) return false;
+          const done = await lease.commit(begin.turn, { status: 'success', result: 'done' });
           committed.raise(begin.turn.runId);
+          return done !== undefined && done.remaining > 0;
         },
       },
     );

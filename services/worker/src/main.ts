@@ -172,13 +172,14 @@ runMain(async () => {
     logger.error({ err: error }, 'control channel lost'),
   );
   const consumers = consumeRings(
-    { redis, keys, lease, doorbell, scripts, logger },
+    { redis, keys, lease, doorbell, scripts, feed, logger },
     {
       workerId,
       me: liveness.me,
       concurrency: config.HARNESS_MAX_SESSIONS,
       freeSlots: worker.freeSlots,
       room: worker.room,
+      held: worker.held,
       onRing: worker.onRing,
     },
   );

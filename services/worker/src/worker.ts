@@ -29,8 +29,11 @@ export interface WorkerDeps {
 }
 
 export interface FleetWorker {
-  /** At most one turn of the thread. Throws `session_failed` before a prompt was sent, unless it was the last try. */
-  onRing(threadId: string, lastTry: boolean): Promise<void>;
+  /**
+   * At most one turn of the thread; true when there is more to do. Throws `session_failed` before a prompt was sent, unless
+   * it was the last try.
+   */
+  onRing(threadId: string, lastTry: boolean): Promise<boolean>;
   onControl(control: Control): void;
   /** The pool ended the thread's idle session: others may have the thread. */
   onEvict(threadId: string): void;
@@ -38,6 +41,8 @@ export interface FleetWorker {
   freeSlots(): number;
   /** Sessions that could start without ending an idle one. */
   room(): number;
+  /** The threads that it owns. */
+  held(): string[];
   stats(): { turns: number; paths: Record<SessionPath, number> };
   /**
    * This process may no longer be the owner of its threads: ends every turn under way, with its session, and hands it
@@ -52,10 +57,17 @@ export interface FleetWorker {
   leave(): Promise<void>;
 }
 
+interface UnderWay {
+  stop: AbortController;
+  runId: string | undefined;
+  /** Rung meanwhile, or mail is left: there is more to do. */
+  isRung: boolean;
+}
+
 export function createWorker(deps: WorkerDeps): FleetWorker {
   const { dispatch, liveness, lending, pool, logger } = deps;
   const { lease, doorbell } = dispatch;
-  const turns = new Map<string, { stop: AbortController; runId: string | undefined }>();
+  const turns = new Map<string, UnderWay>();
   const stats = { turns: 0, paths: { warm: 0, spare: 0, resume: 0, cold: 0 } };
   // A message that kills its worker kills every turn beside it. Last attempts run one by one, so that no other turn
   // spends its last attempt beside it.
@@ -76,31 +88,38 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       dispatch.transcripts.hasMessage(hold.threadId, sessionId, runUuidOf(runId)),
     relist: lending.relist,
     nextCounter: lending.nextCounter,
+    onCommitted(threadId, remaining) {
+      const underWay = turns.get(threadId);
+      if (underWay && remaining > 0) underWay.isRung = true;
+    },
     onPath: (path) => {
       stats.paths[path]++;
     },
   };
 
-  const oneTurn = async (threadId: string, stop: AbortController, lastTry: boolean): Promise<void> => {
+  /** True when there is more to do. */
+  const oneTurn = async (threadId: string, underWay: UnderWay, lastTry: boolean): Promise<boolean> => {
     const claim = await lease.claim(threadId, liveness.me());
     if (claim.outcome === 'owned') {
       drop(threadId);
-      return doorbell.ring(threadId, claim.owner);
+      await doorbell.ring(threadId, claim.owner);
+      return false;
     }
-    if (claim.outcome !== 'mine') return;
+    if (claim.outcome !== 'mine') return false;
     lending.keep(claim.hold);
-    const turn = () => heldTurn(claim.hold, stop, lastTry);
+    const turn = () => heldTurn(claim.hold, underWay, lastTry);
     return claim.isLastAttempt ? lastAttempts(turn) : turn();
   };
 
-  const heldTurn = async (hold: Hold, stop: AbortController, lastTry: boolean): Promise<void> => {
+  const heldTurn = async (hold: Hold, underWay: UnderWay, lastTry: boolean): Promise<boolean> => {
     const { threadId } = hold;
+    const { stop } = underWay;
     const begin = await lease.begin(hold, randomUUID());
-    if (begin.outcome === 'empty' && begin.prewarm) return warm(begin.prewarm, lastTry);
-    if (begin.outcome === 'empty' && !pool.has(threadId)) return letGo(threadId);
-    if (!('turn' in begin)) return;
+    if (begin.outcome === 'empty' && begin.prewarm) await warm(begin.prewarm, lastTry);
+    else if (begin.outcome === 'empty' && !pool.has(threadId)) await letGo(threadId);
+    if (!('turn' in begin)) return false;
     const { turn, outcome } = begin;
-    turns.set(threadId, { stop, runId: turn.runId });
+    underWay.runId = turn.runId;
     stats.turns++;
     const log = logger.child({ threadId, runId: turn.runId });
     log.debug({ kind: turn.kind, attempt: turn.attempt, epoch: turn.hold.epoch }, 'turn begins');
@@ -109,10 +128,12 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       : refuseTurn(turn, outcome, turnDeps));
     log.debug({ end }, 'turn ended');
     // Fenced where it really is lost; otherwise the next claim starts a new epoch, with its own counters and tokens.
-    if (end === 'lost') return letGo(threadId);
-    if (leaving) return;
-    if (end === 'committed' && !pool.has(threadId)) await letGo(threadId);
-    else await doorbell.ring(threadId, liveness.workerId);
+    if (end === 'lost' || (end === 'committed' && !pool.has(threadId) && !leaving)) {
+      underWay.isRung = false; // whoever takes it is rung
+      await letGo(threadId);
+      return false;
+    }
+    return end !== 'committed';
   };
 
   const tryTurn = async (turn: Turn, stop: AbortController, lastTry: boolean): Promise<TurnEnd> => {
@@ -179,12 +200,18 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
   return {
     stats: () => stats,
     async onRing(threadId, lastTry) {
+      if (leaving) return false;
       // A second run of one job must be a no-op: BullMQ may take its own stalled job again.
-      if (turns.has(threadId) || leaving) return;
-      const stop = new AbortController();
-      turns.set(threadId, { stop, runId: undefined });
+      const now = turns.get(threadId);
+      if (now) {
+        now.isRung = true;
+        return false;
+      }
+      const underWay: UnderWay = { stop: new AbortController(), runId: undefined, isRung: false };
+      turns.set(threadId, underWay);
       try {
-        await oneTurn(threadId, stop, lastTry);
+        const more = await oneTurn(threadId, underWay, lastTry);
+        return (more || underWay.isRung) && !leaving;
       } finally {
         turns.delete(threadId);
       }
@@ -215,6 +242,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       // A turn under way has a session, or will have one in a moment.
       return deps.maxTurns() - turns.size - (sessions - busy);
     },
+    held: () => lending.holds().map(({ threadId }) => threadId),
     fence() {
       stopAll('unhealthy');
       pool.evictBusy();

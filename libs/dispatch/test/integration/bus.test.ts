@@ -32,7 +32,7 @@ async function openWorker(
   slots = 5,
 ) {
   const { redis, dispatch } = openDispatch(tag);
-  const { keys, lease, doorbell, scripts } = dispatch;
+  const { keys, lease, doorbell, scripts, feed } = dispatch;
   const workerId = `wrk_${randomUUID().replaceAll('-', '')}`;
   const liveness = await startLiveness(
     { redis, keys, logger },
@@ -41,24 +41,25 @@ async function openWorker(
   let busy = 0;
   let dead = false;
   const consumers = consumeRings(
-    { redis, keys, lease, doorbell, scripts, logger },
+    { redis, keys, lease, doorbell, scripts, feed, logger },
     {
       workerId,
       me: liveness.me,
       concurrency: slots,
       freeSlots: () => slots - busy,
       room: () => slots,
+      held: () => [],
       async onRing(threadId) {
         busy++;
         try {
           const claim = await lease.claim(threadId, liveness.me());
-          if (claim.outcome !== 'mine' || dead) return;
+          if (claim.outcome !== 'mine' || dead) return false;
           const begin = await lease.begin(claim.hold, randomUUID());
-          if (!('turn' in begin)) return;
+          if (!('turn' in begin)) return false;
           await turn(begin.turn);
-          if (dead) return;
+          if (dead) return false;
           const done = await lease.commit(begin.turn, { status: 'success', result: begin.turn.input });
-          if (done?.remaining) await doorbell.ring(threadId, workerId);
+          return (done?.remaining ?? 0) > 0;
         } finally {
           busy--;
         }
