@@ -16,8 +16,9 @@ if known then
 end
 
 local th = key('th', A.threadId)
-if redis.call('HGET', th, 'tenant') ~= A.tenant then return answer('not_found') end
-local waiting = number(th, 'last') - number(th, 'done')
+local thread = redis.call('HMGET', th, 'tenant', 'last', 'done', 'chain', 'run')
+if thread[1] ~= A.tenant then return answer('not_found') end
+local waiting = (tonumber(thread[2]) or 0) - (tonumber(thread[3]) or 0)
 if A.strategy == 'reject' and waiting > 0 then
   local head = redis.call('XRANGE', key('mb', A.threadId), '-', '+', 'COUNT', 1)[1]
   return answer('in_progress', { runId = head and head[2][2] })
@@ -26,17 +27,16 @@ if waiting >= C.maxMail then return answer('full', { waiting = waiting }) end
 
 redis.call('SET', idem, cjson.encode({ runId = A.mail.runId, bodyHash = A.bodyHash }), 'PX', C.idemTtlMs)
 -- What a person says to a task's thread belongs to the chain that made the task.
-A.mail.chain = redis.call('HGET', th, 'chain') or nil
-local seq = deliver(A.threadId, A.mail)
+A.mail.chain = thread[4] or nil
+local run = deliver(A.threadId, A.mail)
+local owner = liveOwner(A.threadId)
 if A.strategy == 'interrupt' then
   -- Its own seq is the bound: it can never interrupt itself.
-  redis.call('HSET', th, 'interruptBefore', seq)
-  local current = redis.call('HGET', th, 'run')
-  local owner = current and liveOwner(A.threadId)
-  if owner and overtaken(A.threadId, number(key('run', current), 'seq'), redis.call('HGET', key('run', current), 'kind')) then
+  redis.call('HSET', th, 'interruptBefore', run.seq)
+  local current = thread[5]
+  if current and owner and overtaken(A.threadId, number(key('run', current), 'seq'), redis.call('HGET', key('run', current), 'kind')) then
     local message = { action = 'interrupt', threadId = A.threadId, runId = current }
     redis.call('PUBLISH', key('ctl', owner), cjson.encode(message))
   end
 end
-local owner = liveOwner(A.threadId)
-return answer('accepted', { run = hash(key('run', A.mail.runId)), owner = owner, rung = ringOwner(A.threadId, owner) })
+return answer('accepted', { run = run, owner = owner, rung = ringOwner(A.threadId, owner) })

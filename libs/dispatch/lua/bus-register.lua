@@ -18,6 +18,7 @@ end
 redis.call('HSET', name, 'name', A.name, 'labels', A.labels)
 redis.call('HSETNX', name, 'registeredAt', stamp)
 redis.call('SADD', P .. 'btenants', A.tenant)
+redis.call('ZADD', P .. 'btidy', 'NX', now, A.tenant)
 seen(A.tenant, A.name)
 if not worker.state or worker.state == 'lost' then
   moveWorker(A.tenant, A.name, 'idle')

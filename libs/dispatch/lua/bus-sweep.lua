@@ -8,9 +8,9 @@ redis.call('SET', P .. 'bswept', stamp)
 local away = now - last > C.busAwayMs
 local function halves(member) return string.match(member, '^([^:]*):(.*)$') end
 
-local count = A.count
-if away then count = 100000 end
-for _, member in ipairs(redis.call('ZRANGEBYSCORE', P .. 'bdue', '-inf', now, 'LIMIT', 0, count)) do
+local most = A.count
+if away then most = 100000 end
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', P .. 'bdue', '-inf', now, 'LIMIT', 0, most)) do
   local T, id = halves(member)
   local task = hash(taskKey(T, id))
   local held = task.state == 'assigned' or task.state == 'in_progress'
@@ -36,12 +36,28 @@ for _, member in ipairs(redis.call('ZRANGEBYSCORE', P .. 'bpolls', '-inf', now -
   if worker.state == 'polling' then moveWorker(T, name, 'idle') end
 end
 
-if A.tidy then
+-- The sums of all buses: at first, and whenever they may be wrong (see note-server.lua).
+if redis.call('EXISTS', P .. 'bcounts') == 0 then
+  local sums = { workers = 0, polling = 0 }
   for _, T in ipairs(redis.call('SMEMBERS', P .. 'btenants')) do
+    redis.call('ZADD', P .. 'btidy', 'NX', now, T)
+    for _, state in ipairs({ 'queued', 'assigned', 'in_progress', 'done', 'blocked', 'dead', 'withdrawn' }) do
+      sums[state] = (sums[state] or 0) + redis.call('ZCARD', inState(T, state))
+    end
+    sums.workers = sums.workers + redis.call('ZCARD', key('bws', T))
+    sums.polling = sums.polling + redis.call('ZCARD', key('bpolling', T))
+  end
+  setFields(P .. 'bcounts', sums)
+end
+
+-- Some tenants at a time, those first that were looked at longest ago; a bus that is empty is forgotten.
+if A.tidy then
+  for _, T in ipairs(redis.call('ZRANGE', P .. 'btidy', 0, A.count - 1)) do
+    redis.call('ZADD', P .. 'btidy', now, T)
     local function drop(state, ids)
       for _, id in ipairs(ids) do
         redis.call('DEL', taskKey(T, id))
-        redis.call('ZREM', inState(T, state), id)
+        count(state, -redis.call('ZREM', inState(T, state), id))
         redis.call('ZREM', key('bts', T), id)
       end
     end
@@ -54,10 +70,14 @@ if A.tidy then
       local state = redis.call('HGET', workerKey(T, name), 'state')
       if state ~= 'polling' and state ~= 'pending' and state ~= 'executing' then
         redis.call('DEL', workerKey(T, name))
-        redis.call('ZREM', key('bws', T), name)
+        count('workers', -redis.call('ZREM', key('bws', T), name))
       end
     end
     redis.call('PEXPIRE', key('bev', T), C.retentionMs)
+    if redis.call('ZCARD', key('bts', T)) == 0 and redis.call('ZCARD', key('bws', T)) == 0 then
+      redis.call('SREM', P .. 'btenants', T)
+      redis.call('ZREM', P .. 'btidy', T)
+    end
     -- What a torn log left out of a list, among those that have been as they are for longest.
     for _, id in ipairs(redis.call('ZRANGE', inState(T, 'queued'), 0, 499)) do
       local task = hash(taskKey(T, id))
@@ -70,4 +90,4 @@ if A.tidy then
     end
   end
 end
-return answer('ok', { rung = rung, more = handled >= count })
+return answer('ok', { rung = rung, more = handled >= most })

@@ -50,9 +50,14 @@ end
 -- Priority before age, as one number: ages stay below 2^41 and priorities within a thousand, so it is exact.
 local function placeOf(task) return -tonumber(task.priority) * 2199023255552 + tonumber(task.seq) end
 
+-- What all buses together hold, by state; and their workers, and those that wait. Made anew by bus-sweep when it is gone.
+local function count(what, change)
+  if change ~= 0 then redis.call('HINCRBY', P .. 'bcounts', what, change) end
+end
+
 local function moveTask(T, task, state)
-  if task.state then redis.call('ZREM', inState(T, task.state), task.taskId) end
-  redis.call('ZADD', inState(T, state), now, task.taskId)
+  if task.state then count(task.state, -redis.call('ZREM', inState(T, task.state), task.taskId)) end
+  count(state, redis.call('ZADD', inState(T, state), now, task.taskId))
   redis.call('HSET', taskKey(T, task.taskId), 'state', state, 'updatedAt', stamp)
   task.state = state
 end
@@ -67,7 +72,7 @@ local function stopWaiting(T, name, labels)
   local list = key('bwait', T .. ':' .. labels)
   redis.call('ZREM', list, name)
   if redis.call('EXISTS', list) == 0 then redis.call('SREM', key('bwaits', T), labels) end
-  redis.call('ZREM', key('bpolling', T), name)
+  count('polling', -redis.call('ZREM', key('bpolling', T), name))
   redis.call('ZREM', P .. 'bpolls', T .. ':' .. name)
 end
 
@@ -79,7 +84,7 @@ end
 
 local function seen(T, name)
   redis.call('HSET', workerKey(T, name), 'seenAt', stamp)
-  redis.call('ZADD', key('bws', T), now, name)
+  count('workers', redis.call('ZADD', key('bws', T), now, name))
 end
 
 -- What a poll brings home.
@@ -154,7 +159,7 @@ end
 local function wait(T, worker, since)
   redis.call('ZADD', key('bwait', T .. ':' .. worker.labels), since, worker.name)
   redis.call('SADD', key('bwaits', T), worker.labels)
-  redis.call('ZADD', key('bpolling', T), since, worker.name)
+  count('polling', redis.call('ZADD', key('bpolling', T), since, worker.name))
   redis.call('ZADD', P .. 'bpolls', worker['until'], T .. ':' .. worker.name)
 end
 
@@ -201,6 +206,7 @@ local function submit(T, task)
   redis.call('HSET', name, 'createdAt', stamp, 'losses', 0)
   redis.call('ZADD', key('bts', T), now, task.taskId)
   redis.call('SADD', P .. 'btenants', T)
+  redis.call('ZADD', P .. 'btidy', 'NX', now, T)
   enqueue(T, task, 'submitted')
 end
 
@@ -260,7 +266,6 @@ local function delegateToBus(task, iteration, words)
   local id = task.taskId .. '.' .. iteration
   if redis.call('EXISTS', taskKey(task.tenant, id)) == 1 then return end
   keepThread(task.threadId)
-  redis.call('PERSIST', key('tree', redis.call('HGET', key('th', task.threadId), 'root') or ''))
   submit(task.tenant, { taskId = id, payload = cjson.encode({ prompt = words, iteration = tonumber(iteration) }), priority = 0,
     requires = '', delegated = task.taskId, iteration = iteration })
 end

@@ -5,15 +5,16 @@
 local workerId = string.match(A.me, '^(.-)#')
 if redis.call('GET', key('w', workerId)) ~= A.me then return answer('dead') end
 local th = key('th', A.threadId)
-if redis.call('HEXISTS', th, 'tenant') == 0 then
+local thread = redis.call('HMGET', th, 'tenant', 'owner', 'epoch', 'attempt')
+if not thread[1] then
   redis.call('ZREM', P .. 'pend', A.threadId)
   return answer('gone')
 end
-local before = redis.call('HGET', th, 'owner')
+local before, epoch = thread[2], tonumber(thread[3])
 if before ~= A.me then
   local alive = liveOwner(A.threadId)
   if alive and alive ~= workerId then return answer('owned', { owner = alive }) end
-  local epoch = nextEpoch(A.threadId)
+  epoch = nextEpoch(A.threadId)
   redis.call('HSET', th, 'owner', A.me, 'emitted', 0)
   redis.call('HDEL', th, 'nonce', 'run', 'warmUntil', 'warming')
   if before then
@@ -22,4 +23,4 @@ if before ~= A.me then
   end
 end
 redis.call('SADD', key('own', workerId), A.threadId)
-return answer('mine', { epoch = number(th, 'epoch'), isLastAttempt = number(th, 'attempt') + 1 >= C.maxAttempts })
+return answer('mine', { epoch = epoch, isLastAttempt = (tonumber(thread[4]) or 0) + 1 >= C.maxAttempts })

@@ -23,7 +23,7 @@ local function delete(threadId)
   redis.call('PUBLISH', key('ch', threadId), '')
   if th.parentThreadId then redis.call('SREM', key('kids', th.parentThreadId), threadId) end
   if th.root == threadId then
-    redis.call('DEL', key('tree', threadId))
+    redis.call('DEL', key('tree', threadId)) -- of earlier releases
     redis.call('PUBLISH', key('chtree', threadId), '')
   end
   for _, name in ipairs(transcriptKeys(threadId)) do redis.call('DEL', name) end

@@ -7,4 +7,5 @@ if before == A.replicationId then return answer('same') end
 redis.call('HSET', server, 'replicationId', A.replicationId)
 if not before then return answer('first') end
 redis.call('HINCRBY', server, 'changes', 1)
+redis.call('DEL', P .. 'bcounts') -- a torn log may have lost half of a move
 return answer('changed')

@@ -4,7 +4,7 @@
 --
 -- KEYS[1]  key prefix with its hash tag, e.g. "{h}:"; every key is made from it by key()
 -- ARGV[1]  arguments, JSON object (A); A.seed is random, for tokens that a script makes
--- C        limits: retentionMs idemTtlMs eventCap treeCap runCap transcriptBytes maxMail maxAttempts maxDepth maxChildren maxChain,
+-- C        limits: retentionMs idemTtlMs eventCap runCap transcriptBytes maxMail maxAttempts maxDepth maxChildren maxChain,
 --          of the bus: busAckMs busHeartbeatMs busSilentMs busAwayMs busMaxLosses busMaxTasks busMaxWorkers busDoneCap busEventCap
 -- Answer   JSON object with `outcome`
 -- Clock    redis TIME only, in ms
@@ -29,6 +29,16 @@ local function hash(name)
   local fields = {}
   for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
   return fields
+end
+
+-- Sets the fields of a table that have a value.
+local function setFields(name, fields)
+  local flat = {}
+  for field, value in pairs(fields) do
+    flat[#flat + 1] = field
+    flat[#flat + 1] = value
+  end
+  redis.call('HSET', name, unpack(flat))
 end
 
 local function number(name, field) return tonumber(redis.call('HGET', name, field) or 0) or 0 end
@@ -71,20 +81,45 @@ local function nextEpoch(threadId)
   return epoch
 end
 
--- Stores an event in the thread's log and its tree's, and wakes subscribers. `data` is a JSON object as text.
--- `inTree = false` keeps a second copy of one event out of the tree.
-local function addEvent(threadId, type, data, inTree)
-  local thread = redis.call('HMGET', key('th', threadId), 'root', 'alias')
-  local root, shown = thread[1], thread[2] or threadId
-  if not root then return nil end
-  local id = redis.call('XADD', key('ev', threadId), 'MAXLEN', '~', C.eventCap, '*', 'type', type, 'at', stamp,
-    'threadId', shown, 'data', data)
-  redis.call('PUBLISH', key('ch', threadId), '')
-  if inTree ~= false then
-    redis.call('XADD', key('tree', root), 'MAXLEN', '~', C.treeCap, '*', 'type', type, 'at', stamp,
-      'threadId', shown, 'data', data)
-    redis.call('PUBLISH', key('chtree', root), '')
+-- What events need of a thread, read once a script. `tail`: of a root with threads below it, the id of the latest event.
+local heads = {}
+local function headOf(threadId)
+  local head = heads[threadId]
+  if not head then
+    local found = redis.call('HMGET', key('th', threadId), 'root', 'alias', 'tail')
+    head = { root = found[1], shown = found[2] or threadId, tail = found[3] }
+    heads[threadId] = head
   end
+  return head
+end
+
+-- The id of a thread's next event. Those of a tree are read together, in one order: once a thread has threads below it, its
+-- root gives the ids of them all.
+local function nextEventId(root)
+  local head = headOf(root)
+  if not head.tail then return '*' end
+  local ms, n = string.match(head.tail, '^(%d+)%-(%d+)$')
+  head.tail = tonumber(ms) >= now and string.format('%s-%d', ms, n + 1) or stamp .. '-0'
+  redis.call('HSET', key('th', root), 'tail', head.tail)
+  return head.tail
+end
+
+-- Stores an event in the thread's log, and wakes those who watch it or its tree. `data` is a JSON object as text.
+-- `isCopy`: the same is told on another thread of the tree, which shows it once.
+local function addEvent(threadId, type, data, isCopy)
+  local head = headOf(threadId)
+  local root = head.root
+  if not root then return nil end
+  local entry = { key('ev', threadId), 'MAXLEN', '~', C.eventCap, nextEventId(root), 'type', type, 'at', stamp, 'threadId',
+    head.shown, 'data', data, isCopy and 'copy' or nil, isCopy and '1' or nil }
+  local id = redis.pcall('XADD', unpack(entry))
+  if id.err then
+    -- A torn log has lost the latest id.
+    entry[5] = '*'
+    id = redis.call('XADD', unpack(entry))
+  end
+  redis.call('PUBLISH', key('ch', threadId), '')
+  if root ~= threadId then redis.call('PUBLISH', key('chtree', root), '') end
   return id
 end
 
@@ -93,12 +128,8 @@ local function addTaskEvent(task, type, fields)
   fields.taskId = task.taskId
   fields.taskThreadId = task.threadId
   local data = cjson.encode(fields)
-  if task.parentThreadId and redis.call('EXISTS', key('th', task.parentThreadId)) == 1 then
-    addEvent(task.parentThreadId, type, data)
-    addEvent(task.threadId, type, data, false)
-  else
-    addEvent(task.threadId, type, data)
-  end
+  local onParent = task.parentThreadId and addEvent(task.parentThreadId, type, data)
+  addEvent(task.threadId, type, data, onParent and true)
 end
 
 -- Says something to every gateway, or to one, and keeps it for a while under an id for those that were cut off at that
@@ -130,27 +161,44 @@ local function transcriptKeys(threadId)
   end
   return found
 end
+-- Keys of a thread expire when nothing has happened on it for the time of retention, at most an eighth later: their time is
+-- set anew when less than the time of retention is left, or when there are new keys (`fresh`), and not at every message.
+local function renewThread(threadId)
+  local life = math.floor(C.retentionMs * 9 / 8)
+  redis.call('HSET', key('th', threadId), 'expiresAt', string.format('%.0f', now + life))
+  redis.call('HDEL', key('th', threadId), 'fresh')
+  for _, kind in ipairs(threadKeys) do redis.call('PEXPIRE', key(kind, threadId), life) end
+  for _, name in ipairs(transcriptKeys(threadId)) do redis.call('PEXPIRE', name, life) end
+  redis.call('PEXPIRE', key('tree', threadId), life)
+end
+local function renewIfDue(threadId, expiresAt, fresh)
+  if fresh or not expiresAt or tonumber(expiresAt) < now + C.retentionMs then renewThread(threadId) end
+end
+-- For work that may wait for any time without mail.
 local function keepThread(threadId)
   for _, kind in ipairs(threadKeys) do redis.call('PERSIST', key(kind, threadId)) end
   for _, name in ipairs(transcriptKeys(threadId)) do redis.call('PERSIST', name) end
-end
-local function expireThread(threadId)
-  for _, kind in ipairs(threadKeys) do redis.call('PEXPIRE', key(kind, threadId), C.retentionMs) end
-  for _, name in ipairs(transcriptKeys(threadId)) do redis.call('PEXPIRE', name, C.retentionMs) end
-  local root = redis.call('HGET', key('th', threadId), 'root')
-  if root then redis.call('PEXPIRE', key('tree', root), C.retentionMs) end
+  redis.call('HDEL', key('th', threadId), 'expiresAt')
 end
 
 -- Makes a thread. `fields` is an object of strings with `tenant` and `root`.
 local function makeThread(threadId, fields)
+  local root = fields.root
+  -- The first thread below a root: from now on it gives the ids of the tree's events.
+  if root ~= threadId and headOf(root).root and not headOf(root).tail then
+    local latest = redis.call('XREVRANGE', key('ev', root), '+', '-', 'COUNT', 1)[1]
+    headOf(root).tail = latest and latest[1] or stamp .. '-0'
+    redis.call('HSET', key('th', root), 'tail', headOf(root).tail)
+  end
   fields.createdAt = stamp
   fields.updatedAt = stamp
   fields.epoch = stamp -- never an epoch that an earlier thread of this id had
-  for name, value in pairs(fields) do redis.call('HSET', key('th', threadId), name, value) end
+  setFields(key('th', threadId), fields)
+  heads[threadId] = nil
   redis.call('ZADD', key('ths', fields.tenant), now, threadId)
-  redis.call('SADD', P .. 'tenants', fields.tenant)
+  redis.call('ZADD', P .. 'trim', 'NX', now + C.retentionMs, fields.tenant)
   addEvent(threadId, 'thread.created', cjson.encode({ parentThreadId = fields.parentAlias or fields.parentThreadId }))
-  expireThread(threadId)
+  renewThread(threadId)
 end
 
 -- The task that the end of a task below it goes on with: the thread's own, when its work waits for those tasks.
@@ -225,32 +273,29 @@ local function toolsInRun(thread, runId)
   return decoded(held[2]) or toolsOf(thread)
 end
 
--- Puts mail into a thread's mailbox and returns its seq. The run's record comes first, so mail never lacks one.
+-- Puts mail into a thread's mailbox; returns its run, as its hash is. The run's record comes first, so mail never lacks one.
 local function deliver(threadId, mail)
   local th = key('th', threadId)
-  keepThread(threadId)
-  redis.call('PERSIST', key('tree', redis.call('HGET', th, 'root')))
-  local seq = number(th, 'last') + 1
+  local thread = redis.call('HMGET', th, 'tenant', 'alias', 'last', 'expiresAt')
+  local last = tonumber(thread[3]) or 0
+  local seq = last + 1
   -- A torn earlier delivery may have left its entry without `last`: step over it, begin counts the gap.
   local tail = redis.call('XREVRANGE', key('mb', threadId), '+', '-', 'COUNT', 1)[1]
   if tail then seq = math.max(seq, tonumber(string.match(tail[1], '^%d+')) + 1) end
-  local run = key('run', mail.runId)
-  local thread = redis.call('HMGET', th, 'tenant', 'alias')
-  if thread[2] then redis.call('HSET', run, 'alias', thread[2]) end
-  redis.call('HSET', run, 'runId', mail.runId, 'threadId', threadId, 'tenant', thread[1],
-    'seq', seq, 'kind', mail.kind, 'status', 'pending', 'attempt', 0, 'input', mail.input, 'createdAt', stamp,
-    'chain', mail.chain or mail.runId)
-  for _, name in ipairs({ 'model', 'metadata', 'taskId', 'iteration', 'failure', 'tools' }) do
-    if mail[name] then redis.call('HSET', run, name, mail[name]) end
-  end
+  local run = { runId = mail.runId, threadId = threadId, tenant = thread[1], alias = thread[2] or nil, seq = seq,
+    kind = mail.kind, status = 'pending', attempt = 0, input = mail.input, createdAt = stamp, chain = mail.chain or mail.runId }
+  for _, name in ipairs({ 'model', 'metadata', 'taskId', 'iteration', 'failure', 'tools' }) do run[name] = mail[name] end
+  setFields(key('run', mail.runId), run)
   redis.call('HSET', th, 'last', seq, 'updatedAt', stamp)
   redis.call('XADD', key('mb', threadId), seq .. '-0', 'runId', mail.runId, 'kind', mail.kind)
   redis.call('ZADD', key('runs', threadId), seq, mail.runId)
-  redis.call('ZREMRANGEBYRANK', key('runs', threadId), 0, -C.runCap - 1)
+  if seq > C.runCap then redis.call('ZREMRANGEBYRANK', key('runs', threadId), 0, -C.runCap - 1) end
   redis.call('ZADD', P .. 'pend', 'NX', now, threadId)
-  local eventId = addEvent(threadId, 'run.queued', cjson.encode({ runId = mail.runId, seq = seq, kind = mail.kind }))
-  redis.call('HSET', run, 'eventId', eventId)
-  return seq
+  if last == 0 then redis.call('HSET', th, 'fresh', '1') end
+  renewIfDue(threadId, thread[4])
+  run.eventId = addEvent(threadId, 'run.queued', cjson.encode({ runId = mail.runId, seq = seq, kind = mail.kind }))
+  redis.call('HSET', key('run', mail.runId), 'eventId', run.eventId)
+  return run
 end
 
 -- Mail of the system: delivered once per id; to a deleted thread it is dropped and counted; never refused as full.
@@ -305,12 +350,13 @@ local function finishRun(threadId, seq)
   redis.call('HDEL', th, 'nonce', 'run', 'attempt')
   redis.call('HSET', th, 'done', seq)
   redis.call('XDEL', key('mb', threadId), seq .. '-0')
-  local remaining = number(th, 'last') - seq
+  local thread = redis.call('HMGET', th, 'last', 'expiresAt', 'fresh')
+  local remaining = (tonumber(thread[1]) or 0) - seq
   if remaining > 0 then
     redis.call('ZADD', P .. 'pend', now, threadId)
   else
     redis.call('ZREM', P .. 'pend', threadId)
-    expireThread(threadId)
+    renewIfDue(threadId, thread[2], thread[3])
   end
   return remaining
 end

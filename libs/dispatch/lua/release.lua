@@ -6,6 +6,7 @@ if not fenced(A.threadId) then return answer('fenced') end
 local th = key('th', A.threadId)
 redis.call('HDEL', th, 'owner', 'nonce', 'run', 'warmUntil', 'warming')
 addEvent(A.threadId, 'session.released', cjson.encode({ epoch = A.epoch }))
-local waiting = number(th, 'last') - number(th, 'done')
-if waiting == 0 then expireThread(A.threadId) end
+local thread = redis.call('HMGET', th, 'last', 'done', 'expiresAt', 'fresh')
+local waiting = (tonumber(thread[1]) or 0) - (tonumber(thread[2]) or 0)
+if waiting == 0 then renewIfDue(A.threadId, thread[3], thread[4]) end
 return answer('ok', { waiting = waiting })

@@ -5,20 +5,24 @@ local ring, tasks, dead = {}, {}, {}
 -- A dead worker's threads with mail need not wait for their grace.
 for _, workerId in ipairs(redis.call('SMEMBERS', P .. 'workers')) do
   if redis.call('EXISTS', key('w', workerId)) == 0 then
-    dead[#dead + 1] = workerId
-    for _, threadId in ipairs(redis.call('SMEMBERS', key('own', workerId))) do
+    -- Each sweep takes some of them, so that the workers share them.
+    for _, threadId in ipairs(redis.call('SPOP', key('own', workerId), A.count)) do
       if redis.call('ZSCORE', P .. 'pend', threadId) then
         ring[#ring + 1] = { threadId = threadId, owner = liveOwner(threadId) }
       end
     end
+    if redis.call('EXISTS', key('own', workerId)) == 0 then dead[#dead + 1] = workerId end
   end
 end
 for _, threadId in ipairs(redis.call('ZRANGEBYSCORE', P .. 'pend', '-inf', now - A.graceMs, 'LIMIT', 0, A.count)) do
   redis.call('ZADD', P .. 'pend', 'XX', now, threadId)
   local owner = liveOwner(threadId)
   local th = key('th', threadId)
+  local thread = redis.call('HMGET', th, 'tenant', 'rungAt', 'expiresAt')
+  -- Mail may wait for longer than a thread is kept.
+  if thread[1] then renewIfDue(threadId, thread[3]) end
   -- A live owner is most likely at work on it: ring it now and then only.
-  if not owner or now - number(th, 'rungAt') >= A.busyGraceMs then
+  if not owner or now - (tonumber(thread[2]) or 0) >= A.busyGraceMs then
     if owner then redis.call('HSET', th, 'rungAt', now) end
     ring[#ring + 1] = { threadId = threadId, owner = owner }
   end
@@ -32,9 +36,21 @@ for _, taskId in ipairs(redis.call('ZRANGEBYSCORE', P .. 'working', '-inf', now 
     tasks[#tasks + 1] = taskId
   end
 end
-for _, tenant in ipairs(redis.call('SMEMBERS', P .. 'tenants')) do
-  for _, list in ipairs({ 'ths', 'tasks' }) do
-    redis.call('ZREMRANGEBYSCORE', key(list, tenant), '-inf', now - C.retentionMs)
+-- Tenants are looked at when the oldest entry of their lists is to go; those of earlier releases, at once.
+for _, tenant in ipairs(redis.call('SPOP', P .. 'tenants', A.count)) do redis.call('ZADD', P .. 'trim', 'NX', now, tenant) end
+for _, tenant in ipairs(redis.call('ZRANGEBYSCORE', P .. 'trim', '-inf', now, 'LIMIT', 0, 20)) do
+  local due
+  for _, kind in ipairs({ 'ths', 'tasks' }) do
+    local list = key(kind, tenant)
+    local old = redis.call('ZRANGEBYSCORE', list, '-inf', now - C.retentionMs, 'LIMIT', 0, 1000)
+    if #old > 0 then redis.call('ZREM', list, unpack(old)) end
+    local oldest = tonumber(redis.call('ZRANGE', list, 0, 0, 'WITHSCORES')[2])
+    if oldest and (not due or oldest < due) then due = oldest end
+  end
+  if due then
+    redis.call('ZADD', P .. 'trim', math.max(due + C.retentionMs, now + 1000), tenant)
+  else
+    redis.call('ZREM', P .. 'trim', tenant)
   end
 end
 return answer('ok', { ring = ring, tasks = tasks, dead = dead })

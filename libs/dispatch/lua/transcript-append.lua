@@ -2,12 +2,13 @@
 -- A: threadId, me, epoch, name (session id, or session id and subpath), entries [{uuid?, text}]
 -- outcome: ok {added} | fenced | full {bytes}
 -- Keys: sess:<threadId> set of names, with its size in bytes in th; sess:<threadId>:<name> list; …:uuids set
-if not fenced(A.threadId) then return answer('fenced') end
 local th = key('th', A.threadId)
+local held = redis.call('HMGET', th, 'owner', 'epoch', 'transcriptBytes')
+if held[1] ~= A.me or tonumber(held[2]) ~= A.epoch then return answer('fenced') end
 local list = key('sess', A.threadId .. ':' .. A.name)
-local bytes = number(th, 'transcriptBytes')
+local bytes = tonumber(held[3]) or 0
 local added = 0
-redis.call('SADD', key('sess', A.threadId), A.name)
+if redis.call('SADD', key('sess', A.threadId), A.name) == 1 then redis.call('HSET', th, 'fresh', '1') end
 for _, entry in ipairs(A.entries) do
   if not entry.uuid or redis.call('SADD', list .. ':uuids', entry.uuid) == 1 then
     if bytes + #entry.text > C.transcriptBytes then

@@ -19,6 +19,5 @@ end
 for name, value in pairs(A.set) do redis.call('HSET', th, name, value) end
 for _, name in ipairs(A.clear) do redis.call('HDEL', th, name) end
 redis.call('HSET', th, 'updatedAt', stamp)
--- An idle thread's time starts again; one with mail has no end to begin with.
-if redis.call('PTTL', th) > 0 then expireThread(A.threadId) end
+renewIfDue(A.threadId, redis.call('HGET', th, 'expiresAt'))
 return answer('updated')

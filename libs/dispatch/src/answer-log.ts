@@ -57,7 +57,7 @@ export function createAnswerLog(deps: {
     reached(redis.xrange(keyOf(stream), `(${id}`, '+')) as Promise<Row[]>;
 
   async function* messagesAfter(stream: string, after: string, opening: Opening, signal: AbortSignal) {
-    const news = await feed.listen(keyOf(stream), signal);
+    const news = await feed.listen([keyOf(stream)], signal);
     const watch = setInterval(() => {
       replicas
         .isAlive(opening.replica)

@@ -69,7 +69,7 @@ export interface Bus {
   retry(tenant: string, taskId: string): Promise<{ before: BusTaskState; state: BusTaskState }>;
   stats(tenant: string): Promise<BusStats>;
   /** Those of each tenant that has ever used it, for metrics. */
-  statsOfAll(): Promise<BusStats[]>;
+  totals(): Promise<BusTotals>;
   get(tenant: string, taskId: string): Promise<BusTaskDetail>;
   /** Latest first: by submission, or (`state`) by when they came into it. */
   tasks(tenant: string, page: Page & { state?: BusTaskState | undefined }): Promise<BusTask[]>;
@@ -80,6 +80,17 @@ export interface Bus {
   /** This gateway leaves: every poll that waits here ends with nothing. */
   endPolls(): void;
   close(): void;
+}
+
+/** Of the buses of all tenants together. */
+export interface BusTotals {
+  queued: number;
+  assigned: number;
+  inProgress: number;
+  blocked: number;
+  dead: number;
+  workers: number;
+  workersPolling: number;
 }
 
 export interface NewBusTask {
@@ -211,8 +222,18 @@ export function createBus(deps: {
       return { before: before as BusTaskState, state: (state ?? 'queued') as BusTaskState };
     },
     stats,
-    async statsOfAll() {
-      return Promise.all((await reached(redis.smembers(keys.one('btenants')))).map(stats));
+    async totals() {
+      const sums = await reached(redis.hgetall(keys.one('bcounts')));
+      const of = (name: string) => Number(sums[name] ?? 0);
+      return {
+        queued: of('queued'),
+        assigned: of('assigned'),
+        inProgress: of('in_progress'),
+        blocked: of('blocked'),
+        dead: of('dead'),
+        workers: of('workers'),
+        workersPolling: of('polling'),
+      };
     },
     async get(tenant, taskId) {
       const [hash] = await hashesOf([taskKey(tenant, taskId)]);

@@ -16,7 +16,7 @@ export async function followControl(
   onControl: (control: Control) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  for await (const message of await deps.feed.listen(deps.keys.of('ctl', workerId), signal)) {
+  for await (const message of await deps.feed.listen([deps.keys.of('ctl', workerId)], signal)) {
     onControl(message === '' ? { action: 'missed' } : (JSON.parse(message) as Control));
   }
 }

@@ -4,6 +4,7 @@ import type { Feed } from './feed.ts';
 import type { Keys } from './keys.ts';
 import { createLogReader, isBefore, type Log, type LogReader, type Subscriber } from './log-reader.ts';
 import { reached } from './reached.ts';
+import { listOf, type Scripts } from './scripts.ts';
 
 /** Which events: one thread's, or (`children`) those of a root thread and all below it; or those of a tenant's bus. */
 export type EventScope =
@@ -36,43 +37,70 @@ const pageSize = 200;
 const batchChars = 32 * 1024;
 const cursorPattern = /^\d{1,15}(-\d{1,10})?$/;
 
-export function createEventLog(deps: { redis: Redis; keys: Keys; feed: Feed }): EventLog {
-  const { redis, keys, feed } = deps;
+type TreeScope = { threadId: string };
+const isTree = (scope: EventScope): scope is TreeScope => 'threadId' in scope && scope.children === true;
+
+interface TreePage {
+  entries?: Entry[];
+  full: boolean;
+  oldest?: string;
+}
+
+export function createEventLog(deps: { redis: Redis; keys: Keys; scripts: Scripts; feed: Feed }): EventLog {
+  const { redis, keys, scripts, feed } = deps;
   const readers = new Map<string, LogReader>();
-  const streamOf = (scope: EventScope) => {
-    if ('busOf' in scope) return keys.of('bev', scope.busOf);
-    return keys.of(scope.children ? 'tree' : 'ev', scope.threadId);
-  };
-  const channelOf = (scope: EventScope) => {
-    if ('busOf' in scope) return keys.of('chbus', scope.busOf);
-    return keys.of(scope.children ? 'chtree' : 'ch', scope.threadId);
+  const streamOf = (scope: EventScope) =>
+    'busOf' in scope ? keys.of('bev', scope.busOf) : keys.of('ev', scope.threadId);
+  const nameOf = (scope: EventScope) => (isTree(scope) ? `${streamOf(scope)} children` : streamOf(scope));
+  /** A thread's own events are told on its channel, those below it on the tree's. */
+  const channelsOf = (scope: EventScope) => {
+    if ('busOf' in scope) return [keys.of('chbus', scope.busOf)];
+    const own = keys.of('ch', scope.threadId);
+    return isTree(scope) ? [own, keys.of('chtree', scope.threadId)] : [own];
   };
 
-  const entriesOf = (scope: EventScope, start: string, limit: number) =>
-    reached(redis.xrange(streamOf(scope), start, '+', 'COUNT', limit));
+  const pageOf = async (scope: EventScope, start: string, limit: number) => {
+    if (!isTree(scope)) {
+      const entries = await reached(redis.xrange(streamOf(scope), start, '+', 'COUNT', limit));
+      return { entries, full: entries.length === limit };
+    }
+    const { threadId } = scope;
+    const args = { threadId, start, count: limit };
+    const { entries, full } = await scripts.call<TreePage>('tree-events', args);
+    return { entries: listOf(entries), full };
+  };
+  /** The oldest event that is kept, if some that came after the cursor are not. */
+  const oldestOf = async (stream: string, after: string) => {
+    const [oldest] = await reached(redis.xrange(stream, '-', '+', 'COUNT', 1));
+    if (!oldest || !isBefore(after, oldest[0])) return undefined;
+    const info = await reached(redis.xinfo('STREAM', stream));
+    return numberIn(info, 'entries-added') > numberIn(info, 'length') ? oldest[0] : undefined;
+  };
+  const oldestOfTree = async ({ threadId }: TreeScope, after: string) => {
+    const args = { threadId, start: '+', count: 1, after };
+    const answer = await scripts.call<TreePage>('tree-events', args);
+    return answer.oldest;
+  };
   const check = async (scope: EventScope, after: string | undefined) => {
     if (after === undefined || /^0(-0)?$/.test(after)) return;
     if (!cursorPattern.test(after)) throw new AppError('invalid_request', `"${after}" is not an event id.`);
-    const [oldest] = await reached(redis.xrange(streamOf(scope), '-', '+', 'COUNT', 1));
-    if (!oldest || !isBefore(after, oldest[0])) return;
-    const info = await reached(redis.xinfo('STREAM', streamOf(scope)));
-    if (numberIn(info, 'entries-added') > numberIn(info, 'length')) {
-      const message = 'Events after this one are no longer kept; start again without a cursor.';
-      throw new AppError('events_trimmed', message, { details: { oldest: oldest[0] } });
-    }
+    const oldest = await (isTree(scope) ? oldestOfTree(scope, after) : oldestOf(streamOf(scope), after));
+    if (oldest === undefined) return;
+    const message = 'Events after this one are no longer kept; start again without a cursor.';
+    throw new AppError('events_trimmed', message, { details: { oldest } });
   };
   const startOf = (after: string | undefined) => (after === undefined ? '-' : `(${after}`);
 
   const logOf = (scope: EventScope): Log => ({
     async page(start) {
-      const entries = await entriesOf(scope, start, pageSize);
-      return { batches: batchesOf(entries), full: entries.length === pageSize };
+      const { entries, full } = await pageOf(scope, start, pageSize);
+      return { batches: batchesOf(entries), full };
     },
     async newestId() {
       const [newest] = await reached(redis.xrevrange(streamOf(scope), '+', '-', 'COUNT', 1));
       return newest?.[0];
     },
-    listen: (signal) => feed.listen(channelOf(scope), signal),
+    listen: (signal) => feed.listen(channelsOf(scope), signal),
     liveEventOf,
     replayed: () => ({
       id: null,
@@ -85,7 +113,7 @@ export function createEventLog(deps: { redis: Redis; keys: Keys; feed: Feed }): 
     }),
   });
   const readerOf = (scope: EventScope): LogReader => {
-    const name = streamOf(scope);
+    const name = nameOf(scope);
     const found = readers.get(name) ?? createLogReader(logOf(scope), () => readers.delete(name));
     readers.set(name, found);
     return found;
@@ -94,7 +122,8 @@ export function createEventLog(deps: { redis: Redis; keys: Keys; feed: Feed }): 
   const log: EventLog = {
     async read(scope, after, limit) {
       await check(scope, after);
-      return (await entriesOf(scope, startOf(after), limit)).map(([id, fields]) => eventOf(id, fields));
+      const { entries } = await pageOf(scope, startOf(after), limit);
+      return entries.map(([id, fields]) => eventOf(id, fields));
     },
     async subscribe(scope, { after, from }, subscriber) {
       await check(scope, after);

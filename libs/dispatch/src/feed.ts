@@ -7,8 +7,8 @@ import { reached } from './reached.ts';
  * (empty text) or carries a live delta; what was missed while the connection was away is read again from the log.
  */
 export interface Feed {
-  /** Messages of a channel from now on; the iterator ends when `signal` aborts or it is closed. */
-  listen(channel: string, signal: AbortSignal): Promise<Listener>;
+  /** Messages of these channels from now on; the iterator ends when `signal` aborts or it is closed. */
+  listen(channels: readonly string[], signal: AbortSignal): Promise<Listener>;
   close(): Promise<void>;
 }
 
@@ -50,18 +50,20 @@ export function createFeed(deps: { redis: Redis; logger: Log }): Feed {
   };
 
   return {
-    async listen(channel, signal) {
+    async listen(channels, signal) {
       const inbox = createInbox();
       const close = () => {
-        leave(channel, inbox.push);
+        for (const channel of channels) leave(channel, inbox.push);
         inbox.end();
       };
-      const pushes = listeners.get(channel) ?? new Set();
-      listeners.set(channel, pushes.add(inbox.push));
+      for (const channel of channels) {
+        const pushes = listeners.get(channel) ?? new Set();
+        listeners.set(channel, pushes.add(inbox.push));
+      }
       signal.addEventListener('abort', close, { once: true });
       if (signal.aborted) close();
       else
-        await reached(redis.subscribe(channel)).catch((error) => {
+        await reached(redis.subscribe(...channels)).catch((error) => {
           close();
           throw error;
         });

@@ -10,7 +10,8 @@
  * | pend | zset | threads with uncommitted mail, by Redis time |
  * | idem:<tenant>:<sha256> · idem:task:… | string | accepted idempotency keys |
  * | sent:<id> | string | system mail and notes already delivered |
- * | ev:<threadId> · tree:<rootThreadId> | stream | events of a thread; of a thread and all below it |
+ * | ev:<threadId> | stream | events of a thread; those of all below it are read from theirs |
+ * | tree:<rootThreadId> | stream | copies of them, made by earlier releases |
  * | ch:<threadId> · chtree:<rootThreadId> | channel | "something new", or a live delta |
  * | w:<workerId> | string | liveness, with a TTL |
  * | workers | set | worker ids, until swept |
@@ -25,7 +26,8 @@
  * | working | zset | open tasks, by last movement |
  * | open:<threadId> · kids:<threadId> | set | open tasks of a thread; its child threads |
  * | chain:<runId> | counter | tasks made since one user message |
- * | ths:<tenant> · tasks:<tenant> · tenants | zset, set | lists |
+ * | ths:<tenant> · tasks:<tenant> | zset | lists |
+ * | trim · tenants | zset, set | tenants by when their lists are to be trimmed; those of earlier releases |
  * | store:<plugin> | hash | a plugin's key-value |
  * | profiles:<agents or skills> | hash | name -> what it makes of a session (JSON) |
  * | plugins:off | set | disabled plugins |
@@ -39,6 +41,7 @@
  * | bwait:<tenant>:<labels> · bwaits:<tenant> · bpolling:<tenant> | zset, set, zset | workers that wait, by labels; which labels; all |
  * | bst:<tenant>:<state> · bts:<tenant> · bws:<tenant> | zset | tasks by state, since when; all tasks; all workers |
  * | bseq:<tenant> · btenants · bswept | counter, set, string | ages; tenants with a bus; when it was swept |
+ * | btidy · bcounts | zset, hash | tenants with a bus by when it was tidied; what all buses hold, by state |
  * | bdue · bpolls | zset | `<tenant>:<id>` by the end of its lease; `<tenant>:<name>` by the end of its poll |
  * | bev:<tenant> · chbus:<tenant> | stream, channel | events of a bus |
  * | secret | string | signs thread tokens, where no secret was configured |
@@ -63,6 +66,7 @@ export interface Keys {
       | 'secret'
       | 'pend'
       | 'btenants'
+      | 'bcounts'
       | 'gateways'
       | 'signals'
       | 'plugins:off',

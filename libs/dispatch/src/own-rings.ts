@@ -72,7 +72,7 @@ export async function followOwnRings(
   workerId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  for await (const threadId of await deps.feed.listen(deps.keys.of('ring', workerId), signal)) {
+  for await (const threadId of await deps.feed.listen([deps.keys.of('ring', workerId)], signal)) {
     for (const one of threadId === '' ? deps.held() : [threadId]) deps.rings.ring(one);
   }
 }

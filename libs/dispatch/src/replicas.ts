@@ -81,7 +81,7 @@ export function createReplicas(deps: {
   };
   /** `to` is '' or `:<replica>`. */
   const hear = async (to: string) => {
-    const messages = await feed.listen(`${keys.one('gateways')}${to}`, ended.signal);
+    const messages = await feed.listen([`${keys.one('gateways')}${to}`], ended.signal);
     const kept = `${keys.one('signals')}${to}`;
     let [[heard] = ['0-0']] = await reached(redis.xrevrange(kept, '+', '-', 'COUNT', 1));
     const tellKept = async () => {

@@ -13,9 +13,8 @@ export interface Limits {
   retentionMs: number;
   /** How long an idempotency key is remembered. */
   idemTtlMs: number;
-  /** Events kept per thread and per tree, approximately. */
+  /** Events kept per thread, approximately. */
   eventCap: number;
-  treeCap: number;
   /** Runs listed per thread; the latest. */
   runCap: number;
   /** Size of a thread's transcripts; beyond it the thread cannot move to another worker. */
@@ -50,7 +49,6 @@ export const defaultLimits: Limits = {
   retentionMs: 7 * day,
   idemTtlMs: day,
   eventCap: 5_000,
-  treeCap: 20_000,
   runCap: 1_000,
   transcriptBytes: 32 * 1024 * 1024,
   maxMail: 100,
@@ -108,6 +106,7 @@ const names = [
   'signal',
   'sweep',
   'transcript-append',
+  'tree-events',
   'update-thread',
 ] as const;
 type ScriptName = (typeof names)[number];
@@ -127,6 +126,7 @@ const unconfirmed: ReadonlySet<ScriptName> = new Set([
   'session-state',
   'signal',
   'sweep',
+  'tree-events',
 ]);
 
 export interface Scripts {

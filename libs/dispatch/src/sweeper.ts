@@ -45,7 +45,7 @@ export function startSweeper(
     }
     for (const workerId of listOf(found.dead)) {
       await doorbell.remove(workerId);
-      await redis.del(keys.of('own', workerId), keys.of('drain', workerId));
+      await redis.del(keys.of('drain', workerId));
       await redis.srem(keys.one('workers'), workerId);
       logger.info({ workerId }, 'sweep: removed a dead worker');
     }

@@ -93,7 +93,7 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch, plugins }: Rou
     const [counters, fleet, buses] = await Promise.all([
       dispatch.counters(),
       dispatch.workers.list(),
-      dispatch.bus.statsOfAll(),
+      dispatch.bus.totals(),
     ]);
     const sum = (of: (worker: WorkerInfo) => number) => sumOf(fleet, of);
     pending.set(counters.pending);
@@ -115,14 +115,14 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch, plugins }: Rou
     evicted.set(sum((worker) => worker.evicted));
     lost.set(sum((worker) => worker.transcriptErrors));
     setAll(busTasks, 'state', {
-      queued: sumOf(buses, (bus) => bus.depth),
-      assigned: sumOf(buses, (bus) => bus.assigned),
-      in_progress: sumOf(buses, (bus) => bus.inProgress),
-      blocked: sumOf(buses, (bus) => bus.blocked),
-      dead: sumOf(buses, (bus) => bus.dead),
+      queued: buses.queued,
+      assigned: buses.assigned,
+      in_progress: buses.inProgress,
+      blocked: buses.blocked,
+      dead: buses.dead,
     });
-    busWorkers.set(sumOf(buses, (bus) => bus.workers));
-    busPolling.set(sumOf(buses, (bus) => bus.workersPolling));
+    busWorkers.set(buses.workers);
+    busPolling.set(buses.workersPolling);
     pluginCrashes.reset();
     for (const { name } of plugins.plugins) {
       const process = plugins.processOf?.(name);
