@@ -3,30 +3,31 @@
 -- outcome: run | cancelled | interrupted | park {run, thread, task?, setup}, empty {thread?, setup? (its session is wanted)}, fenced
 -- Repair: mail already done is dropped; a run whose result was told before its commit broke off is finished, not run again; a
 -- gap (accepted, then lost with a torn log) is counted and stepped over.
-if not fenced(A.threadId) then return answer('fenced') end
+local th = key('th', A.threadId)
+local thread = hash(th)
+if thread.owner ~= A.me or tonumber(thread.epoch) ~= A.epoch then return answer('fenced') end
 -- What its session is made from, besides the thread itself.
 local function setupOf(thread)
   return { agent = profileOf('agents', thread.agent), skill = profileOf('skills', thread.skill), tools = encodeList(toolsOf(thread)) }
 end
-local th = key('th', A.threadId)
 local mb = key('mb', A.threadId)
+local done, last = tonumber(thread.done) or 0, tonumber(thread.last) or 0
 
 local function stepOver(from, to)
   redis.call('HINCRBY', th, 'gaps', to - from)
   redis.call('INCRBY', P .. 'gaps', to - from)
   redis.call('HSET', th, 'done', to)
+  done = to
 end
 
-local runId, seq
+local runId, seq, run
 while true do
-  local done = number(th, 'done')
   local head = redis.call('XRANGE', mb, '-', '+', 'COUNT', 1)[1]
   if not head then
-    local last = number(th, 'last')
     if last > done then stepOver(done, last) end
     redis.call('ZREM', P .. 'pend', A.threadId)
     redis.call('HDEL', th, 'run')
-    local thread = redis.call('HGET', th, 'prewarm') and hash(th) or nil
+    thread = thread.prewarm and hash(th) or nil
     return answer('empty', { thread = thread, setup = thread and setupOf(thread) })
   end
   seq = tonumber(string.match(head[1], '^%d+'))
@@ -35,10 +36,12 @@ while true do
     redis.call('XDEL', mb, head[1])
   else
     if seq > done + 1 then stepOver(done, seq - 1) end
-    local known = redis.call('HMGET', key('run', runId), 'input', 'final')
-    if known[2] then
+    run = hash(key('run', runId))
+    if run.final then
       finishRun(A.threadId, seq)
-    elseif known[1] then
+      done = seq
+      thread.attempt, thread.nonce = nil, nil
+    elseif run.input then
       break
     else
       stepOver(seq - 1, seq)
@@ -46,32 +49,30 @@ while true do
   end
 end
 
-local run = key('run', runId)
-local fresh = redis.call('HGET', th, 'nonce') ~= A.nonce
-if fresh then
-  redis.call('HINCRBY', th, 'attempt', 1)
-  redis.call('HSET', th, 'nonce', A.nonce, 'run', runId)
-  if number(th, 'last') < seq then redis.call('HSET', th, 'last', seq) end
+local isNew = thread.nonce ~= A.nonce
+local attempt = tonumber(thread.attempt) or 0
+if isNew then
+  attempt = attempt + 1
+  thread.attempt, thread.nonce, thread.run, thread.last = attempt, A.nonce, runId, math.max(last, seq)
+  redis.call('HSET', th, 'attempt', attempt, 'nonce', A.nonce, 'run', runId, 'last', thread.last)
 end
-local attempt = number(th, 'attempt')
 local outcome = 'run'
-if redis.call('HGET', run, 'cancel') then
+if run.cancel then
   outcome = 'cancelled'
-elseif redis.call('HGET', run, 'kind') == 'message' and overtaken(A.threadId, seq, 'message') then
+elseif run.kind == 'message' and seq < (tonumber(thread.interruptBefore) or 0) then
   outcome = 'interrupted'
 elseif attempt > C.maxAttempts then
   outcome = 'park'
-elseif fresh then
-  redis.call('HSET', run, 'status', 'running', 'attempt', attempt)
-  redis.call('HSETNX', run, 'startedAt', stamp)
-  holdTools(hash(th), runId)
+elseif isNew then
+  local began, tools = toolsOfRun(thread, run)
+  run.status, run.attempt, run.startedAt, run.began, run.tools = 'running', attempt, run.startedAt or stamp, began, tools
+  setFields(key('run', runId), { status = 'running', attempt = attempt, startedAt = run.startedAt, began = began, tools = tools })
   addEvent(A.threadId, 'run.started', cjson.encode({ runId = runId, attempt = attempt }))
 end
-local found = { run = hash(run), thread = hash(th) }
-found.setup = setupOf(found.thread)
-if found.run.taskId then
-  found.task = hash(key('task', found.run.taskId))
-elseif found.run.kind == 'notification' then
+local found = { run = run, thread = thread, setup = setupOf(thread) }
+if run.taskId then
+  found.task = hash(key('task', run.taskId))
+elseif run.kind == 'notification' then
   found.task = waitingTask(A.threadId)
 end
 return answer(outcome, found)

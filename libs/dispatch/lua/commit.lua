@@ -6,13 +6,15 @@
 -- D1, D2: `done` moves by one, and last. Repair: whatever a torn commit already did is recognised and not done twice:
 -- mail by its id, the task by its iteration, the run by `final`.
 local th = key('th', A.threadId)
-local done = number(th, 'done')
+local thread = redis.call('HMGET', th, 'owner', 'epoch', 'done', 'last', 'tenant')
+local done = tonumber(thread[3]) or 0
+local found = redis.call('HMGET', key('run', A.runId), 'narrowed', 'input')
 -- The session was shown fewer tools than the run began with: see narrow.lua.
-local narrowed = redis.call('HEXISTS', key('run', A.runId), 'narrowed') == 1
-if done >= A.seq then return answer('repeat', { narrowed = narrowed, remaining = number(th, 'last') - done }) end
-if not fenced(A.threadId) then return answer('fenced') end
+local narrowed = found[1] ~= false
+if done >= A.seq then return answer('repeat', { narrowed = narrowed, remaining = (tonumber(thread[4]) or 0) - done }) end
+if thread[1] ~= A.me or tonumber(thread[2]) ~= A.epoch then return answer('fenced') end
 if A.seq ~= done + 1 then return answer('out_of_order') end
-if redis.call('HEXISTS', key('run', A.runId), 'input') == 0 then return answer('gone') end
+if not found[2] then return answer('gone') end
 
 local rung = {}
 local task = A.task and hash(key('task', A.task.taskId))
@@ -38,7 +40,7 @@ if not A.task or open then
     if isFeedback then redis.call('HSET', key('task', task.taskId), 'words', mail.input) end
     local onBus = isFeedback and task.target == 'bus'
     if onBus then delegateToBus(task, mail.iteration, mail.input) end
-    mail.threadId = resolve(redis.call('HGET', th, 'tenant'), mail.threadId)
+    mail.threadId = resolve(thread[5], mail.threadId)
     local owner = not onBus and deliverOnce(mail)
     if owner then rung[#rung + 1] = { threadId = mail.threadId, kind = mail.kind, owner = owner ~= '' and owner or nil } end
   end
@@ -59,15 +61,13 @@ end
 
 local run = key('run', A.runId)
 if redis.call('HSETNX', run, 'final', '1') == 1 then
-  redis.call('HSET', run, 'status', A.status, 'endedAt', stamp)
-  for _, name in ipairs({ 'result', 'error', 'usage', 'timings', 'path' }) do
-    if A[name] then redis.call('HSET', run, name, A[name]) end
-  end
+  setFields(run, { status = A.status, endedAt = stamp, result = A.result, error = A.error, usage = A.usage,
+    timings = A.timings, path = A.path })
   addEvent(A.threadId, A.event.type, A.event.data)
   if narrowed then tellToolsChanged(A.threadId) end
 end
 redis.call('PEXPIRE', run, C.retentionMs)
-if A.warmForMs then redis.call('HSET', th, 'warmUntil', now + A.warmForMs) else redis.call('HDEL', th, 'warmUntil') end
-redis.call('HSET', th, 'updatedAt', stamp, 'outcome', A.status)
-redis.call('ZADD', key('ths', redis.call('HGET', th, 'tenant')), now, A.threadId)
+if not A.warmForMs then redis.call('HDEL', th, 'warmUntil') end
+setFields(th, { warmUntil = A.warmForMs and string.format('%.0f', now + A.warmForMs), updatedAt = stamp, outcome = A.status })
+redis.call('ZADD', key('ths', thread[5]), now, A.threadId)
 return answer('ok', { remaining = finishRun(A.threadId, A.seq), rung = rung, narrowed = narrowed })

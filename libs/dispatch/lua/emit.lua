@@ -23,4 +23,4 @@ if A.counter > (tonumber(held[3]) or 0) then
   setFields(th, { emitted = A.counter, path = A.path })
 end
 local run = redis.call('HMGET', key('run', A.runId), 'cancel', 'seq', 'kind')
-return answer('ok', { cancel = run[1] == '1', interrupt = overtaken(A.threadId, tonumber(run[2]) or 0, run[3]) })
+return answer('ok', { cancel = run[1] == '1', interrupt = overtaken(A.threadId, tonumber(run[2]) or 0, run[3], held[4]) })

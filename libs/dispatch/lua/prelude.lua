@@ -208,9 +208,10 @@ local function waitingTask(threadId)
   return task and task.status == 'working' and task.phase == 'children' and task or nil
 end
 -- Whether a run was overtaken by a message that interrupts what came before it. Mail of a task is never dropped so.
-local function overtaken(threadId, seq, kind)
+local function overtaken(threadId, seq, kind, interruptBefore)
   if kind ~= 'message' and (kind ~= 'notification' or waitingTask(threadId)) then return false end
-  return seq < number(key('th', threadId), 'interruptBefore')
+  if interruptBefore == nil then interruptBefore = redis.call('HGET', key('th', threadId), 'interruptBefore') end
+  return seq < (tonumber(interruptBefore) or 0)
 end
 
 -- Allow-lists of tools: a list of names, `x*` for all that begin with x; nil = all.
@@ -258,12 +259,9 @@ local function toolsOf(thread)
 end
 -- A run keeps what it began with, whatever becomes of its thread, agent and skill meanwhile: `began` is what its session
 -- was given ('all' or a list), `tools` what is left of it where its sender's key or a skill has narrowed it.
-local function holdTools(thread, runId)
-  local run = key('run', runId)
+local function toolsOfRun(thread, run)
   local tools = toolsOf(thread)
-  redis.call('HSET', run, 'began', encodeList(tools) or 'all')
-  local narrowed = decoded(redis.call('HGET', run, 'tools'))
-  if narrowed then redis.call('HSET', run, 'tools', encodeList(commonTools(tools, narrowed))) end
+  return encodeList(tools) or 'all', run.tools and encodeList(commonTools(tools, decoded(run.tools)))
 end
 local function toolsInRun(thread, runId)
   if not runId then return toolsOf(thread) end
