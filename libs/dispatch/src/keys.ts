@@ -41,6 +41,7 @@
  * | bseq:<tenant> · btenants · bswept | counter, set, string | ages; tenants with a bus; when it was swept |
  * | bdue · bpolls | zset | `<tenant>:<id>` by the end of its lease; `<tenant>:<name>` by the end of its poll |
  * | bev:<tenant> · chbus:<tenant> | stream, channel | events of a bus |
+ * | version | hash | version of the data's shape: data, least, and unfinished during a migration |
  * | secret | string | signs thread tokens, where no secret was configured |
  * | server | hash | replicationId: of the Redis that was seen last; changes: how often it became another |
  * | ack | string | a marker that replicas confirm |
@@ -65,7 +66,8 @@ export interface Keys {
       | 'btenants'
       | 'gateways'
       | 'signals'
-      | 'plugins:off',
+      | 'plugins:off'
+      | 'version',
   ): string;
 }
 
