@@ -42,8 +42,8 @@ export interface MigrationDeps {
  * Why 2 is `alone`. Its readers take all of version 1 as it is: every new field is optional (`alias`, `parentAlias` of
  * threads and tasks, `narrowed` of runs, `digest` of bus tasks), and the new keys (`signals`, `drain`) may be missing.
  * In the other direction two things are misread. A thread that a caller names has an id made from tenant and name: a
- * gateway of version 1 does not find it and makes a second one under the same name, which from then on hides the first.
- * A task in phase `children` waits for the tasks below it: a worker of version 1 sends it its work again, and reviews a
+ * gateway of version 1 does not find it, and where the name has the form `thr_` and 32 hex digits, the only one that it
+ * takes, it makes a second thread under the name, which from then on hides the first. A task in phase `children` waits for the tasks below it: a worker of version 1 sends it its work again, and reviews a
  * result that is not complete. Plugins' broadcasts moved from a channel of their own to the signals, so the two releases
  * do not hear each other's.
  */
