@@ -28,6 +28,7 @@ export { defaultSweep, type Sweeper, type SweepOptions, startSweeper } from './s
 export { defaultIterations, type NewTask } from './tasks.ts';
 export type { TranscriptEntry, TranscriptStore, Transcripts } from './transcripts.ts';
 export { untilReached } from './until-reached.ts';
-export { type DataChange, dataChanges, type MigrationDeps } from './version/data-changes.ts';
+export type { DataChange, MigrationDeps } from './version/data-changes.ts';
 export type { Admission, DataVersion } from './version/data-version.ts';
+export { type Migration, migrateData } from './version/migrate-data.ts';
 export type { WorkerReport } from './workers.ts';

@@ -108,7 +108,8 @@ export function refusalOf(
   }
 }
 
-function partsOf({ gateways, workers }: { gateways: number; workers: number }): string {
+/** How many processes run, in words. */
+export function partsOf({ gateways, workers }: { gateways: number; workers: number }): string {
   const count = (n: number, what: string) => (n === 0 ? [] : [`${n} ${what}${n === 1 ? '' : 's'}`]);
   const parts = [...count(gateways, 'gateway'), ...count(workers, 'worker')];
   return `${parts.join(' and ')} ${gateways + workers === 1 ? 'is' : 'are'} running`;
