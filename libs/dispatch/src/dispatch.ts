@@ -145,7 +145,7 @@ export function createDispatch(deps: {
     answerLog: createAnswerLog(withReplicas),
     callTasks: createCallTasks(withReplicas),
     pluginStates: createPluginStates(withReplicas),
-    profiles: createProfiles(parts),
+    profiles: createProfiles(withReplicas),
     keys,
     scripts,
     doorbell,

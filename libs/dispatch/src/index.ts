@@ -18,7 +18,7 @@ export { feedbackOf, type Mail, notificationOf, reviewOf } from './mail.ts';
 export type { McpSession, McpSessions } from './mcp-sessions.ts';
 export type { PluginStates } from './plugin-states.ts';
 export type { PluginStore } from './plugin-store.ts';
-export type { Profiles, WorkProfile } from './profiles.ts';
+export type { FolderStanding, OtherFolder, ProfileFolder, Profiles, WorkProfile } from './profiles.ts';
 export { promptUuidOf } from './prompt-id.ts';
 export type { Replicas, Signal } from './replicas.ts';
 export type { NewMessage, Runs } from './runs.ts';

@@ -28,6 +28,7 @@
  * | ths:<tenant> · tasks:<tenant> · tenants | zset, set | lists |
  * | store:<plugin> | hash | a plugin's key-value |
  * | profiles:<agents or skills> | hash | name -> what it makes of a session (JSON) |
+ * | folders:<agents or skills> | hash | which gateway read what, since when (JSON); `published`: the digest of what profiles holds |
  * | plugins:off | set | disabled plugins |
  * | gateways[:<replica>] · signals[:<replica>] | channel, stream | signals among gateways; the latest, kept for those that were cut off |
  * | gw:<replica> | string | a gateway's liveness, with a TTL |
