@@ -26,6 +26,7 @@ import { createSessions, type Sessions } from './sessions.ts';
 import { createTasks, type Tasks } from './tasks.ts';
 import { createThreads, type Threads } from './threads.ts';
 import { createTranscripts, type Transcripts } from './transcripts.ts';
+import { createDataVersion, type DataVersion } from './version/data-version.ts';
 import { createWorkers, type Workers } from './workers.ts';
 
 /**
@@ -70,6 +71,7 @@ export interface Counters {
 export interface Dispatch {
   keys: Keys;
   scripts: Scripts;
+  dataVersion: DataVersion;
   threads: Threads;
   runs: Runs;
   tasks: Tasks;
@@ -134,14 +136,16 @@ export function createDispatch(deps: {
   const replicas = createReplicas(parts);
   const withReplicas = { ...parts, replicas };
   const bus = createBus(withReplicas);
+  const dataVersion = createDataVersion(parts);
   return {
+    dataVersion,
     replicas,
     bus,
     mcpSessions: createMcpSessions(withReplicas),
     answerLog: createAnswerLog(withReplicas),
     callTasks: createCallTasks(withReplicas),
     pluginStates: createPluginStates(withReplicas),
-    profiles: createProfiles(parts),
+    profiles: createProfiles(withReplicas),
     keys,
     scripts,
     doorbell,
@@ -198,6 +202,7 @@ export function createDispatch(deps: {
     },
     async close() {
       bus.close();
+      dataVersion.close();
       await replicas.close();
       await Promise.all([tasks.close(), doorbell.close(), feed.close()]);
       acks.close();

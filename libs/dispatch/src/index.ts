@@ -18,7 +18,7 @@ export { feedbackOf, type Mail, notificationOf, reviewOf } from './mail.ts';
 export type { McpSession, McpSessions } from './mcp-sessions.ts';
 export type { PluginStates } from './plugin-states.ts';
 export type { PluginStore } from './plugin-store.ts';
-export type { Profiles, WorkProfile } from './profiles.ts';
+export type { FolderStanding, OtherFolder, ProfileFolder, Profiles, WorkProfile } from './profiles.ts';
 export { promptUuidOf } from './prompt-id.ts';
 export type { Replicas, Signal } from './replicas.ts';
 export type { NewMessage, Runs } from './runs.ts';
@@ -28,4 +28,7 @@ export { defaultSweep, type Sweeper, type SweepOptions, startSweeper } from './s
 export { defaultIterations, type NewTask } from './tasks.ts';
 export type { TranscriptEntry, TranscriptStore, Transcripts } from './transcripts.ts';
 export { untilReached } from './until-reached.ts';
+export type { DataChange, MigrationDeps } from './version/data-changes.ts';
+export type { Admission, DataVersion } from './version/data-version.ts';
+export { type Migration, migrateData } from './version/migrate-data.ts';
 export type { WorkerReport } from './workers.ts';

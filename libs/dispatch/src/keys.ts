@@ -30,6 +30,7 @@
  * | trim · tenants | zset, set | tenants by when their lists are to be trimmed; those of earlier releases |
  * | store:<plugin> | hash | a plugin's key-value |
  * | profiles:<agents or skills> | hash | name -> what it makes of a session (JSON) |
+ * | folders:<agents or skills> | hash | which gateway read what, since when (JSON); `published`: the digest of what profiles holds |
  * | plugins:off | set | disabled plugins |
  * | gateways[:<replica>] · signals[:<replica>] | channel, stream | signals among gateways; the latest, kept for those that were cut off |
  * | gw:<replica> | string | a gateway's liveness, with a TTL |
@@ -44,6 +45,7 @@
  * | btidy · bcounts | zset, hash | tenants with a bus by when it was tidied; what all buses hold, by state |
  * | bdue · bpolls | zset | `<tenant>:<id>` by the end of its lease; `<tenant>:<name>` by the end of its poll |
  * | bev:<tenant> · chbus:<tenant> | stream, channel | events of a bus |
+ * | version | hash | version of the data's shape: data, least, and unfinished during a migration |
  * | secret | string | signs thread tokens, where no secret was configured |
  * | server | hash | replicationId: of the Redis that was seen last; changes: how often it became another |
  * | ack | string | a marker that replicas confirm |
@@ -69,7 +71,8 @@ export interface Keys {
       | 'bcounts'
       | 'gateways'
       | 'signals'
-      | 'plugins:off',
+      | 'plugins:off'
+      | 'version',
   ): string;
 }
 

@@ -133,9 +133,14 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const tools = createToolCalls(deps);
   const written = await followSkillsAndAgents(deps, changes);
   app.addHook('onClose', written.close);
-  const { skills, agents } = written;
+  const { skills, agents, folders } = written;
   const offered = { ...deps, tools, skills, agents };
-  const routes: RouteDeps = { ...offered, commands: createCommands({ ...offered, changes }), streams };
+  const routes: RouteDeps = {
+    ...offered,
+    folders,
+    commands: createCommands({ ...offered, changes }),
+    streams,
+  };
 
   await app.register(fastifySwagger, openApiInfo);
   await app.register(async (scope) => {

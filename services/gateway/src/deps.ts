@@ -6,6 +6,7 @@ import type { RouteOptions } from 'fastify';
 import type { ApiKey, Caller } from './auth.ts';
 import type { Commands } from './commands/create-commands.ts';
 import type { OAuthSettings } from './oauth/settings.ts';
+import type { FolderChecking, PublishedFolders } from './published-folders.ts';
 import type { EventStreams } from './rest/event-stream.ts';
 import type { ToolCalls } from './tool-calls.ts';
 
@@ -30,6 +31,8 @@ export interface AppDeps {
   forkWaitMs?: number | undefined;
   /** Folder of agents; undefined = there are none. */
   agentsDirectory?: string | undefined;
+  /** When other gateways' folders are compared with those of this one; see its defaults. */
+  folderChecking?: FolderChecking | undefined;
   /** Longest wait of `runs/wait`, ms. */
   waitLimitMs: number;
   /** Told of every route as it is registered, for an inventory of the doors. */
@@ -42,6 +45,7 @@ export interface RouteDeps extends AppDeps {
   skills: SkillSet;
   commands: Commands;
   agents: AgentSet;
+  folders: PublishedFolders;
   streams: EventStreams;
 }
 

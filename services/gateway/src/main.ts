@@ -2,6 +2,7 @@ import { createDispatch, startBusSweeper } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import { skillPluginName, startPlugins } from '@harness/plugins';
 import {
+  ConfigError,
   connectRedis,
   createLogger,
   fleetLimitsOf,
@@ -25,6 +26,8 @@ runMain(async () => {
   const dispatch = createDispatch({ redis, subscriber, logger, limits, acks });
   escapes.onEscape(() => dispatch.countEscape().catch(() => undefined));
   await Promise.all([redis, subscriber].map(untilReady));
+  const admission = await dispatch.dataVersion.enter();
+  if (admission.outcome === 'refused') throw new ConfigError(admission.message);
   await dispatch.replicas.join();
   const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
 

@@ -1,4 +1,3 @@
-import { untilReached } from '@harness/dispatch';
 import {
   type AgentSet,
   followAgents,
@@ -8,54 +7,46 @@ import {
 } from '@harness/plugins';
 import type { Changes } from './changes.ts';
 import type { AppDeps } from './deps.ts';
+import { createPublishedFolders, type FolderKind, type PublishedFolders } from './published-folders.ts';
 
 /** What people wrote: offered here, and published for the workers, which need not have the folders. */
 export async function followSkillsAndAgents(
   deps: AppDeps,
   changes: Changes,
-): Promise<{ skills: SkillSet; agents: AgentSet; close(): Promise<void> }> {
-  const { plugins, logger, dispatch } = deps;
-  let closed = false;
+): Promise<{ skills: SkillSet; agents: AgentSet; folders: PublishedFolders; close(): Promise<void> }> {
+  const { plugins, logger, dispatch, skillsDirectory, agentsDirectory } = deps;
   /** What is there at the start changes for nobody. */
   let started = false;
-  const latest = new Map<'agents' | 'skills', WorkProfiles>();
-  const publish = (kind: 'agents' | 'skills', profiles: WorkProfiles) => {
-    latest.set(kind, profiles);
-    return untilReached(
-      () => dispatch.profiles.publish(kind, latest.get(kind) ?? profiles),
-      () => closed,
-    );
-  };
-  // A Redis that was away may have come back without what it was told last.
-  const stop = dispatch.replicas.onSignal((signal) => {
-    if (signal.kind !== 'missed') return;
-    for (const [kind, profiles] of latest)
-      publish(kind, profiles).catch((error) => logger.error({ err: error }, `${kind} not published`));
-  });
+  const folders = createPublishedFolders({ dispatch, logger, checking: deps.folderChecking });
+  const publish =
+    (kind: FolderKind, directory = '') =>
+    (profiles: WorkProfiles, digest: string) =>
+      folders.publish(kind, { directory, profiles, digest });
+  const publishSkills = publish('skills', skillsDirectory);
   const skills = await followSkills({
-    directory: deps.skillsDirectory,
+    directory: skillsDirectory,
     code: deps.skillsCode ?? false,
     importCode: plugins.importTools,
     forkWaitMs: deps.forkWaitMs,
     plugins,
     logger,
-    async onChanged(profiles) {
+    async onChanged(profiles, digest) {
       if (started) changes.tell(['tools', 'resources']);
-      await publish('skills', profiles);
+      await publishSkills(profiles, digest);
     },
   });
   const agents = await followAgents({
-    directory: deps.agentsDirectory,
+    directory: agentsDirectory,
     logger,
-    onChanged: (profiles) => publish('agents', profiles),
+    onChanged: publish('agents', agentsDirectory),
   });
   started = true;
   return {
     skills,
     agents,
+    folders,
     async close() {
-      closed = true;
-      stop();
+      folders.close();
       await Promise.all([skills.close(), agents.close()]);
     },
   };

@@ -47,6 +47,7 @@ export interface GatewayOptions {
   skillsCode?: boolean;
   forkWaitMs?: number;
   agentsDirectory?: string;
+  folderChecking?: { everyMs: number; graceMs: number };
 }
 
 /** A gateway as main.ts makes it, on the real Redis of this run, listening on a free port. */
@@ -82,6 +83,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     skillsCode: options.skillsCode,
     forkWaitMs: options.forkWaitMs,
     agentsDirectory: options.agentsDirectory,
+    folderChecking: options.folderChecking,
     allowedHosts: ['gateway.test'],
     allowedOrigins: ['https://app.test'],
     waitLimitMs: options.waitLimitMs ?? 20_000,

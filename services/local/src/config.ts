@@ -33,6 +33,13 @@ export function loadStartConfig(env: Env = process.env, args: string[] = process
   };
 }
 
+/** `npm run migrate`: the Redis to migrate (undefined = the embedded one of `npm start`), and whether to do so under a running fleet. */
+export function loadMigrateConfig(env: Env = process.env, args: string[] = process.argv.slice(2)) {
+  const options = { force: { type: 'boolean', default: false } } as const;
+  const { force } = parseOptions(args, options, 'Usage: npm run migrate -- [--force]');
+  return { url: loadConfig(schema.pick({ REDIS_URL: true }), env).REDIS_URL, force };
+}
+
 /** What a private fleet inherits: nothing of the shell's keys, model, Redis or settings. */
 export const bareEnv = (env: Env = process.env): Record<string, string> => ({
   PATH: env.PATH ?? '',

@@ -25,6 +25,8 @@ export interface TestFleet extends Fleet {
 export interface FleetOptions {
   workers?: number;
   env?: Record<string, string>;
+  /** Prepares the empty folder that Redis starts on. */
+  prepare?: (redisDir: string) => Promise<void>;
   /** Takes what closes it; unless given, it is closed after the test. */
   onEnd?: (close: () => Promise<void>) => void;
 }
@@ -50,6 +52,7 @@ export function shareFleet(): () => Promise<TestFleet> {
 /** A private fleet of real processes with scripted-model; nothing of this machine's environment but PATH. */
 export async function openFleet(options: FleetOptions = {}): Promise<TestFleet> {
   const dir = await mkdtemp(join(tmpdir(), 'harness-fleet-'));
+  await options.prepare?.(dir);
   const env = { PATH: process.env.PATH ?? '', LOG_LEVEL: 'warn', ...options.env };
   const fleet = await startFleet({
     redisDir: dir,

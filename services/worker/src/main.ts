@@ -2,6 +2,7 @@ import { newWorkerId } from '@harness/contracts';
 import { consumeRings, createDispatch, followControl, startLiveness, startSweeper } from '@harness/dispatch';
 import { followPluginStates, startPlugins } from '@harness/plugins';
 import {
+  ConfigError,
   connectRedis,
   createLogger,
   fleetLimitsOf,
@@ -42,6 +43,8 @@ runMain(async () => {
   });
   const { keys, scripts, doorbell, lease, feed, workers } = dispatch;
   escapes.onEscape(() => dispatch.countEscape().catch(() => undefined));
+  const admission = await dispatch.dataVersion.enter();
+  if (admission.outcome === 'refused') throw new ConfigError(admission.message);
   const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
 
   const homes = await openSessionHomes();

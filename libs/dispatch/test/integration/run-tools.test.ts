@@ -47,14 +47,15 @@ test('what a skill narrowed holds in the next attempt, of what its thread has by
 test('a sub-agent works with the model of the thread that delegates, unless it is told another', async () => {
   const bench = await openBench();
   const { profiles, threads, tasks } = bench.dispatch;
-  await profiles.publish(
-    'agents',
-    new Map([
+  await profiles.publish('agents', {
+    digest: 'a',
+    place: 'here',
+    profiles: new Map([
       ['clerk', { instructions: 'x', model: 'sonnet' }],
       ['scout', { instructions: 'x' }],
       ['judge', { instructions: 'x', model: 'opus' }],
     ]),
-  );
+  });
   const { thread } = await threads.create(tenant, { agent: 'clerk' });
   const me = await bench.alive('wrk_a');
   const modelOf = async (wish: { agent?: string; model?: string }) => {

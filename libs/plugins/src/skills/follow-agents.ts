@@ -1,4 +1,5 @@
 import type { Agent } from './agent.ts';
+import { folderDigestOf } from './folder-digest.ts';
 import { emptyFolder, type Followed, followFolder } from './follow-folder.ts';
 import type { Following } from './follow-skills.ts';
 import { loadAgents } from './load-agents.ts';
@@ -16,6 +17,7 @@ export async function followAgents({ directory, logger, onChanged }: Following):
     onChanged: (agents) =>
       onChanged(
         new Map(agents.map(({ name, instructions, model, tools }) => [name, { instructions, model, tools }])),
+        folderDigestOf(agents),
       ),
   });
 }

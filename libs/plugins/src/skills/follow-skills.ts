@@ -1,5 +1,6 @@
 import type { WorkProfile } from '@harness/dispatch';
 import type { PluginHost, PluginLogger } from '@harness/plugin-kit';
+import { folderDigestOf } from './folder-digest.ts';
 import { emptyFolder, type Followed, followFolder } from './follow-folder.ts';
 import { loadSkills } from './load-skills.ts';
 import type { Skill } from './skill.ts';
@@ -12,8 +13,8 @@ export type WorkProfiles = ReadonlyMap<string, WorkProfile>;
 export interface Following {
   directory: string | undefined;
   logger: PluginLogger;
-  /** With what each makes of a session, at the start and after each change. */
-  onChanged(profiles: WorkProfiles): Promise<void> | void;
+  /** With what each makes of a session, and the digest of the whole content, at the start and after each change. */
+  onChanged(profiles: WorkProfiles, digest: string): Promise<void> | void;
 }
 
 /** The skills of a folder, and their tools among the plugins' for as long as they are there. */
@@ -39,7 +40,8 @@ export async function followSkills({
     load: (folder) => loadSkills(folder, { code, importCode }),
     onChanged(skills) {
       plugins.replace(skillPluginOf(skills, { forkWaitMs }));
-      return onChanged(new Map(skills.map((skill) => [skill.name, profileOfSkill(skill)])));
+      const profiles = new Map(skills.map((skill) => [skill.name, profileOfSkill(skill)]));
+      return onChanged(profiles, folderDigestOf(skills));
     },
   });
 }

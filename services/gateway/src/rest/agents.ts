@@ -3,7 +3,7 @@ import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
 import { answers, loadedOf } from '../schemas.ts';
 
-export function addAgentRoutes(app: FastifyInstance, { agents }: RouteDeps): void {
+export function addAgentRoutes(app: FastifyInstance, { agents, folders }: RouteDeps): void {
   app.get(
     '/v1/agents',
     {
@@ -22,7 +22,7 @@ export function addAgentRoutes(app: FastifyInstance, { agents }: RouteDeps): voi
         ...(model && { model }),
         ...(tools && { tools }),
       }));
-      return { agents: described, diagnostics: agents.diagnostics };
+      return { agents: described, diagnostics: [...agents.diagnostics, ...folders.diagnostics('agents')] };
     },
   );
 }

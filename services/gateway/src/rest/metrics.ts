@@ -9,7 +9,7 @@ import { answers } from '../schemas.ts';
 export type ObserveMcp = (status: number, seconds: number) => void;
 
 /** `/metrics` for Prometheus: this gateway's requests, and the fleet as its workers last told of themselves. */
-export function addMetricsRoute(app: FastifyInstance, { dispatch, plugins }: RouteDeps): ObserveMcp {
+export function addMetricsRoute(app: FastifyInstance, { dispatch, plugins, folders }: RouteDeps): ObserveMcp {
   const registry = new Registry();
   const registers = [registry];
   const requests = new Histogram({
@@ -52,6 +52,11 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch, plugins }: Rou
   ]);
   const busWorkers = gauge('harness_bus_workers', 'External workers that are known');
   const busPolling = gauge('harness_bus_workers_polling', 'External workers that wait for a task');
+  const differing = gauge(
+    'harness_gateways_with_other_folders',
+    'Living gateways whose folder of skills or agents differs from that of this gateway: 0 where all is well',
+    ['kind'],
+  );
   const pluginUp = gauge(
     'harness_plugin_up',
     'Plugins whose process takes calls at this gateway (1), or is being started again (0)',
@@ -123,6 +128,7 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch, plugins }: Rou
     });
     busWorkers.set(buses.workers);
     busPolling.set(buses.workersPolling);
+    for (const kind of ['agents', 'skills'] as const) differing.set({ kind }, folders.differing(kind));
     pluginCrashes.reset();
     for (const { name } of plugins.plugins) {
       const process = plugins.processOf?.(name);

@@ -4,7 +4,7 @@ import { requireScope } from '../auth.ts';
 import type { RouteDeps } from '../deps.ts';
 import { answers, loadedOf } from '../schemas.ts';
 
-export function addSkillRoutes(app: FastifyInstance, { skills, commands }: RouteDeps): void {
+export function addSkillRoutes(app: FastifyInstance, { skills, commands, folders }: RouteDeps): void {
   app.get(
     '/v1/skills',
     {
@@ -29,7 +29,12 @@ export function addSkillRoutes(app: FastifyInstance, { skills, commands }: Route
         ...(skill.model && { model: skill.model }),
         files: skill.files.map(({ path, size }) => ({ path, size })),
       }));
-      return { skills: described, diagnostics: [...skills.diagnostics, ...commands.diagnostics()] };
+      const diagnostics = [
+        ...skills.diagnostics,
+        ...commands.diagnostics(),
+        ...folders.diagnostics('skills'),
+      ];
+      return { skills: described, diagnostics };
     },
   );
 }

@@ -1,0 +1,35 @@
+-- What a gateway read from its folder of agents or skills. Of the living gateways whose folders differ, the one that
+-- started or read a change last is the one whose profiles sessions get; the others do not overwrite them.
+-- A: kind, replica, digest, place, since? (as answered before; absent: it started, or its folder changed),
+--    count (of profiles), profiles? [name, JSON text, …]
+-- outcome: published | wanted (the call is to be repeated with the profiles) | other (sessions get another gateway's)
+--    {since, others [{replica, digest, place, isPublished}] (living gateways with another content)}
+-- Entries of dead gateways are dropped. A gateway that is alive and was dropped, since Redis was away, enters again.
+local entries, profiles = key('folders', A.kind), key('profiles', A.kind)
+local since = A.since or now
+redis.call('HSET', entries, A.replica, cjson.encode({ digest = A.digest, place = A.place, since = since }))
+
+local latest, others = { replica = A.replica, since = since }, {}
+for replica, text in pairs(hash(entries)) do
+  if replica == A.replica or replica == 'published' then
+    -- Our own, and the digest of what is published.
+  elseif redis.call('EXISTS', key('gw', replica)) == 0 then
+    redis.call('HDEL', entries, replica)
+  else
+    local entry = cjson.decode(text)
+    entry.replica = replica
+    if entry.since > latest.since or entry.since == latest.since and replica > latest.replica then latest = entry end
+    if entry.digest ~= A.digest then others[#others + 1] = entry end
+  end
+end
+for _, entry in ipairs(others) do entry.isPublished = entry == latest or entry.digest == latest.digest end
+
+local fields = { since = since, others = others }
+if latest.replica ~= A.replica then return answer('other', fields) end
+local isThere = A.count == 0 or redis.call('EXISTS', profiles) == 1
+if isThere and redis.call('HGET', entries, 'published') == A.digest then return answer('published', fields) end
+if not A.profiles then return answer('wanted', fields) end
+redis.call('DEL', profiles)
+for i = 1, #A.profiles, 2 do redis.call('HSET', profiles, A.profiles[i], A.profiles[i + 1]) end
+redis.call('HSET', entries, 'published', A.digest)
+return answer('published', fields)

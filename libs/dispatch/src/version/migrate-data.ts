@@ -1,0 +1,71 @@
+/**
+ * One-way changes of the data, for `npm run migrate`. The record says from the first write on that a migration is under
+ * way, so no process starts on data that is half converted; one that broke off continues with the change it was in.
+ */
+import type { Redis } from 'ioredis';
+import { noAcks } from '../acks.ts';
+import { createKeys, type Keys } from '../keys.ts';
+import { reached } from '../reached.ts';
+import { createScripts, defaultLimits } from '../scripts.ts';
+import { type DataChange, dataChanges, type MigrationDeps } from './data-changes.ts';
+import { partsOf, refusalOf, type VersionAnswer, versionsOf } from './data-version.ts';
+
+/** What a migration came to. `from` is the version found; `message` is one line for the operator. */
+export type Migration =
+  | { outcome: 'migrated' | 'current'; from: number; to: number }
+  | { outcome: 'empty'; to: number }
+  | { outcome: 'refused'; message: string };
+
+/** Keys that one SCAN looks at, about. */
+const batch = 500;
+
+/**
+ * Brings the data to the version of this release. Refuses while a gateway or worker runs, unless `force` is set. Throws
+ * what a change throws; then, and when the process ends in the middle, it is to be run again. `tag` and `changes` are
+ * given by tests alone.
+ */
+export async function migrateData(
+  redis: Redis,
+  options: {
+    force: boolean;
+    /** Called before each change. */
+    onChange: (change: DataChange) => void;
+    tag?: string;
+    changes?: readonly DataChange[];
+  },
+): Promise<Migration> {
+  const { force, onChange, tag, changes = dataChanges } = options;
+  const keys = createKeys(tag);
+  const scripts = createScripts({ redis, keys, limits: defaultLimits, acks: noAcks });
+  const { data, least } = versionsOf(changes);
+  const move = (args: object) => scripts.call<VersionAnswer>('data-version', { data, least, force, ...args });
+
+  const begun = await move({ move: 'begin' });
+  if (begun.outcome === 'running') return { outcome: 'refused', message: stillRunning(begun) };
+  if (begun.outcome !== 'ok')
+    return { outcome: 'refused', message: refusalOf(begun, { mine: data, changes }) };
+  const { from } = begun;
+  if (from === undefined) return { outcome: 'empty', to: data };
+  const deps: MigrationDeps = { redis, keys, eachBatch: batchesOf(redis, keys) };
+  for (const change of changes.filter(({ to }) => to > from)) {
+    onChange(change);
+    if (change.kind === 'one-way') await change.run(deps);
+    await move({ move: 'step', done: change.to });
+  }
+  await move({ move: 'finish' });
+  return { outcome: from === data ? 'current' : 'migrated', from, to: data };
+}
+
+const stillRunning = (answer: { gateways: number; workers: number }) =>
+  `The data cannot be migrated while the fleet works on it: ${partsOf(answer)}. Stop every gateway and worker first.`;
+
+const batchesOf =
+  (redis: Redis, keys: Keys): MigrationDeps['eachBatch'] =>
+  async (kind, handle) => {
+    let cursor = '0';
+    do {
+      const [next, found] = await reached(redis.scan(cursor, 'MATCH', keys.of(kind, '*'), 'COUNT', batch));
+      if (found.length > 0) await handle(found);
+      cursor = next;
+    } while (cursor !== '0');
+  };

@@ -1,0 +1,11 @@
+import { createHash } from 'node:crypto';
+import type { Written } from './follow-folder.ts';
+
+/** A digest of what was read from a folder: the same for the same content, wherever the folder lies. Hex digits. */
+export function folderDigestOf(items: readonly Written[]): string {
+  const byName = items.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const text = JSON.stringify(byName, (key, value) =>
+    key === 'place' || key === 'folder' ? undefined : value,
+  );
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,59 @@
+/** The real gateway, worker and migration on data that is not of this release. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectRedis, createLogger, startEmbeddedRedis } from '@harness/runtime';
+import { expect, onTestFinished, test } from 'vitest';
+import { useDump } from '../data/use-dump.ts';
+import { endOf } from '../start-part.ts';
+
+/** A Redis of its own; on a dump, where one is named. */
+async function openRedis(dump?: string) {
+  const dir = await mkdtemp(join(tmpdir(), 'harness-data-'));
+  if (dump) await useDump(dir, dump);
+  const server = await startEmbeddedRedis(dir);
+  const redis = connectRedis(server.url, { logger: createLogger('test', 'silent'), patience: 'wait' });
+  onTestFinished(async () => {
+    redis.disconnect();
+    await server.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+  return { redis, url: server.url };
+}
+
+test('gateway and worker refuse data of a later release with one line, and leave it as it is', async () => {
+  const { redis, url } = await openRedis();
+  await redis.hset('{h}:version', { data: 99, least: 98 });
+  for (const service of ['gateway', 'worker'] as const) {
+    expect(await endOf(service, { REDIS_URL: url })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^The data in Redis has version 99, this release has \d+, and it takes a release of version 98 or later\. Start such a release, or restore a backup from before the upgrade\.\n$/,
+      ),
+    });
+  }
+  // `server` says which Redis this is, and nothing of the data.
+  expect((await redis.keys('*')).filter((key) => key !== '{h}:server')).toEqual(['{h}:version']);
+});
+
+test('npm run migrate says from which version to which, and what it does; again, there is nothing to do', async () => {
+  const { redis, url } = await openRedis('version-1.rdb');
+  const migrate = (...args: string[]) => endOf('migrate', { REDIS_URL: url }, args);
+  const keys = await redis.dbsize();
+  expect(await migrate()).toEqual({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringMatching(
+      /^To version 2: threads that .*\.\n(To .*\n)*The data had version 1 and has version \d+ now\.\n$/,
+    ),
+  });
+  expect(await redis.dbsize()).toBe(keys + 1);
+  expect((await migrate()).stdout).toMatch(
+    /^The data has version \d+, as this release: there is nothing to migrate\.\n$/,
+  );
+  expect(await migrate('--fast')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('Usage: npm run migrate'),
+  });
+});
