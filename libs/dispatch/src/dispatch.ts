@@ -22,6 +22,7 @@ import { createTasks, type Tasks } from './tasks.ts';
 import { createThreads, type Threads } from './threads.ts';
 import { createTranscripts, type Transcripts } from './transcripts.ts';
 import { createWorkers, type Workers } from './workers.ts';
+import { refusalOf, startWriteProbe, type WriteProbe, type WriteProbeOptions } from './write-probe.ts';
 
 /**
  * Whether a thread token still speaks for its thread. `idle`: the epoch holds, but no run is under way. `tools`: what is
@@ -79,8 +80,10 @@ export interface Dispatch {
   counters(): Promise<{ gaps: number; dropped: number; escapes: number; pending: number }>;
   /** Something escaped in a process of the fleet, which ends for it: counted where it is not lost. */
   countEscape(): Promise<void>;
-  /** Answers within the connection's patience, or throws `unavailable`. */
+  /** Answers within the connection's patience, or throws `unavailable`, with Redis's code in `details.redis` if it refused. */
   ping(): Promise<void>;
+  /** From now on, until it is closed, one tiny write a second shows whether Redis takes any. */
+  probeWrites(options?: WriteProbeOptions): WriteProbe;
   close(): Promise<void>;
 }
 
@@ -160,8 +163,11 @@ export function createDispatch(deps: {
       await reached(redis.incr(keys.one('escapes')));
     },
     async ping() {
-      await reached(redis.ping());
+      await redis.ping().catch((error: Error) => {
+        throw refusalOf(error);
+      });
     },
+    probeWrites: (options) => startWriteProbe(parts, options),
     async close() {
       bus.close();
       await replicas.close();

@@ -29,3 +29,4 @@ export { defaultIterations, type NewTask } from './tasks.ts';
 export type { TranscriptEntry, TranscriptStore, Transcripts } from './transcripts.ts';
 export { untilReached } from './until-reached.ts';
 export type { WorkerReport } from './workers.ts';
+export type { WriteProbe, WriteProbeOptions } from './write-probe.ts';

@@ -40,6 +40,7 @@
  * | bseq:<tenant> · btenants · bswept | counter, set, string | ages; tenants with a bus; when it was swept |
  * | bdue · bpolls | zset | `<tenant>:<id>` by the end of its lease; `<tenant>:<name>` by the end of its poll |
  * | bev:<tenant> · chbus:<tenant> | stream, channel | events of a bus |
+ * | probe:<random> | string | the write by which a process sees whether Redis takes any, with a TTL |
  * | secret | string | signs thread tokens, where no secret was configured |
  * | gaps · dropped · escapes | counter | mail lost with a torn log; mail to deleted threads; processes that ended for what nobody caught |
  */

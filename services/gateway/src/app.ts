@@ -135,7 +135,14 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.addHook('onClose', written.close);
   const { skills, agents } = written;
   const offered = { ...deps, tools, skills, agents };
-  const routes: RouteDeps = { ...offered, commands: createCommands({ ...offered, changes }), streams };
+  const writes = deps.dispatch.probeWrites();
+  app.addHook('onClose', async () => writes.close());
+  const routes: RouteDeps = {
+    ...offered,
+    commands: createCommands({ ...offered, changes }),
+    streams,
+    writes,
+  };
 
   await app.register(fastifySwagger, openApiInfo);
   await app.register(async (scope) => {

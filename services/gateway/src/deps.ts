@@ -1,4 +1,4 @@
-import type { Dispatch } from '@harness/dispatch';
+import type { Dispatch, WriteProbe } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import type { AgentSet, SkillSet, StartedPlugins } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
@@ -43,6 +43,8 @@ export interface RouteDeps extends AppDeps {
   commands: Commands;
   agents: AgentSet;
   streams: EventStreams;
+  /** Whether Redis takes writes. */
+  writes: WriteProbe;
 }
 
 declare module 'fastify' {

@@ -1,18 +1,14 @@
+import { type AppError, Readiness, readinessOf, toAppError } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { RouteDeps } from '../deps.ts';
 import { jsonSchemaOf } from '../schemas.ts';
 
 const alive = jsonSchemaOf(z.object({ status: z.literal('ok') }));
-const readiness = jsonSchemaOf(
-  z.object({
-    status: z.enum(['ready', 'not ready']),
-    missing: z.array(z.literal('redis')).describe('What does not answer'),
-  }),
-);
+const readiness = jsonSchemaOf(Readiness);
 
 /** Public: no key, no secret; Host and Origin rules hold as everywhere. */
-export function addHealthRoutes(app: FastifyInstance, { dispatch }: RouteDeps): void {
+export function addHealthRoutes(app: FastifyInstance, { dispatch, writes }: RouteDeps): void {
   const config = { public: true };
   app.get(
     '/healthz',
@@ -29,6 +25,9 @@ export function addHealthRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
       status: 'ok',
     }),
   );
+
+  const redisTrouble = async (): Promise<AppError | undefined> =>
+    writes.trouble() ?? dispatch.ping().then(() => undefined, toAppError);
   app.get(
     '/readyz',
     {
@@ -36,17 +35,14 @@ export function addHealthRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
       schema: {
         tags: ['health'],
         operationId: 'getReadiness',
-        summary: 'The parts it needs answer',
+        summary: 'The parts it needs answer, and Redis takes writes',
         response: { 200: readiness, 503: readiness },
       },
     },
     async (_request, reply) => {
-      const missing = await dispatch.ping().then(
-        () => [],
-        () => ['redis'],
-      );
-      if (missing.length > 0) reply.code(503).header('Retry-After', '1');
-      return { status: missing.length === 0 ? 'ready' : 'not ready', missing };
+      const error = await redisTrouble();
+      if (error) reply.code(503).header('Retry-After', '1');
+      return readinessOf(error && { part: 'redis', error });
     },
   );
 }

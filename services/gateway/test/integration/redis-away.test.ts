@@ -39,7 +39,11 @@ test.each(['SIGSTOP', 'SIGKILL'] as const)(
       code: 'unavailable',
       message: expect.stringContaining('Idempotency-Key'),
     });
-    expect(answers[2]?.body).toEqual({ status: 'not ready', missing: ['redis'] });
+    expect(answers[2]?.body).toEqual({
+      status: 'not ready',
+      missing: ['redis'],
+      error: { code: 'unavailable', message: expect.stringContaining('Redis does not answer') },
+    });
     expect((await gateway.call('GET', '/healthz')).status).toBe(200);
 
     if (signal === 'SIGSTOP') redis.process.kill('SIGCONT');
