@@ -5,6 +5,7 @@ import {
   connectRedis,
   createLogger,
   fleetLimitsOf,
+  listenErrorOf,
   onShutdown,
   runMain,
   watchEscapes,
@@ -70,7 +71,9 @@ runMain(async () => {
     allowedOrigins: config.HARNESS_ALLOWED_ORIGINS,
     waitLimitMs: config.HARNESS_TURN_TIMEOUT_MS + 60_000,
   });
-  const url = await app.listen({ port: config.PORT, host: config.HOST });
+  const url = await app.listen({ port: config.PORT, host: config.HOST }).catch((error) => {
+    throw listenErrorOf(error, { host: ['HOST', config.HOST], port: ['PORT', config.PORT] });
+  });
 
   onShutdown(
     async () => {

@@ -41,6 +41,8 @@ export interface TurnDeps {
   nextCounter(threadId: string): number;
   /** Told of every turn that came to a session. */
   onPath(path: SessionPath): void;
+  /** Called when a run has its result, with the result. */
+  onCommitted?(ending: Ending): void;
 }
 
 /** After an interrupt the session has this long to say how far it came, ms; then it is ended. */
@@ -314,6 +316,7 @@ async function untilStopped(
 async function commit(turn: Turn, ending: Ending, deps: Told): Promise<TurnEnd> {
   const done = await deps.tell(() => deps.lease.commit(turn, ending));
   if (!done) return 'lost';
+  deps.onCommitted?.(ending);
   if (done.narrowed) deps.relist(turn.hold.threadId);
   for (const mail of ending.mail ?? []) {
     if (mail.kind !== 'review') await deps.hooks.message(mail.threadId, 'system', mail.input);
