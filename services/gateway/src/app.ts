@@ -46,6 +46,8 @@ declare module 'fastify' {
     public?: boolean;
     /** Reachable with a thread token, too. */
     sessions?: boolean;
+    /** Asked every second by machines: while all is well it leaves no line in the log. */
+    probe?: boolean;
   }
 }
 
@@ -98,7 +100,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   });
 
   app.addHook('onResponse', (request, reply, done) => {
-    if (!deps.logger.isLevelEnabled('info')) return done();
+    const level = request.routeOptions.config.probe && reply.statusCode < 400 ? 'debug' : 'info';
+    if (!deps.logger.isLevelEnabled(level)) return done();
     const { threadId, runId, taskId } = request.params as Record<string, string | undefined>;
     const [path] = request.url.split('?');
     const told = {
@@ -107,7 +110,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),
     };
-    request.log.info({ ...told, threadId, runId, taskId }, 'request');
+    request.log[level]({ ...told, threadId, runId, taskId }, 'request');
     done();
   });
 

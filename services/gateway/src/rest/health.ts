@@ -9,7 +9,7 @@ const readiness = jsonSchemaOf(Readiness);
 
 /** Public: no key, no secret; Host and Origin rules hold as everywhere. */
 export function addHealthRoutes(app: FastifyInstance, { dispatch, writes }: RouteDeps): void {
-  const config = { public: true };
+  const config = { public: true, probe: true };
   app.get(
     '/healthz',
     {

@@ -131,6 +131,7 @@ export function addMetricsRoute(app: FastifyInstance, { dispatch, plugins }: Rou
   app.get(
     '/metrics',
     {
+      config: { probe: true },
       schema: {
         tags: ['health'],
         operationId: 'getMetrics',
