@@ -62,6 +62,7 @@ if redis.call('HSETNX', run, 'final', '1') == 1 then
     if A[name] then redis.call('HSET', run, name, A[name]) end
   end
   addEvent(A.threadId, A.event.type, A.event.data)
+  redis.call('HINCRBY', P .. 'runs', A.status .. ':' .. (A.path or 'none'), 1)
   if narrowed then tellToolsChanged(A.threadId) end
 end
 redis.call('PEXPIRE', run, C.retentionMs)

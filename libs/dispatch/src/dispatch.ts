@@ -21,6 +21,7 @@ import { createSessions, type Sessions } from './sessions.ts';
 import { createTasks, type Tasks } from './tasks.ts';
 import { createThreads, type Threads } from './threads.ts';
 import { createTranscripts, type Transcripts } from './transcripts.ts';
+import { oldestWaitingMs } from './waiting.ts';
 import { createWorkers, type Workers } from './workers.ts';
 import { refusalOf, startWriteProbe, type WriteProbe, type WriteProbeOptions } from './write-probe.ts';
 
@@ -45,6 +46,22 @@ export interface LedgerCall {
   threadId: string;
   epoch: number;
   toolUseId: string;
+}
+
+/** What is counted of the whole fleet. Totals only rise; they are kept in Redis, so no worker takes any with it. */
+export interface Counters {
+  /** Accepted mail that a torn log lost. */
+  gaps: number;
+  /** System mail to deleted threads. */
+  dropped: number;
+  /** Processes that ended for what nobody caught. */
+  escapes: number;
+  /** Threads with mail that is not done, now. */
+  pending: number;
+  /** Of the oldest message that waits for a worker, now; 0 without any. */
+  oldestWaitingMs: number;
+  /** Runs that have their result; path `none`: it came to no session. */
+  runs: { status: string; path: string; count: number }[];
 }
 
 export interface Dispatch {
@@ -76,8 +93,7 @@ export interface Dispatch {
   tokenSecret(given: string | undefined): Promise<string>;
   /** Says something to the plugins of every gateway: a signal. */
   broadcast(event: string, data: unknown): Promise<void>;
-  /** What was lost and told: mail of a torn log, mail to deleted threads; what escaped in processes; and threads with mail. */
-  counters(): Promise<{ gaps: number; dropped: number; escapes: number; pending: number }>;
+  counters(): Promise<Counters>;
   /** Something escaped in a process of the fleet, which ends for it: counted where it is not lost. */
   countEscape(): Promise<void>;
   /** Answers within the connection's patience, or throws `unavailable`, with Redis's code in `details.redis` if it refused. */
@@ -151,12 +167,22 @@ export function createDispatch(deps: {
     },
     async counters() {
       const names = (['gaps', 'dropped', 'escapes'] as const).map(keys.one);
-      const [gaps, dropped, escapes] = await reached(redis.mget(names));
+      const [[gaps, dropped, escapes], pending, waitingMs, runs] = await Promise.all([
+        reached(redis.mget(names)),
+        reached(redis.zcard(keys.one('pend'))),
+        oldestWaitingMs(parts),
+        reached(redis.hgetall(keys.one('runs'))),
+      ]);
       return {
         gaps: Number(gaps),
         dropped: Number(dropped),
         escapes: Number(escapes),
-        pending: await reached(redis.zcard(keys.one('pend'))),
+        pending,
+        oldestWaitingMs: waitingMs,
+        runs: Object.entries(runs).map(([kind, count]) => {
+          const [status = '', path = ''] = kind.split(':');
+          return { status, path, count: Number(count) };
+        }),
       };
     },
     async countEscape() {

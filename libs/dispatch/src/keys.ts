@@ -42,6 +42,7 @@
  * | bev:<tenant> · chbus:<tenant> | stream, channel | events of a bus |
  * | probe:<random> | string | the write by which a process sees whether Redis takes any, with a TTL |
  * | secret | string | signs thread tokens, where no secret was configured |
+ * | runs | hash | <status>:<path> -> how many runs have their result |
  * | gaps · dropped · escapes | counter | mail lost with a torn log; mail to deleted threads; processes that ended for what nobody caught |
  */
 export interface Keys {
@@ -57,6 +58,7 @@ export interface Keys {
       | 'escapes'
       | 'secret'
       | 'pend'
+      | 'runs'
       | 'btenants'
       | 'gateways'
       | 'signals'

@@ -8,6 +8,7 @@ import {
   fastify,
   LogController,
 } from 'fastify';
+import { Registry } from 'prom-client';
 import { type Caller, createAuthenticate } from './auth.ts';
 import { followChanges } from './changes.ts';
 import { createCommands } from './commands/create-commands.ts';
@@ -17,6 +18,7 @@ import { addDocsRoute } from './docs/docs-route.ts';
 import { addErrorDoor, refuseUnread, refuseUnrouted } from './errors.ts';
 import { readJson } from './json-body.ts';
 import { addMcpRoute } from './mcp/mcp-route.ts';
+import { createGatewayMetrics } from './metrics/gateway-metrics.ts';
 import { createAccessTokens } from './oauth/access-tokens.ts';
 import { addProtectedResourceRoutes } from './oauth/protected-resource.ts';
 import { openApiInfo } from './openapi.ts';
@@ -99,7 +101,12 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     return undefined;
   });
 
+  const { registry = new Registry() } = deps;
+  const metrics = createGatewayMetrics(registry);
   app.addHook('onResponse', (request, reply, done) => {
+    const { method, routeOptions } = request;
+    const seconds = reply.elapsedTime / 1000;
+    metrics.answered({ method, route: routeOptions.url ?? 'unknown', status: reply.statusCode, seconds });
     const level = request.routeOptions.config.probe && reply.statusCode < 400 ? 'debug' : 'info';
     if (!deps.logger.isLevelEnabled(level)) return done();
     const { threadId, runId, taskId } = request.params as Record<string, string | undefined>;
@@ -133,12 +140,12 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   });
   const changes = await followChanges(deps);
   app.addHook('onClose', async () => changes.close());
-  const tools = createToolCalls(deps);
+  const tools = createToolCalls({ ...deps, onCalled: metrics.toolCalled });
   const written = await followSkillsAndAgents(deps, changes);
   app.addHook('onClose', written.close);
   const { skills, agents } = written;
   const offered = { ...deps, tools, skills, agents };
-  const writes = deps.dispatch.probeWrites();
+  const writes = deps.dispatch.probeWrites({ onWritten: metrics.redisWritten });
   app.addHook('onClose', async () => writes.close());
   const routes: RouteDeps = {
     ...offered,
@@ -161,7 +168,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     addSessionRoutes(scope, routes);
     addWorkerRoutes(scope, routes);
     addBusRoutes(scope, routes);
-    const observe = addMetricsRoute(scope, routes);
+    addMetricsRoute(scope, { ...routes, registry });
     addHealthRoutes(scope, routes);
     await scope.register(async (mcp) => {
       addMcpRoute(mcp, {
@@ -174,7 +181,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
         checkSite,
         bodyLimit,
         onAnswered: (status, seconds) => {
-          observe(status, seconds);
+          metrics.answered({ method: 'POST', route: '/mcp', status, seconds });
           const told = { method: 'POST', path: '/mcp', status, ms: Math.round(seconds * 1000) };
           deps.logger.info(told, 'request');
         },

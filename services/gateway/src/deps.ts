@@ -3,6 +3,7 @@ import type { PluginHost } from '@harness/plugin-kit';
 import type { AgentSet, SkillSet, StartedPlugins } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 import type { RouteOptions } from 'fastify';
+import type { Registry } from 'prom-client';
 import type { ApiKey, Caller } from './auth.ts';
 import type { Commands } from './commands/create-commands.ts';
 import type { OAuthSettings } from './oauth/settings.ts';
@@ -32,6 +33,8 @@ export interface AppDeps {
   agentsDirectory?: string | undefined;
   /** Longest wait of `runs/wait`, ms. */
   waitLimitMs: number;
+  /** Where the gateway's metrics go; those of the process may be there already. A new one unless given. */
+  registry?: Registry | undefined;
   /** Told of every route as it is registered, for an inventory of the doors. */
   onRoute?: (route: RouteOptions) => void;
 }

@@ -10,6 +10,7 @@ import {
   runMain,
   watchEscapes,
 } from '@harness/runtime';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createApp } from './app.ts';
 import { callerScope } from './caller-scope.ts';
 import { loadGatewayConfig } from './config.ts';
@@ -49,7 +50,10 @@ runMain(async () => {
   });
   const busSweeper = startBusSweeper({ bus: dispatch.bus, logger });
 
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
   const app = await createApp({
+    registry,
     dispatch,
     plugins,
     logger,

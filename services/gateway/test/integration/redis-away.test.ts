@@ -45,6 +45,8 @@ test.each(['SIGSTOP', 'SIGKILL'] as const)(
       error: { code: 'unavailable', message: expect.stringContaining('Redis does not answer') },
     });
     expect((await gateway.call('GET', '/healthz')).status).toBe(200);
+    const metrics = await gateway.call('GET', '/metrics');
+    expect([metrics.status, metrics.body]).toEqual([200, expect.stringContaining('harness_redis_up 0\n')]);
 
     if (signal === 'SIGSTOP') redis.process.kill('SIGCONT');
     else {

@@ -30,6 +30,11 @@ test('each worker of a machine says on a port of its own how it is and what it h
   ])
     expect(text).toContain(`${line}\n`);
 
+  const ofGateway = await (await fetch(`${fleet.url}/metrics`)).text();
+  expect(ofGateway).toMatch(/^nodejs_eventloop_lag_p99_seconds \d/m);
+  expect(ofGateway).toContain('harness_runs_total{status="success",path="warm"} 1\n');
+  expect(ofGateway).toContain('harness_redis_up 1\n');
+
   // Redis refuses writes: not ready, and ready again by itself.
   const admin = connectRedis(fleet.redisUrl, { logger: createLogger('test', 'silent'), patience: 'wait' });
   onTestFinished(() => admin.disconnect());
