@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { AppError } from './errors.ts';
 import { Failure } from './resources.ts';
 
-/** The part that keeps a process from being ready: Redis, or the worker itself (it starts, drains, or is cut off). */
-const Part = z.enum(['redis', 'worker']);
+/** What keeps a process from being ready: Redis, or the gateway or worker itself (it starts, leaves, or is cut off). */
+const Part = z.enum(['redis', 'gateway', 'worker']);
 
 /** The body of `/readyz` of a gateway or a worker. */
 export const Readiness = z.object({

@@ -33,6 +33,8 @@ export interface AppDeps {
   agentsDirectory?: string | undefined;
   /** Longest wait of `runs/wait`, ms. */
   waitLimitMs: number;
+  /** Aborted when the gateway is about to leave: it answers as ever, but is not ready. */
+  leaving?: AbortSignal | undefined;
   /** Where the gateway's metrics go; those of the process may be there already. A new one unless given. */
   registry?: Registry | undefined;
   /** Told of every route as it is registered, for an inventory of the doors. */

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { createDispatch, startBusSweeper } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import { skillPluginName, startPlugins } from '@harness/plugins';
@@ -50,10 +51,12 @@ runMain(async () => {
   });
   const busSweeper = startBusSweeper({ bus: dispatch.bus, logger });
 
+  const leave = new AbortController();
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const app = await createApp({
     registry,
+    leaving: leave.signal,
     dispatch,
     plugins,
     logger,
@@ -81,13 +84,16 @@ runMain(async () => {
 
   onShutdown(
     async () => {
+      // A load balancer sees that it is not ready, and sends nothing more; what it has sent meanwhile is answered.
+      leave.abort();
+      await setTimeout(config.HARNESS_LEAVE_MS);
       await app.close();
       busSweeper.close();
       await plugins.close();
       await dispatch.close();
       redis.disconnect();
     },
-    { logger, limitMs: 15_000, escapes },
+    { logger, limitMs: config.HARNESS_LEAVE_MS + 15_000, escapes },
   );
   process.send?.({ ready: true, url, plugins: offeredBy(plugins) });
 });
@@ -106,7 +112,7 @@ const redisWaitMs = 30_000;
 async function untilReady(redis: ReturnType<typeof connectRedis>): Promise<void> {
   if (redis.status === 'ready') return;
   await new Promise<void>((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error('Redis did not answer in time.')), redisWaitMs);
+    const late = globalThis.setTimeout(() => reject(new Error('Redis did not answer in time.')), redisWaitMs);
     redis.once('ready', () => {
       clearTimeout(late);
       resolve();

@@ -1,14 +1,15 @@
-import { type AppError, Readiness, readinessOf, toAppError } from '@harness/contracts';
+import { AppError, Readiness, readinessOf, toAppError } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { RouteDeps } from '../deps.ts';
 import { jsonSchemaOf } from '../schemas.ts';
 
 const alive = jsonSchemaOf(z.object({ status: z.literal('ok') }));
+type Trouble = Parameters<typeof readinessOf>[0];
 const readiness = jsonSchemaOf(Readiness);
 
 /** Public: no key, no secret; Host and Origin rules hold as everywhere. */
-export function addHealthRoutes(app: FastifyInstance, { dispatch, writes }: RouteDeps): void {
+export function addHealthRoutes(app: FastifyInstance, { dispatch, writes, leaving }: RouteDeps): void {
   const config = { public: true, probe: true };
   app.get(
     '/healthz',
@@ -26,8 +27,12 @@ export function addHealthRoutes(app: FastifyInstance, { dispatch, writes }: Rout
     }),
   );
 
-  const redisTrouble = async (): Promise<AppError | undefined> =>
-    writes.trouble() ?? dispatch.ping().then(() => undefined, toAppError);
+  const troubleNow = async (): Promise<Trouble> => {
+    if (leaving?.aborted)
+      return { part: 'gateway', error: new AppError('unavailable', 'The gateway is leaving.') };
+    const error = writes.trouble() ?? (await dispatch.ping().then(() => undefined, toAppError));
+    return error && { part: 'redis', error };
+  };
   app.get(
     '/readyz',
     {
@@ -40,9 +45,9 @@ export function addHealthRoutes(app: FastifyInstance, { dispatch, writes }: Rout
       },
     },
     async (_request, reply) => {
-      const error = await redisTrouble();
-      if (error) reply.code(503).header('Retry-After', '1');
-      return readinessOf(error && { part: 'redis', error });
+      const trouble = await troubleNow();
+      if (trouble) reply.code(503).header('Retry-After', '1');
+      return readinessOf(trouble);
     },
   );
 }
