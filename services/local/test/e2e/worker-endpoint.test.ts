@@ -7,8 +7,8 @@ const readyz = async (url: string) => {
   return { status: response.status, body: (await response.json()) as { error?: object } };
 };
 
-test('each worker of a machine says on a port of its own how it is and what it has done', async () => {
-  const fleet = await openFleet({ workers: 2 });
+test('each worker says on a port of its own how it is and what it has done; whoever leaves is not ready', async () => {
+  const fleet = await openFleet({ workers: 2, env: { HARNESS_LEAVE_MS: '1000' } });
   const urls = fleet.workers.map(({ ready }) => ready.url ?? '');
   expect(new Set(urls).size).toBe(2);
   for (const url of urls) {
@@ -56,4 +56,11 @@ test('each worker of a machine says on a port of its own how it is and what it h
   expect((await fetch(`${busy?.ready.url}/healthz`)).status).toBe(200);
   await busy?.exited;
   expect(await fleet.get(run)).toMatchObject({ status: 'success', result: 'three', attempt: 1 });
+
+  // A gateway says that it leaves, and serves on for the time that a load balancer needs to see it.
+  fleet.gateway.process.kill('SIGTERM');
+  await expect.poll(() => readyz(fleet.url)).toMatchObject({ status: 503, body: { missing: ['gateway'] } });
+  expect(await fleet.get(run)).toMatchObject({ result: 'three' });
+  await fleet.gateway.exited;
+  expect(fleet.gateway.process.exitCode).toBe(0);
 });
