@@ -30,7 +30,9 @@ export function addHealthRoutes(app: FastifyInstance, { dispatch, writes, leavin
   const troubleNow = async (): Promise<Trouble> => {
     if (leaving?.aborted)
       return { part: 'gateway', error: new AppError('unavailable', 'The gateway is leaving.') };
-    const error = writes.trouble() ?? (await dispatch.ping().then(() => undefined, toAppError));
+    const found = writes.trouble();
+    // That Redis did not answer may have been a gateway without CPU: it is asked again. A refusal is a fact.
+    const error = found?.details ? found : await dispatch.ping().then(() => undefined, toAppError);
     return error && { part: 'redis', error };
   };
   app.get(
