@@ -6,6 +6,7 @@ export * from './events.ts';
 export * from './ids.ts';
 export * from './json-depth.ts';
 export * from './quote.ts';
+export * from './readiness.ts';
 export * from './requests.ts';
 export * from './resources.ts';
 export * from './review.ts';

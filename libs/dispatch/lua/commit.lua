@@ -64,6 +64,7 @@ if redis.call('HSETNX', run, 'final', '1') == 1 then
   setFields(run, { status = A.status, endedAt = stamp, result = A.result, error = A.error, usage = A.usage,
     timings = A.timings, path = A.path })
   addEvent(A.threadId, A.event.type, A.event.data)
+  redis.call('HINCRBY', P .. 'runs', A.status .. ':' .. (A.path or 'none'), 1)
   if narrowed then tellToolsChanged(A.threadId) end
 end
 redis.call('PEXPIRE', run, C.retentionMs)

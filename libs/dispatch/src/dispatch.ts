@@ -27,7 +27,9 @@ import { createTasks, type Tasks } from './tasks.ts';
 import { createThreads, type Threads } from './threads.ts';
 import { createTranscripts, type Transcripts } from './transcripts.ts';
 import { createDataVersion, type DataVersion } from './version/data-version.ts';
+import { oldestWaitingMs } from './waiting.ts';
 import { createWorkers, type Workers } from './workers.ts';
+import { refusalOf, startWriteProbe, type WriteProbe, type WriteProbeOptions } from './write-probe.ts';
 
 /**
  * Whether a thread token still speaks for its thread. `idle`: the epoch holds, but no run is under way. `tools`: what is
@@ -52,11 +54,11 @@ export interface LedgerCall {
   toolUseId: string;
 }
 
-/** Of the whole fleet, since its data began. */
+/** What is counted of the whole fleet. Totals only rise; they are kept in Redis, so no worker takes any with it. */
 export interface Counters {
-  /** Mail lost with a torn log. */
+  /** Accepted mail that a torn log lost. */
   gaps: number;
-  /** Mail to deleted threads. */
+  /** System mail to deleted threads. */
   dropped: number;
   /** Processes that ended for what nobody caught. */
   escapes: number;
@@ -64,8 +66,12 @@ export interface Counters {
   lost: number;
   /** Times that Redis became another one, by a fail-over or a restart. */
   redisChanges: number;
-  /** Threads with mail, now. */
+  /** Threads with mail that is not done, now. */
   pending: number;
+  /** Of the oldest message that waits for a worker, now; 0 without any. */
+  oldestWaitingMs: number;
+  /** Runs that have their result; path `none`: it came to no session. */
+  runs: { status: string; path: string; count: number }[];
 }
 
 export interface Dispatch {
@@ -104,8 +110,10 @@ export interface Dispatch {
   onRedisChange(listener: () => void): void;
   /** Something escaped in a process of the fleet, which ends for it: counted where it is not lost. */
   countEscape(): Promise<void>;
-  /** Answers within the connection's patience, or throws `unavailable`. */
+  /** Answers within the connection's patience, or throws `unavailable`, with Redis's code in `details.redis` if it refused. */
   ping(): Promise<void>;
+  /** From now on, until it is closed, one tiny write a second shows whether Redis takes any. */
+  probeWrites(options?: WriteProbeOptions): WriteProbe;
   close(): Promise<void>;
 }
 
@@ -183,14 +191,25 @@ export function createDispatch(deps: {
     },
     async counters() {
       const names = (['gaps', 'dropped', 'escapes', 'lost'] as const).map(keys.one);
-      const [gaps, dropped, escapes, lost] = await reached(redis.mget(names));
+      const [[gaps, dropped, escapes, lost], redisChanges, pending, waitingMs, runs] = await Promise.all([
+        reached(redis.mget(names)),
+        reached(redis.hget(keys.one('server'), 'changes')),
+        reached(redis.zcard(keys.one('pend'))),
+        oldestWaitingMs(parts),
+        reached(redis.hgetall(keys.one('runs'))),
+      ]);
       return {
         gaps: Number(gaps),
         dropped: Number(dropped),
         escapes: Number(escapes),
         lost: Number(lost),
-        redisChanges: Number(await reached(redis.hget(keys.one('server'), 'changes'))),
-        pending: await reached(redis.zcard(keys.one('pend'))),
+        redisChanges: Number(redisChanges),
+        pending,
+        oldestWaitingMs: waitingMs,
+        runs: Object.entries(runs).map(([kind, count]) => {
+          const [status = '', path = ''] = kind.split(':');
+          return { status, path, count: Number(count) };
+        }),
       };
     },
     onRedisChange: changes.onChange,
@@ -198,8 +217,11 @@ export function createDispatch(deps: {
       await reached(redis.incr(keys.one('escapes')));
     },
     async ping() {
-      await reached(redis.ping());
+      await redis.ping().catch((error: Error) => {
+        throw refusalOf(error);
+      });
     },
+    probeWrites: (options) => startWriteProbe(parts, options),
     async close() {
       bus.close();
       dataVersion.close();

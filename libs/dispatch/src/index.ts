@@ -32,3 +32,4 @@ export type { DataChange, MigrationDeps } from './version/data-changes.ts';
 export type { Admission, DataVersion } from './version/data-version.ts';
 export { type Migration, migrateData } from './version/migrate-data.ts';
 export type { WorkerReport } from './workers.ts';
+export type { WriteProbe, WriteProbeOptions } from './write-probe.ts';

@@ -46,9 +46,11 @@
  * | bdue · bpolls | zset | `<tenant>:<id>` by the end of its lease; `<tenant>:<name>` by the end of its poll |
  * | bev:<tenant> · chbus:<tenant> | stream, channel | events of a bus |
  * | version | hash | version of the data's shape: data, least, and unfinished during a migration |
+ * | probe:<random> | string | the write by which a process sees whether Redis takes any, with a TTL |
  * | secret | string | signs thread tokens, where no secret was configured |
  * | server | hash | replicationId: of the Redis that was seen last; changes: how often it became another |
  * | ack | string | a marker that replicas confirm |
+ * | runs | hash | <status>:<path> -> how many runs have their result |
  * | gaps · dropped · escapes · lost | counter | mail lost with a torn log; mail to deleted threads; processes that ended for what nobody caught; mail that a fail-over took back |
  */
 export interface Keys {
@@ -67,6 +69,7 @@ export interface Keys {
       | 'server'
       | 'secret'
       | 'pend'
+      | 'runs'
       | 'btenants'
       | 'bcounts'
       | 'gateways'

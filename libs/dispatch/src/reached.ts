@@ -21,11 +21,21 @@ export async function reached<T>(reply: Promise<T> | undefined): Promise<T> {
     return (await reply) as T;
   } catch (thrown) {
     const cause = withoutCommand(thrown);
-    const [code = ''] = cause.message.split(' ', 1);
-    if (cause.name === 'ReplyError' && !Object.hasOwn(passing, code))
+    const { what } = troubleOf(cause);
+    if (what === undefined)
       throw new AppError('internal', `Redis refused a command: ${cause.message}`, { cause });
-    throw unavailable((cause.name === 'ReplyError' && passing[code]) || 'Redis does not answer', cause);
+    throw unavailable(what, cause);
   }
+}
+
+/**
+ * Why a command failed: Redis's code (`OOM`), undefined where Redis did not answer; and what that means, undefined for a
+ * refusal that repeating does not help.
+ */
+export function troubleOf({ name, message }: Error): { code?: string; what: string | undefined } {
+  if (name !== 'ReplyError') return { what: 'Redis does not answer' };
+  const [code = ''] = message.split(' ', 1);
+  return { code, what: Object.hasOwn(passing, code) ? passing[code] : undefined };
 }
 
 /** For a caller who cannot know whether it happened. `what` is a sentence without its full stop. */

@@ -5,6 +5,7 @@ export * from './embedded-redis.ts';
 export * from './escapes.ts';
 export * from './event-stream.ts';
 export * from './fleet-limits.ts';
+export * from './listen.ts';
 export * from './logger.ts';
 export * from './pdeathsig.ts';
 export * from './redis.ts';

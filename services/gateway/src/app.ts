@@ -8,6 +8,7 @@ import {
   fastify,
   LogController,
 } from 'fastify';
+import { Registry } from 'prom-client';
 import { type Caller, createAuthenticate } from './auth.ts';
 import { followChanges } from './changes.ts';
 import { createCommands } from './commands/create-commands.ts';
@@ -17,6 +18,7 @@ import { addDocsRoute } from './docs/docs-route.ts';
 import { addErrorDoor, refuseUnread, refuseUnrouted } from './errors.ts';
 import { readJson } from './json-body.ts';
 import { addMcpRoute } from './mcp/mcp-route.ts';
+import { createGatewayMetrics } from './metrics/gateway-metrics.ts';
 import { createAccessTokens } from './oauth/access-tokens.ts';
 import { addProtectedResourceRoutes } from './oauth/protected-resource.ts';
 import { openApiInfo } from './openapi.ts';
@@ -46,6 +48,8 @@ declare module 'fastify' {
     public?: boolean;
     /** Reachable with a thread token, too. */
     sessions?: boolean;
+    /** Asked every second by machines: while all is well it leaves no line in the log. */
+    probe?: boolean;
   }
 }
 
@@ -97,8 +101,14 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     return undefined;
   });
 
+  const { registry = new Registry() } = deps;
+  const metrics = createGatewayMetrics(registry);
   app.addHook('onResponse', (request, reply, done) => {
-    if (!deps.logger.isLevelEnabled('info')) return done();
+    const { method, routeOptions } = request;
+    const seconds = reply.elapsedTime / 1000;
+    metrics.answered({ method, route: routeOptions.url ?? 'unknown', status: reply.statusCode, seconds });
+    const level = request.routeOptions.config.probe && reply.statusCode < 400 ? 'debug' : 'info';
+    if (!deps.logger.isLevelEnabled(level)) return done();
     const { threadId, runId, taskId } = request.params as Record<string, string | undefined>;
     const [path] = request.url.split('?');
     const told = {
@@ -107,7 +117,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),
     };
-    request.log.info({ ...told, threadId, runId, taskId }, 'request');
+    request.log[level]({ ...told, threadId, runId, taskId }, 'request');
     done();
   });
 
@@ -130,16 +140,19 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   });
   const changes = await followChanges(deps);
   app.addHook('onClose', async () => changes.close());
-  const tools = createToolCalls(deps);
+  const tools = createToolCalls({ ...deps, onCalled: metrics.toolCalled });
   const written = await followSkillsAndAgents(deps, changes);
   app.addHook('onClose', written.close);
   const { skills, agents, folders } = written;
   const offered = { ...deps, tools, skills, agents };
+  const writes = deps.dispatch.probeWrites({ onWritten: metrics.redisWritten });
+  app.addHook('onClose', async () => writes.close());
   const routes: RouteDeps = {
     ...offered,
     folders,
     commands: createCommands({ ...offered, changes }),
     streams,
+    writes,
   };
 
   await app.register(fastifySwagger, openApiInfo);
@@ -156,7 +169,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     addSessionRoutes(scope, routes);
     addWorkerRoutes(scope, routes);
     addBusRoutes(scope, routes);
-    const observe = addMetricsRoute(scope, routes);
+    addMetricsRoute(scope, { ...routes, registry });
     addHealthRoutes(scope, routes);
     await scope.register(async (mcp) => {
       addMcpRoute(mcp, {
@@ -169,7 +182,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
         checkSite,
         bodyLimit,
         onAnswered: (status, seconds) => {
-          observe(status, seconds);
+          metrics.answered({ method: 'POST', route: '/mcp', status, seconds });
           const told = { method: 'POST', path: '/mcp', status, ms: Math.round(seconds * 1000) };
           deps.logger.info(told, 'request');
         },

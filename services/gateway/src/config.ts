@@ -28,6 +28,8 @@ const schema = z.object({
     .optional(),
   HARNESS_API_KEYS_FILE: z.string().optional(),
   HARNESS_TOKEN_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
+  /** At the end it takes requests for so long while /readyz says that it leaves, for a load balancer to see it. */
+  HARNESS_LEAVE_MS: envInteger(0, 600_000).default(0),
   /** Host names, besides loopback, by which callers may address this gateway. */
   HARNESS_ALLOWED_HOSTS: envList.default([]),
   /** Origins (`https://app.example.com`) whose pages may call it. */

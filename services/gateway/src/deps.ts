@@ -1,8 +1,9 @@
-import type { Dispatch } from '@harness/dispatch';
+import type { Dispatch, WriteProbe } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import type { AgentSet, SkillSet, StartedPlugins } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 import type { RouteOptions } from 'fastify';
+import type { Registry } from 'prom-client';
 import type { ApiKey, Caller } from './auth.ts';
 import type { Commands } from './commands/create-commands.ts';
 import type { OAuthSettings } from './oauth/settings.ts';
@@ -35,6 +36,10 @@ export interface AppDeps {
   folderChecking?: FolderChecking | undefined;
   /** Longest wait of `runs/wait`, ms. */
   waitLimitMs: number;
+  /** Aborted when the gateway is about to leave: it answers as ever, but is not ready. */
+  leaving?: AbortSignal | undefined;
+  /** Where the gateway's metrics go; those of the process may be there already. A new one unless given. */
+  registry?: Registry | undefined;
   /** Told of every route as it is registered, for an inventory of the doors. */
   onRoute?: (route: RouteOptions) => void;
 }
@@ -47,6 +52,8 @@ export interface RouteDeps extends AppDeps {
   agents: AgentSet;
   folders: PublishedFolders;
   streams: EventStreams;
+  /** Whether Redis takes writes. */
+  writes: WriteProbe;
 }
 
 declare module 'fastify' {

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { createDispatch, startBusSweeper } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import { skillPluginName, startPlugins } from '@harness/plugins';
@@ -6,10 +7,12 @@ import {
   connectRedis,
   createLogger,
   fleetLimitsOf,
+  listenErrorOf,
   onShutdown,
   runMain,
   watchEscapes,
 } from '@harness/runtime';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createApp } from './app.ts';
 import { callerScope } from './caller-scope.ts';
 import { loadGatewayConfig } from './config.ts';
@@ -52,7 +55,12 @@ runMain(async () => {
   });
   const busSweeper = startBusSweeper({ bus: dispatch.bus, logger });
 
+  const leave = new AbortController();
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
   const app = await createApp({
+    registry,
+    leaving: leave.signal,
     dispatch,
     plugins,
     logger,
@@ -74,17 +82,22 @@ runMain(async () => {
     allowedOrigins: config.HARNESS_ALLOWED_ORIGINS,
     waitLimitMs: config.HARNESS_TURN_TIMEOUT_MS + 60_000,
   });
-  const url = await app.listen({ port: config.PORT, host: config.HOST });
+  const url = await app.listen({ port: config.PORT, host: config.HOST }).catch((error) => {
+    throw listenErrorOf(error, { host: ['HOST', config.HOST], port: ['PORT', config.PORT] });
+  });
 
   onShutdown(
     async () => {
+      // A load balancer sees that it is not ready, and sends nothing more; what it has sent meanwhile is answered.
+      leave.abort();
+      await setTimeout(config.HARNESS_LEAVE_MS);
       await app.close();
       busSweeper.close();
       await plugins.close();
       await dispatch.close();
       redis.disconnect();
     },
-    { logger, limitMs: 15_000, escapes },
+    { logger, limitMs: config.HARNESS_LEAVE_MS + 15_000, escapes },
   );
   process.send?.({ ready: true, url, plugins: offeredBy(plugins) });
 });
@@ -103,7 +116,7 @@ const redisWaitMs = 30_000;
 async function untilReady(redis: ReturnType<typeof connectRedis>): Promise<void> {
   if (redis.status === 'ready') return;
   await new Promise<void>((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error('Redis did not answer in time.')), redisWaitMs);
+    const late = globalThis.setTimeout(() => reject(new Error('Redis did not answer in time.')), redisWaitMs);
     redis.once('ready', () => {
       clearTimeout(late);
       resolve();

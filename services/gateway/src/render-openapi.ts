@@ -8,6 +8,7 @@ const nowhere = {
   replicas: { onSignal: () => () => undefined },
   pluginStates: { disabled: async () => [] },
   bus: { endPolls: () => undefined },
+  probeWrites: () => ({ trouble: () => undefined, close: () => undefined }),
 } as unknown as Dispatch;
 
 /** openapi.yaml, from the routes themselves. Nothing is called, so nothing needs to run. */

@@ -54,6 +54,8 @@ export function createToolCalls(deps: {
   plugins: PluginHost;
   tokenSecret: string;
   logger: Logger;
+  /** Called when a call of a tool that exists has ended. */
+  onCalled?: (call: { tool: string; isError: boolean; seconds: number }) => void;
 }): ToolCalls {
   const { dispatch, plugins } = deps;
   const audit = createToolAudit(deps.logger);
@@ -117,6 +119,35 @@ export function createToolCalls(deps: {
 
   const viewNowOf = (caller: Caller) => async () => viewOf(await present(caller));
 
+  const audited: ToolCalls['call'] = (caller, toolCall) =>
+    audit(caller, toolCall, async (from) => {
+      const { name, arguments: input, door: _, ...call } = toolCall;
+      const toolServer = serverFor(caller, name);
+      const meta = await metaOf(caller, call);
+      from(meta);
+      const { tenant } = caller.principal;
+      const run = () =>
+        callerScope.run({ tenant, call: { meta, view: viewNowOf(caller) } }, () =>
+          toolServer.call(name, input, meta, viewOf(caller)),
+        );
+      return caller.session && call.toolUseId && toolServer.runsOnce(name)
+        ? once(dispatch.ledger, { ...caller.session, toolUseId: call.toolUseId }, run)
+        : run();
+    });
+  const timed = async (name: string, run: () => Promise<ToolOutcome>): Promise<ToolOutcome> => {
+    const begunAt = performance.now();
+    let isError = true;
+    try {
+      const outcome = await run();
+      isError = !isInputRequired(outcome) && outcome.isError === true;
+      return outcome;
+    } finally {
+      // Only names that exist become labels: others are what callers make up.
+      if (deps.onCalled && plugins.toolServer?.find(name))
+        deps.onCalled({ tool: name, isError, seconds: (performance.now() - begunAt) / 1000 });
+    }
+  };
+
   return {
     list: (caller) => plugins.toolServer?.list(viewOf(caller)) ?? [],
     listBytes(caller) {
@@ -130,21 +161,7 @@ export function createToolCalls(deps: {
     find: (caller, name) => plugins.toolServer?.find(name, viewOf(caller)),
     taskModeOf: (name) => plugins.toolServer?.taskModeOf(name),
     present,
-    call: (caller, toolCall) =>
-      audit(caller, toolCall, async (from) => {
-        const { name, arguments: input, door: _, ...call } = toolCall;
-        const toolServer = serverFor(caller, name);
-        const meta = await metaOf(caller, call);
-        from(meta);
-        const { tenant } = caller.principal;
-        const run = () =>
-          callerScope.run({ tenant, call: { meta, view: viewNowOf(caller) } }, () =>
-            toolServer.call(name, input, meta, viewOf(caller)),
-          );
-        return caller.session && call.toolUseId && toolServer.runsOnce(name)
-          ? once(dispatch.ledger, { ...caller.session, toolUseId: call.toolUseId }, run)
-          : run();
-      }),
+    call: (caller, toolCall) => timed(toolCall.name, () => audited(caller, toolCall)),
     async beforeTask(caller, { name, arguments: input, door: _, ...call }) {
       const toolServer = serverFor(caller, name);
       const meta = await metaOf(caller, call);

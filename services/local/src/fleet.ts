@@ -23,6 +23,8 @@ export interface FleetOptions {
 export interface WorkerReady {
   workerId: string;
   maxSessions: number;
+  /** Where it answers /healthz, /readyz and /metrics. */
+  url?: string;
 }
 
 export interface GatewayReady {
@@ -104,7 +106,14 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       ? { ANTHROPIC_BASE_URL: model.ready.url, ANTHROPIC_API_KEY: 'scripted-model needs none' }
       : {};
     const addWorker = async (more: Record<string, string> = {}) => {
-      const workerEnv = { ...env, ...modelEnv, HARNESS_GATEWAY_URL: url, REDIS_URL: redisUrl, ...more };
+      const workerEnv = {
+        ...env,
+        ...modelEnv,
+        HARNESS_GATEWAY_URL: url,
+        REDIS_URL: redisUrl,
+        HARNESS_WORKER_PORT: '0', // any free one, whatever the environment says: there may be several workers
+        ...more,
+      };
       const worker = await startChild<WorkerReady>({
         name: 'worker',
         main: mainOf('worker'),

@@ -16,7 +16,8 @@ export function inventoryOf({ plugins }: GatewayReady, workers: readonly WorkerR
   );
   const total = plugins.reduce((sum, { tools }) => sum + tools.length, 0);
   const ready = workers.map(
-    ({ workerId, maxSessions }) => `${workerId} is ready for ${maxSessions} sessions`,
+    ({ workerId, maxSessions, url }) =>
+      `${workerId} is ready for ${maxSessions} sessions${url ? `; ${url}/metrics` : ''}`,
   );
   return [
     ...lines.map((line, at) => `  ${at === 0 ? 'Plugins' : '       '}   ${line}`),

@@ -20,6 +20,9 @@ const schema = z.object({
   HARNESS_TURN_TIMEOUT_MS: envInteger(1000, 86_400_000).default(600_000),
   HARNESS_DRAIN_MS: envInteger(0, 3_600_000).default(30_000),
   ...envFleetLimits,
+  /** Where /healthz, /readyz and /metrics are served: 0 = any free port; unset = nowhere. */
+  HARNESS_WORKER_PORT: envInteger(0, 65535).optional(),
+  HARNESS_WORKER_HOST: z.string().default('127.0.0.1'),
   /** Another executable that speaks the Agent SDK's protocol. */
   HARNESS_AGENT_EXECUTABLE: z.string().optional(),
   HARNESS_PLUGINS: envList.default([]),

@@ -15,6 +15,9 @@ import { startLeash } from './hold-leash.ts';
 import { createInvoker } from './invoker.ts';
 import { createLending } from './lending.ts';
 import { createSessionOpener } from './open-session.ts';
+import { openEndpoint } from './operate/endpoint.ts';
+import { createWorkerMetrics } from './operate/worker-metrics.ts';
+import { type WorkerState, workerTroubleOf } from './operate/worker-trouble.ts';
 import { openSessionHomes } from './session-home.ts';
 import { sessionLimitOf } from './session-limit.ts';
 import { createSessionPool } from './session-pool.ts';
@@ -31,6 +34,19 @@ runMain(async () => {
   const startedAt = new Date().toISOString();
   const logger = createLogger('worker', config.LOG_LEVEL).child({ workerId });
   const escapes = watchEscapes(logger);
+  const metrics = createWorkerMetrics();
+  let state = (): WorkerState => ({ phase: 'starting', redis: undefined, healthy: false });
+  // First of all: a bad port is told at once, and a worker that waits for Redis answers /healthz.
+  const endpoint =
+    config.HARNESS_WORKER_PORT === undefined
+      ? undefined
+      : await openEndpoint({
+          host: config.HARNESS_WORKER_HOST,
+          port: config.HARNESS_WORKER_PORT,
+          logger,
+          trouble: () => workerTroubleOf(state()),
+          metrics,
+        });
   const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'wait' });
   const redis = connect();
   const limits = fleetLimitsOf(config);
@@ -42,7 +58,11 @@ runMain(async () => {
     acks: config.HARNESS_REDIS_ACKS,
   });
   const { keys, scripts, doorbell, lease, feed, workers } = dispatch;
-  escapes.onEscape(() => dispatch.countEscape().catch(() => undefined));
+  escapes.onEscape(() => {
+    metrics.escaped();
+    dispatch.countEscape().catch(() => undefined);
+  });
+  const writes = dispatch.probeWrites({ onWritten: metrics.redisWritten });
   const admission = await dispatch.dataVersion.enter();
   if (admission.outcome === 'refused') throw new ConfigError(admission.message);
   const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
@@ -114,21 +134,21 @@ runMain(async () => {
   });
 
   let draining = false;
+  const counts = () => ({
+    ...pool.counts(),
+    maxSessions: maxSessions(),
+    spares: spares.count(),
+    transcriptErrors: lending.transcriptErrors(),
+  });
   // Async: the first heartbeat comes before there is a worker to tell of.
   const report = async () => {
-    const { sessions, busy, evicted } = pool.counts();
     await workers.report(
       workerId,
       {
         pid: process.pid,
         startedAt,
         draining,
-        maxSessions: maxSessions(),
-        sessions,
-        busy,
-        evicted,
-        spares: spares.count(),
-        transcriptErrors: lending.transcriptErrors(),
+        ...counts(),
         rssBytes: process.memoryUsage.rss(),
         ...worker.stats(),
       },
@@ -162,6 +182,7 @@ runMain(async () => {
     turnTimeoutMs: config.HARNESS_TURN_TIMEOUT_MS,
     maxTurns: maxSessions,
     onDrain: () => process.kill(process.pid, 'SIGTERM'),
+    onTurn: metrics.turnEnded,
   });
   await report();
   // A fail-over of Redis may have taken back what this worker holds by: it says anew that it lives, and proves its holds.
@@ -203,12 +224,24 @@ runMain(async () => {
       unfollow();
       await plugins.close();
       await homes.close();
+      writes.close();
       await dispatch.close();
       redis.disconnect();
+      await endpoint?.close();
     },
     { logger, limitMs: config.HARNESS_DRAIN_MS + 20_000, escapes },
   );
+  metrics.countSessions(counts);
+  state = () => ({
+    phase: draining ? 'draining' : 'working',
+    redis: writes.trouble(),
+    healthy: liveness.healthy(),
+  });
   const names = plugins.plugins.map(({ name }) => name);
-  logger.info({ plugins: names, maxSessions: maxSessions(), spares: config.HARNESS_SPARES }, 'worker ready');
-  process.send?.({ ready: true, workerId, maxSessions: maxSessions() });
+  const url = endpoint?.url;
+  logger.info(
+    { plugins: names, maxSessions: maxSessions(), spares: config.HARNESS_SPARES, url },
+    'worker ready',
+  );
+  process.send?.({ ready: true, workerId, maxSessions: maxSessions(), url });
 });

@@ -39,8 +39,8 @@ export interface TurnDeps {
   /** A skill took tools from the session during the turn. */
   relist(threadId: string): void;
   nextCounter(threadId: string): number;
-  /** Told of every commit, with the number of messages that wait. */
-  onCommitted(threadId: string, remaining: number): void;
+  /** Told of every result, and how many messages wait behind it. */
+  onCommitted(turn: Turn, ending: Ending, remaining: number): void;
   /** Told of every turn that came to a session. */
   onPath(path: SessionPath): void;
 }
@@ -316,7 +316,7 @@ async function untilStopped(
 async function commit(turn: Turn, ending: Ending, deps: Told): Promise<TurnEnd> {
   const done = await deps.tell(() => deps.lease.commit(turn, ending));
   if (!done) return 'lost';
-  deps.onCommitted(turn.hold.threadId, done.remaining);
+  deps.onCommitted(turn, ending, done.remaining);
   if (done.narrowed) deps.relist(turn.hold.threadId);
   for (const mail of ending.mail ?? []) {
     if (mail.kind !== 'review') await deps.hooks.message(mail.threadId, 'system', mail.input);

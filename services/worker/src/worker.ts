@@ -10,6 +10,7 @@ import type { HookRunner } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import { createGate } from './gate.ts';
 import type { Lending } from './lending.ts';
+import { seeTurn, type TurnSeen } from './operate/turn-seen.ts';
 import type { SessionPool } from './session-pool.ts';
 import { fail, handBack, refuseTurn, runTurn, type StopReason, type TurnDeps, type TurnEnd } from './turn.ts';
 
@@ -26,6 +27,8 @@ export interface WorkerDeps {
   maxTurns(): number;
   /** Somebody asked this worker to finish and leave. */
   onDrain(): void;
+  /** Called once for each attempt at a run, when it has ended. */
+  onTurn(seen: TurnSeen): void;
 }
 
 export interface FleetWorker {
@@ -88,8 +91,8 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       dispatch.transcripts.hasMessage(hold.threadId, sessionId, runUuidOf(runId)),
     relist: lending.relist,
     nextCounter: lending.nextCounter,
-    onCommitted(threadId, remaining) {
-      const underWay = turns.get(threadId);
+    onCommitted({ hold }, _ending, remaining) {
+      const underWay = turns.get(hold.threadId);
       if (underWay && remaining > 0) underWay.isRung = true;
     },
     onPath: (path) => {
@@ -123,9 +126,9 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     stats.turns++;
     const log = logger.child({ threadId, runId: turn.runId });
     log.debug({ kind: turn.kind, attempt: turn.attempt, epoch: turn.hold.epoch }, 'turn begins');
-    const end = await (outcome === 'run'
-      ? tryTurn(turn, stop, lastTry)
-      : refuseTurn(turn, outcome, turnDeps));
+    const end = await seeTurn(turn, { deps: turnDeps, onTurn: deps.onTurn }, (seen) =>
+      outcome === 'run' ? tryTurn(turn, stop, lastTry, seen) : refuseTurn(turn, outcome, seen),
+    );
     log.debug({ end }, 'turn ended');
     // Fenced where it really is lost; otherwise the next claim starts a new epoch, with its own counters and tokens.
     if (end === 'lost' || (end === 'committed' && !pool.has(threadId) && !leaving)) {
@@ -136,9 +139,14 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     return end !== 'committed';
   };
 
-  const tryTurn = async (turn: Turn, stop: AbortController, lastTry: boolean): Promise<TurnEnd> => {
+  const tryTurn = async (
+    turn: Turn,
+    stop: AbortController,
+    lastTry: boolean,
+    seen: TurnDeps,
+  ): Promise<TurnEnd> => {
     try {
-      return await runTurn(turn, stop, turnDeps);
+      return await runTurn(turn, stop, seen);
     } catch (thrown) {
       // Nothing was sent to the model yet: the attempt does not count, and BullMQ rings again.
       const { threadId } = turn.hold;
@@ -147,8 +155,8 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       logger.warn({ err: error, threadId, runId: turn.runId }, 'turn did not start');
       const current = { ...turn, hold: lending.holdOf(threadId) ?? turn.hold };
       const hopeless = error.code === 'agent_not_found' || error.code === 'skill_not_found';
-      if (lastTry || hopeless) return fail(current, 'error', error.toBody(), turnDeps);
-      await handBack(current, turnDeps);
+      if (lastTry || hopeless) return fail(current, 'error', error.toBody(), seen);
+      await handBack(current, seen);
       throw error;
     }
   };

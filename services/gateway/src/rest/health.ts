@@ -1,19 +1,16 @@
+import { AppError, Readiness, readinessOf, toAppError } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { RouteDeps } from '../deps.ts';
 import { jsonSchemaOf } from '../schemas.ts';
 
 const alive = jsonSchemaOf(z.object({ status: z.literal('ok') }));
-const readiness = jsonSchemaOf(
-  z.object({
-    status: z.enum(['ready', 'not ready']),
-    missing: z.array(z.literal('redis')).describe('What does not answer'),
-  }),
-);
+type Trouble = Parameters<typeof readinessOf>[0];
+const readiness = jsonSchemaOf(Readiness);
 
 /** Public: no key, no secret; Host and Origin rules hold as everywhere. */
-export function addHealthRoutes(app: FastifyInstance, { dispatch }: RouteDeps): void {
-  const config = { public: true };
+export function addHealthRoutes(app: FastifyInstance, { dispatch, writes, leaving }: RouteDeps): void {
+  const config = { public: true, probe: true };
   app.get(
     '/healthz',
     {
@@ -29,6 +26,15 @@ export function addHealthRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
       status: 'ok',
     }),
   );
+
+  const troubleNow = async (): Promise<Trouble> => {
+    if (leaving?.aborted)
+      return { part: 'gateway', error: new AppError('unavailable', 'The gateway is leaving.') };
+    const found = writes.trouble();
+    // That Redis did not answer may have been a gateway without CPU: it is asked again. A refusal is a fact.
+    const error = found?.details ? found : await dispatch.ping().then(() => undefined, toAppError);
+    return error && { part: 'redis', error };
+  };
   app.get(
     '/readyz',
     {
@@ -36,17 +42,14 @@ export function addHealthRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
       schema: {
         tags: ['health'],
         operationId: 'getReadiness',
-        summary: 'The parts it needs answer',
+        summary: 'The parts it needs answer, and Redis takes writes',
         response: { 200: readiness, 503: readiness },
       },
     },
     async (_request, reply) => {
-      const missing = await dispatch.ping().then(
-        () => [],
-        () => ['redis'],
-      );
-      if (missing.length > 0) reply.code(503).header('Retry-After', '1');
-      return { status: missing.length === 0 ? 'ready' : 'not ready', missing };
+      const trouble = await troubleNow();
+      if (trouble) reply.code(503).header('Retry-After', '1');
+      return readinessOf(trouble);
     },
   );
 }

@@ -39,8 +39,14 @@ test.each(['SIGSTOP', 'SIGKILL'] as const)(
       code: 'unavailable',
       message: expect.stringContaining('Idempotency-Key'),
     });
-    expect(answers[2]?.body).toEqual({ status: 'not ready', missing: ['redis'] });
+    expect(answers[2]?.body).toEqual({
+      status: 'not ready',
+      missing: ['redis'],
+      error: { code: 'unavailable', message: expect.stringContaining('Redis does not answer') },
+    });
     expect((await gateway.call('GET', '/healthz')).status).toBe(200);
+    const metrics = await gateway.call('GET', '/metrics');
+    expect([metrics.status, metrics.body]).toEqual([200, expect.stringContaining('harness_redis_up 0\n')]);
 
     if (signal === 'SIGSTOP') redis.process.kill('SIGCONT');
     else {

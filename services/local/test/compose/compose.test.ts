@@ -126,6 +126,112 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     }
   }, 300_000);
 
+  test('a rolling replacement, container by container, under traffic: no request fails', async () => {
+    const old = [await project.containersOf('gateway'), await project.containersOf('worker')].flat();
+    let over = false;
+    let answered = 0;
+    /** Each request is one try: a failure of any ends the test. */
+    const traffic = async (request: () => Promise<unknown>) => {
+      while (!over) {
+        await request();
+        answered++;
+      }
+    };
+    const sent = Promise.all([
+      traffic(() => call('/v1/tools')),
+      traffic(() => newThread()),
+      traffic(async () => {
+        // A gateway that leaves ends a wait with 202 and the run as it stands; the run itself goes on.
+        const { threadId, runId } = await ask('say: still here');
+        const look = async () => (await call<Run>(`/v1/threads/${threadId}/runs/${runId}`)).result;
+        await expect.poll(look, poll).toBe('still here');
+      }),
+    ]).finally(() => {
+      over = true;
+    });
+    const replaced = (async () => {
+      for (const container of old) {
+        if (over) return;
+        await project.docker('stop', container);
+        await project.docker('rm', container);
+        await scale('--scale', 'worker=3', '--scale', 'gateway=2');
+        const now = [await project.containersOf('gateway'), await project.containersOf('worker')].flat();
+        for (const one of now) await expect.poll(() => healthOf(one), poll).toBe('healthy');
+      }
+      over = true;
+    })();
+    await Promise.all([sent, replaced]);
+    expect(answered).toBeGreaterThan(50);
+    const now = [await project.containersOf('gateway'), await project.containersOf('worker')].flat();
+    expect(now).toHaveLength(5);
+    expect(now.filter((container) => old.includes(container))).toEqual([]);
+  }, 400_000);
+
+  test('a gateway without CPU for some seconds is not given up; a dead one is, within 5 s', async () => {
+    const [balancer = ''] = await project.containersOf('lb');
+    const [, second = ''] = await project.containersOf('gateway');
+    const told = async (since: string) => project.docker('logs', '--since', since, balancer);
+    const clock = async () => (await project.docker('exec', balancer, 'date', '-u', '+%FT%TZ')).trim();
+
+    // The pause is the subject here, so it is slept through.
+    const pausedAt = await clock();
+    await project.docker('pause', second);
+    await project.docker('exec', balancer, 'sleep', '5');
+    await project.docker('unpause', second);
+    await project.docker('exec', balancer, 'sleep', '2');
+    expect(await told(pausedAt)).not.toContain('DOWN');
+
+    const killedAt = await clock();
+    await project.docker('kill', second);
+    await expect.poll(() => told(killedAt), { timeout: 5_000, interval: 200 }).toContain('DOWN');
+    await scale('--scale', 'worker=3', '--scale', 'gateway=2');
+  }, 180_000);
+
+  test('Redis asks for a password, and is out of reach of all but gateways and workers', async () => {
+    const [redis = ''] = await project.containersOf('redis');
+    expect(await project.docker('exec', redis, 'redis-cli', 'ping')).toContain('NOAUTH');
+    const asHarness = `REDISCLI_AUTH=$(cat /run/redis-access/password) redis-cli --user harness --no-auth-warning`;
+    const reply = (command: string) => project.docker('exec', redis, 'sh', '-c', `${asHarness} ${command}`);
+    expect(await reply('ping')).toContain('PONG');
+    for (const command of ['flushall', 'config get dir', 'get foreign'])
+      expect(await reply(command)).toContain('NOPERM');
+
+    const address = await project.docker(
+      'inspect',
+      '--format',
+      '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}',
+      redis,
+    );
+    const knock = `require('net').connect(6379, '${address.trim()}').setTimeout(1500, () => end('no')).on('connect', () => end('yes')).on('error', () => end('no'));
+      function end(word) { console.log(word); process.exit(); }`;
+    const reaches = async (service: string) => {
+      const [container = ''] = await project.containersOf(service);
+      return (await project.docker('exec', container, 'node', '-e', knock)).trim();
+    };
+    for (const [service, expected] of Object.entries({
+      gateway: 'yes',
+      worker: 'yes',
+      lb: 'no',
+      'scripted-model': 'no',
+    }))
+      expect([service, await reaches(service)]).toEqual([service, expected]);
+  }, 60_000);
+
+  test('every container has limits, and its log ends somewhere; workers tell their metrics inside', async () => {
+    const format = '{{.HostConfig.Memory}} {{.HostConfig.CpuQuota}} {{.HostConfig.PidsLimit}}';
+    const logs = '{{index .HostConfig.LogConfig.Config "max-size"}}';
+    for (const service of ['redis', 'gateway', 'lb', 'worker', 'scripted-model']) {
+      const [container = ''] = await project.containersOf(service);
+      const told = await project.docker('inspect', '--format', `${format} ${logs}`, container);
+      expect([service, told.trim()]).toEqual([service, expect.stringMatching(/^(?:[1-9]\d* ){3}10m$/)]);
+    }
+    const [gateway = ''] = await project.containersOf('gateway');
+    const read = `fetch('http://worker:8081/metrics').then((r) => r.text()).then(console.log)`;
+    expect(await project.docker('exec', gateway, 'node', '-e', read)).toContain(
+      'harness_worker_sessions_max 5',
+    );
+  }, 60_000);
+
   test('workers killed in mid-turn: the run ends on another', async () => {
     const look = await startRun('sleep: 3000\nsay: survived');
     await project.docker('kill', ...(await project.containersOf('worker')));
@@ -148,6 +254,8 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     const result = async () =>
       (await call<Run>(`/v1/threads/${threadId}/runs/${runId}`).catch(() => undefined))?.result;
     await expect.poll(result, poll).toBe('kept');
+    // It replays its log as a user of its own: none of it may be refused.
+    expect(await project.compose('logs', '--no-color', 'redis')).not.toContain('NOPERM');
   }, 180_000);
 
   test('down leaves nothing', async () => {

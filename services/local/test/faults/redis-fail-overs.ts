@@ -53,7 +53,7 @@ export async function failOverRedis(options: { times: number; acks: number }): P
   for (const folder of [tmp, state]) mkdirSync(folder);
   const effects = openEffects(join(dir, 'effects'));
   const group = await openRedisGroup();
-  const closing = [() => rm(dir, { recursive: true, force: true }), group.close];
+  const closing: (() => Promise<unknown>)[] = [() => rm(dir, { recursive: true, force: true }), group.close];
   try {
     const fleet = await startFleet({
       redisDir: dir,
@@ -82,6 +82,7 @@ export async function failOverRedis(options: { times: number; acks: number }): P
       const work = { client, gateways: () => [fleet.url], random };
       const load = await startLoad({ threads: 4, messages: 12, turnMs: 50, gapMs: 200 }, work);
       loads.push(load);
+      closing.push(() => Promise.all(load.readers.map((reader) => reader.close())));
       await until('turns are under way', () => load.sent.length > 4);
       await after(calmMs);
       await group.lag();

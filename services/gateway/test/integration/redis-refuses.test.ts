@@ -1,0 +1,64 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startEmbeddedRedis } from '@harness/runtime';
+import { expect, onTestFinished, test } from 'vitest';
+import { connectTestRedis, openGateway } from '../fixture.ts';
+
+test('while Redis refuses writes a gateway is not ready, and says why', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'harness-refuses-'));
+  const redis = await startEmbeddedRedis(dir);
+  onTestFinished(async () => {
+    await redis.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+  const { call } = await openGateway({ redisUrl: redis.url });
+  const admin = connectTestRedis(redis.url);
+  const set = (name: string, value: string) => admin.config('SET', name, value);
+
+  /** How a real Redis comes to refuse writes while it answers the rest, and how it takes them again. */
+  const refusals = {
+    OOM: { begin: () => set('maxmemory', '1'), end: () => set('maxmemory', '0') },
+    // A replica whose primary is gone keeps its data and answers.
+    READONLY: {
+      begin: () => admin.replicaof('127.0.0.1', 1),
+      end: () => admin.replicaof('NO', 'ONE'),
+    },
+    NOREPLICAS: {
+      begin: () => set('min-replicas-to-write', '1'),
+      end: () => set('min-replicas-to-write', '0'),
+    },
+    MISCONF: {
+      begin: async () => {
+        await mkdir(join(dir, 'dump.rdb')); // a folder where the snapshot's file should be
+        await set('save', '3600 1');
+        await admin.bgsave();
+      },
+      end: () => set('save', ''),
+    },
+  };
+
+  const statusNow = async () => (await call('GET', '/readyz')).status;
+  expect(await statusNow()).toBe(200);
+  for (const [code, { begin, end }] of Object.entries(refusals)) {
+    await begin();
+    await expect.poll(statusNow).toBe(503);
+    const { headers, body } = await call('GET', '/readyz');
+    expect(headers.get('retry-after')).toBe('1');
+    expect(body).toEqual({
+      status: 'not ready',
+      missing: ['redis'],
+      error: {
+        code: 'unavailable',
+        message: expect.stringContaining(`takes no writes (${code})`),
+        details: { redis: code },
+      },
+    });
+    expect((await call('GET', '/healthz')).status).toBe(200);
+    expect((await call('POST', '/v1/threads', {})).status).toBe(503);
+
+    await end();
+    await expect.poll(statusNow).toBe(200);
+    expect((await call('POST', '/v1/threads', {})).status).toBe(201);
+  }
+});
