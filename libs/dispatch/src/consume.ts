@@ -25,6 +25,8 @@ export interface RingHandler {
   freeSlots(): number;
   /** Sessions that could start without ending another thread's warm one. */
   room(): number;
+  /** Whether another worker has such room, as far as is known. */
+  roomElsewhere(): Promise<boolean>;
   /** The threads that it owns. */
   held(): string[];
 }
@@ -103,8 +105,8 @@ export function consumeRings(
       return doorbell.ring(data.threadId, undefined, name);
     }
     const passes: number = data.passes ?? 0;
-    if (claimed.size >= handler.room() && passes < maxPasses) {
-      // Taking it would end a warm session; another worker may have room.
+    if (claimed.size >= handler.room() && passes < maxPasses && (await handler.roomElsewhere())) {
+      // Taking it would end a warm session; another worker has room.
       asideUntil = performance.now() + asideMs;
       await stepAside();
       setTimeout(stepBack, asideMs + 1).unref();

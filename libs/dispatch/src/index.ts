@@ -31,5 +31,5 @@ export { untilReached } from './until-reached.ts';
 export type { DataChange, MigrationDeps } from './version/data-changes.ts';
 export type { Admission, DataVersion } from './version/data-version.ts';
 export { type Migration, migrateData } from './version/migrate-data.ts';
-export type { WorkerReport } from './workers.ts';
+export type { WorkerReport, Workers } from './workers.ts';
 export type { WriteProbe, WriteProbeOptions } from './write-probe.ts';

@@ -1,4 +1,4 @@
-/** The peer of the session figures: the Agent SDK alone, with the same options, model and prompt, and no tools. */
+/** The peer of the session figures: the Agent SDK alone, with the same options, model, prompt and MCP server. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,9 +10,9 @@ export interface BareTurn {
   resultMs: number;
 }
 
-/** A cold turn and a warm one after it, in one process. */
+/** A cold turn and a warm one after it, in one process. `mcpUrl`: of a gateway that asks for no key. */
 export async function measureBareSdk(
-  modelUrl: string,
+  { modelUrl, mcpUrl }: { modelUrl: string; mcpUrl: string },
   prompt: string,
 ): Promise<{ cold: BareTurn; warm: BareTurn }> {
   const home = await mkdtemp(join(tmpdir(), 'harness-bare-'));
@@ -26,6 +26,8 @@ export async function measureBareSdk(
       tools: [],
       settingSources: [],
       strictMcpConfig: true,
+      mcpServers: { harness: { type: 'http', url: mcpUrl, alwaysLoad: true } },
+      allowedTools: ['mcp__harness__*'],
       verbatimPrompts: true,
       permissionMode: 'dontAsk',
       includePartialMessages: true,

@@ -63,6 +63,7 @@ async function measureOurs(redisUrl: string): Promise<number[]> {
         freeSlots: () => 10,
         room: () => 10,
         held: () => [],
+        roomElsewhere: async () => false,
         async onRing(threadId) {
           const claim = await lease.claim(threadId, liveness.me());
           if (claim.outcome !== 'mine') return false;

@@ -48,6 +48,7 @@ export async function startBenchFleet(
     env: {
       PATH: searchPath,
       LOG_LEVEL: 'error',
+      HARNESS_SPARES: '0',
       PORT: String(await freePort()),
       ANTHROPIC_BASE_URL: modelUrl,
       ANTHROPIC_API_KEY: 'none',

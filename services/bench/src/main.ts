@@ -9,7 +9,9 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, runMain, startEmbeddedRedis } from '@harness/runtime';
-import { measureAccept } from './accept-rate.ts';
+// biome-ignore lint/style/noRestrictedImports: a primary and its replica, which only tests and figures start.
+import { openRedisGroup } from '../../../libs/runtime/test/redis-group.ts';
+import { type AcceptRound, measureAccept } from './accept-rate.ts';
 import { measureBus } from './bus-overhead.ts';
 import { tellBusPoll } from './bus-poll.ts';
 import { tellChanges } from './changes.ts';
@@ -17,7 +19,7 @@ import { failOverTtlMs, measureFailOver } from './fail-over.ts';
 import { figureOf, quantile, ratioOf, textOf } from './figures.ts';
 import { tellGrowth } from './growth.ts';
 import { tellMcp } from './mcp/measure-mcp.ts';
-import { measurePaths } from './paths.ts';
+import { countSpared, measurePaths } from './paths.ts';
 import { tellPluginHost } from './plugin-host.ts';
 import { tellSse } from './sse-fan-out.ts';
 import { measureThroughput } from './throughput.ts';
@@ -80,12 +82,24 @@ async function tellBus(redisUrl: string): Promise<void> {
 }
 
 async function tellAccept(redisUrl: string): Promise<void> {
-  const accept = await inRounds(() => measureAccept(redisUrl));
+  const group = await openRedisGroup({ sentinels: 0 });
+  const acked: AcceptRound[] = [];
+  const accept = await inRounds(async () => {
+    const round = await measureAccept(redisUrl);
+    acked.push(await measureAccept(group.url, 1));
+    return round;
+  });
+  await group.close();
   const at = (name: keyof (typeof accept)[number]) => accept.map((round) => round[name]);
   console.log('Messages accepted by one gateway, 16 connections, durable');
   console.log(`  rate                    ${textOf(figureOf(at('acceptedPerSecond')), '/s')}`);
   console.log(
     `  p50, p99                ${textOf(figureOf(at('p50Ms')), 'ms')}, ${textOf(figureOf(at('p99Ms')), 'ms')}`,
+  );
+  const withAcks = (name: keyof AcceptRound) => acked.map((round) => round[name]);
+  console.log(`  with acks of a replica  ${textOf(figureOf(withAcks('acceptedPerSecond')), '/s')}`);
+  console.log(
+    `  p50, p99                ${textOf(figureOf(withAcks('p50Ms')), 'ms')}, ${textOf(figureOf(withAcks('p99Ms')), 'ms')}`,
   );
   console.log(`  raw Fastify route       ${textOf(figureOf(at('rawPerSecond')), '/s')}`);
   console.log(
@@ -98,7 +112,7 @@ async function tellPaths(): Promise<void> {
   console.log(
     'From a message to its first sign of life, and to its result, by path (scripted-model answers at once)',
   );
-  for (const path of ['warm', 'spare', 'resume', 'cold'] as const) {
+  for (const path of ['warm', 'spare', 'resume', 'cold', 'full'] as const) {
     const peer = path === 'warm' ? 'warm' : 'cold';
     const first = measured.map((round) => round.paths[path].firstMs);
     const result = measured.map((round) => round.paths[path].resultMs);
@@ -108,6 +122,12 @@ async function tellPaths(): Promise<void> {
       `          ${textOf(ratioOf(result, bare), '×')} of the bare SDK, ${peer}: ${textOf(figureOf(bare), 'ms')}`,
     );
   }
+  const resultOf = (path: 'full' | 'cold') => measured.map((round) => round.paths[path].resultMs);
+  console.log(
+    `  a new thread at a full pool: ${textOf(ratioOf(resultOf('full'), resultOf('cold')), '×')} of one with a free slot`,
+  );
+  const { threads, spared } = await countSpared();
+  console.log(`  of ${threads} new threads, one a second, HARNESS_SPARES=auto: ${spared} took a spare`);
 }
 
 async function tellThroughput(): Promise<void> {

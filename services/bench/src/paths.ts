@@ -7,32 +7,59 @@ const prompt = 'say: hello';
 
 export interface PathsRound {
   bare: { cold: BareTurn; warm: BareTurn };
-  paths: Record<SessionPath, BareTurn>;
+  /** `full`: cold, while every slot has an idle session of another thread. */
+  paths: Record<SessionPath | 'full', BareTurn>;
+}
+
+/** New threads, one a second, at a worker that keeps as many spares as it finds useful. */
+const newThreads = 100;
+
+/** How many of them took a spare. */
+export async function countSpared(): Promise<{ threads: number; spared: number }> {
+  const model = await startModel();
+  const fleet = await startBenchFleet(model.ready.url, 1, { HARNESS_SPARES: 'auto' });
+  try {
+    await untilSpare(fleet);
+    const asked: Promise<boolean>[] = [];
+    for (let n = 0; n < newThreads; n++) {
+      asked.push(fleet.thread().then(async (id) => (await fleet.ask(id, prompt)).run.path === 'spare'));
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    }
+    const spared = (await Promise.all(asked)).filter(Boolean).length;
+    return { threads: newThreads, spared };
+  } finally {
+    await fleet.close();
+    await model.end(5_000);
+  }
 }
 
 export async function measurePaths(rounds: number): Promise<PathsRound[]> {
   const model = await startModel();
   // One session at most, so that the second thread evicts the first one's, which is then resumed.
-  const plain = await startBenchFleet(model.ready.url, 1, { HARNESS_MAX_SESSIONS: '1' });
+  const plain = await startBenchFleet(model.ready.url, 1, { HARNESS_MAX_SESSIONS: '1', HARNESS_SPARES: '0' });
   const spared = await startBenchFleet(model.ready.url, 1, { HARNESS_SPARES: '1' });
+  // Slots enough for one new thread a round.
+  const empty = await startBenchFleet(model.ready.url, 1, { HARNESS_MAX_SESSIONS: String(rounds) });
   try {
     const measured: PathsRound[] = [];
     for (let round = 0; round < rounds; round++) {
       const threadId = await plain.thread();
-      const cold = await took(plain, threadId, 'cold');
+      const cold = await took(empty, await empty.thread(), 'cold');
+      await took(plain, threadId, 'cold');
       const warm = await took(plain, threadId, 'warm');
-      await took(plain, await plain.thread(), 'cold');
+      // The only slot has a session of the first thread, which is idle now.
+      const full = await took(plain, await plain.thread(), 'cold');
       const resume = await took(plain, threadId, 'resume');
       await untilSpare(spared);
       const spare = await took(spared, await spared.thread(), 'spare');
       measured.push({
-        bare: await measureBareSdk(model.ready.url, prompt),
-        paths: { cold, warm, resume, spare },
+        bare: await measureBareSdk({ modelUrl: model.ready.url, mcpUrl: `${empty.url}/mcp` }, prompt),
+        paths: { cold, warm, full, resume, spare },
       });
     }
     return measured;
   } finally {
-    await Promise.all([plain.close(), spared.close()]);
+    await Promise.all([plain.close(), spared.close(), empty.close()]);
     await model.end(5_000);
   }
 }

@@ -53,7 +53,8 @@ export function shareFleet(): () => Promise<TestFleet> {
 export async function openFleet(options: FleetOptions = {}): Promise<TestFleet> {
   const dir = await mkdtemp(join(tmpdir(), 'harness-fleet-'));
   await options.prepare?.(dir);
-  const env = { PATH: process.env.PATH ?? '', LOG_LEVEL: 'warn', ...options.env };
+  // Without spares the path of a first message is certain.
+  const env = { PATH: process.env.PATH ?? '', LOG_LEVEL: 'warn', HARNESS_SPARES: '0', ...options.env };
   const fleet = await startFleet({
     redisDir: dir,
     port: 0,

@@ -13,8 +13,8 @@ const schema = z.object({
   /** Model of `ctx.invoker` when the plugin names none, e.g. the reviewer. */
   HARNESS_REVIEW_MODEL: z.string().default('haiku'),
   HARNESS_MAX_SESSIONS: envInteger(1, 1000).default(5),
-  /** Sessions started for no thread yet, kept in stock for new ones. */
-  HARNESS_SPARES: envInteger(0, 100).default(0),
+  /** Sessions started for no thread yet, kept in stock for new ones; auto = as many as come while one is started. */
+  HARNESS_SPARES: z.union([z.literal('auto'), envInteger(0, 100)]).default('auto'),
   HARNESS_SESSION_TTL_MS: envInteger(1000, 86_400_000).default(480_000),
   HARNESS_WORKER_TTL_MS: envInteger(500, 600_000).default(10_000),
   HARNESS_TURN_TIMEOUT_MS: envInteger(1000, 86_400_000).default(600_000),

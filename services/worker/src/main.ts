@@ -18,8 +18,9 @@ import { createSessionOpener } from './open-session.ts';
 import { openEndpoint } from './operate/endpoint.ts';
 import { createWorkerMetrics } from './operate/worker-metrics.ts';
 import { type WorkerState, workerTroubleOf } from './operate/worker-trouble.ts';
+import { createRoomElsewhere } from './room-elsewhere.ts';
 import { openSessionHomes } from './session-home.ts';
-import { sessionLimitOf } from './session-limit.ts';
+import { processesFor, sessionLimitOf } from './session-limit.ts';
 import { createSessionPool } from './session-pool.ts';
 import { createSpares } from './spares.ts';
 import { turnScope } from './turn-scope.ts';
@@ -91,6 +92,7 @@ runMain(async () => {
   });
   const spares = createSpares({
     wanted: config.HARNESS_SPARES,
+    room: () => processesFor(process.availableMemory()) - 1, // a thread that wants a session of its own comes first
     logger,
     open: () => {
       const profile = { model: defaultModel, systemPrompt: undefined, tools: undefined };
@@ -204,6 +206,7 @@ runMain(async () => {
       freeSlots: worker.freeSlots,
       room: worker.room,
       held: worker.held,
+      roomElsewhere: createRoomElsewhere({ workers, workerId }),
       onRing: worker.onRing,
     },
   );

@@ -49,6 +49,7 @@ async function openWorker(
       freeSlots: () => slots - busy,
       room: () => slots,
       held: () => [],
+      roomElsewhere: async () => true,
       async onRing(threadId) {
         busy++;
         try {

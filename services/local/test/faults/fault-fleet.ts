@@ -105,6 +105,7 @@ export async function openFaultFleet(options: FaultFleetOptions): Promise<FaultF
       PATH: process.env.PATH ?? '',
       TMPDIR: tmp,
       LOG_LEVEL: 'warn',
+      HARNESS_SPARES: '0',
       HARNESS_WORKER_TTL_MS: String(ttlMs),
       HARNESS_DRAIN_MS: '10000',
       HARNESS_PLUGINS: inThisFolder('effects-plugin.ts'),

@@ -66,6 +66,7 @@ export async function failOverRedis(options: { times: number; acks: number }): P
         PATH: process.env.PATH ?? '',
         TMPDIR: tmp,
         LOG_LEVEL: 'warn',
+        HARNESS_SPARES: '0',
         HARNESS_REDIS_ACKS: String(options.acks),
         HARNESS_PLUGINS: inThisFolder('effects-plugin.ts'),
         FAULTS_LEDGER: effects.path,
