@@ -3,8 +3,8 @@
 -- outcome: ok {runId, attempt, tools? (JSON text: what the run was narrowed to)} | idle (no run under way) | stale | gone
 local th = hash(key('th', A.threadId))
 if not th.tenant then return answer('gone') end
-if A.owner and th.owner ~= A.owner then return answer('stale') end
-if tonumber(th.epoch) ~= A.epoch or not liveOwner(A.threadId) then return answer('stale') end
+local isOwner = not A.owner or th.owner == A.owner
+if not isOwner or tonumber(th.epoch) ~= A.epoch or not liveOwner(A.threadId) then return answer('stale') end
 if not th.run then return answer('idle') end
 return answer('ok', { runId = th.run, attempt = tonumber(th.attempt) or 1,
   tools = redis.call('HGET', key('run', th.run), 'tools') or nil })

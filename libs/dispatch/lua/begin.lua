@@ -5,7 +5,7 @@
 -- gap (accepted, then lost with a torn log) is counted and stepped over.
 local th = key('th', A.threadId)
 local thread = hash(th)
-if thread.owner ~= A.me or tonumber(thread.epoch) ~= A.epoch then return answer('fenced') end
+if not isHolder(thread.owner, thread.epoch) then return answer('fenced') end
 -- What its session is made from, besides the thread itself.
 local function setupOf(thread)
   return { agent = profileOf('agents', thread.agent), skill = profileOf('skills', thread.skill), tools = encodeList(toolsOf(thread)) }

@@ -12,7 +12,7 @@ local found = redis.call('HMGET', key('run', A.runId), 'narrowed', 'input')
 -- The session was shown fewer tools than the run began with: see narrow.lua.
 local narrowed = found[1] ~= false
 if done >= A.seq then return answer('repeat', { narrowed = narrowed, remaining = (tonumber(thread[4]) or 0) - done }) end
-if thread[1] ~= A.me or tonumber(thread[2]) ~= A.epoch then return answer('fenced') end
+if not isHolder(thread[1], thread[2]) then return answer('fenced') end
 if A.seq ~= done + 1 then return answer('out_of_order') end
 if not found[2] then return answer('gone') end
 

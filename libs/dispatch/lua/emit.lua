@@ -4,7 +4,7 @@
 -- outcome: ok {cancel, interrupt} | fenced
 local th = key('th', A.threadId)
 local held = redis.call('HMGET', th, 'owner', 'epoch', 'emitted', 'interruptBefore')
-if held[1] ~= A.me or tonumber(held[2]) ~= A.epoch then return answer('fenced') end
+if not isHolder(held[1], held[2]) then return answer('fenced') end
 if A.counter > (tonumber(held[3]) or 0) then
   for _, event in ipairs(A.events) do
     if event.live then

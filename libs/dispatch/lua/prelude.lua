@@ -69,9 +69,10 @@ local function ringOwner(threadId, owner)
 end
 
 -- D4: only the owner at its epoch has effects.
+local function isHolder(owner, epoch) return owner == A.me and tonumber(epoch) == A.epoch end
 local function fenced(threadId)
   local held = redis.call('HMGET', key('th', threadId), 'owner', 'epoch')
-  return held[1] == A.me and tonumber(held[2]) == A.epoch
+  return isHolder(held[1], held[2])
 end
 
 -- Raises a thread's epoch. A fail-over of Redis may take epochs back that were given out; the clock does not go back.

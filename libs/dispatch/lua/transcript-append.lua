@@ -4,7 +4,7 @@
 -- Keys: sess:<threadId> set of names, with its size in bytes in th; sess:<threadId>:<name> list; …:uuids set
 local th = key('th', A.threadId)
 local held = redis.call('HMGET', th, 'owner', 'epoch', 'transcriptBytes')
-if held[1] ~= A.me or tonumber(held[2]) ~= A.epoch then return answer('fenced') end
+if not isHolder(held[1], held[2]) then return answer('fenced') end
 local list = key('sess', A.threadId .. ':' .. A.name)
 local bytes = tonumber(held[3]) or 0
 local added = 0

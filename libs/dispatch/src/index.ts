@@ -22,7 +22,7 @@ export type { FolderStanding, OtherFolder, ProfileFolder, Profiles, WorkProfile 
 export { promptUuidOf } from './prompt-id.ts';
 export type { Replicas, Signal } from './replicas.ts';
 export type { NewMessage, Runs } from './runs.ts';
-export { defaultLimits, type Limits } from './scripts.ts';
+export { defaultLimits, type Limits, type ScriptName, scriptText } from './scripts.ts';
 export type { SessionNote, Sessions, TranscriptState } from './sessions.ts';
 export { defaultSweep, type Sweeper, type SweepOptions, startSweeper } from './sweeper.ts';
 export { defaultIterations, type NewTask } from './tasks.ts';

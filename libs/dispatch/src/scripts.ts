@@ -111,7 +111,7 @@ const names = [
   'tree-events',
   'update-thread',
 ] as const;
-type ScriptName = (typeof names)[number];
+export type ScriptName = (typeof names)[number];
 
 /** Nobody is told that these happened, or it happens again by itself: they wait for no replica. */
 const unconfirmed: ReadonlySet<ScriptName> = new Set([
@@ -147,13 +147,14 @@ const commandOf = (name: ScriptName) => `harness:${name}`;
 
 const source = (name: string) => readFileSync(new URL(`../lua/${name}.lua`, import.meta.url), 'utf8');
 
+/** What Redis runs for this script. */
+export const scriptText = (name: ScriptName, limits: Limits): string =>
+  linkScript(`${source('prelude')}\n${source('bus')}`, source(name), limits);
+
 export function createScripts(deps: { redis: Redis; keys: Keys; limits: Limits; acks: Acks }): Scripts {
   const { redis, keys, limits, acks } = deps;
-  const library = `${source('prelude')}\n${source('bus')}`;
-  for (const name of names) {
-    const lua = linkScript(library, source(name), limits);
-    redis.defineCommand(commandOf(name), { numberOfKeys: 1, lua });
-  }
+  for (const name of names)
+    redis.defineCommand(commandOf(name), { numberOfKeys: 1, lua: scriptText(name, limits) });
   const commands = redis as unknown as Record<string, (key: string, args: string) => Promise<string>>;
   return {
     async call(name, args) {

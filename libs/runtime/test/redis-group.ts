@@ -1,10 +1,11 @@
 /** Redis as it is run where it must not fail: a primary, a replica, and sentinels that promote it. Real processes. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { ended } from '../src/embedded-redis.ts';
 import { pdeathsig } from '../src/pdeathsig.ts';
@@ -24,6 +25,8 @@ export interface RedisNode {
 export interface RedisGroup {
   /** For REDIS_URL: the sentinels where there are any, else the primary. */
   url: string;
+  /** Of the authority that a client must trust, for NODE_EXTRA_CA_CERTS; there with `tls`. */
+  certificateFile: string;
   primary(): RedisNode;
   replica(): RedisNode;
   /** Resolves when the replica has all that the primary has. */
@@ -43,9 +46,26 @@ const groupName = 'main';
 const downAfterMs = 700;
 const limitMs = 20_000;
 
-/** `sentinels`: 0 or 3. Throws when they are not ready within 20 s. */
-export async function openRedisGroup({ sentinels = 3 } = {}): Promise<RedisGroup> {
+/** `sentinels`: 0 or 3; `tls`: everything speaks TLS, with a certificate of `certificateFile`. Throws when they are not ready within 20 s. */
+export async function openRedisGroup({ sentinels = 3, tls = false } = {}): Promise<RedisGroup> {
   const dir = await mkdtemp(join(tmpdir(), 'harness-group-'));
+  const certificateFile = join(dir, 'certificate.pem');
+  const keyFile = join(dir, 'key.pem');
+  if (tls) await makeCertificate(certificateFile, keyFile);
+  const secure = tls ? { tls: { ca: await readFile(certificateFile) } } : {};
+  /** Of servers and sentinels alike. */
+  const listening = (port: number): Record<string, string> =>
+    tls
+      ? {
+          port: '0',
+          'tls-port': String(port),
+          'tls-cert-file': certificateFile,
+          'tls-key-file': keyFile,
+          'tls-ca-cert-file': certificateFile,
+          'tls-auth-clients': 'no',
+          'tls-replication': 'yes',
+        }
+      : { port: String(port) };
   const children = new Set<ChildProcess>();
   const clients = new Set<Redis>();
   const start = (args: string[]) => {
@@ -56,7 +76,14 @@ export async function openRedisGroup({ sentinels = 3 } = {}): Promise<RedisGroup
     return child;
   };
   const connect = (port: number, options: object = { password }) => {
-    const client = new Redis({ port, ...options, retryStrategy: () => 50, maxRetriesPerRequest: null });
+    const client = new Redis({
+      host: '127.0.0.1',
+      port,
+      ...options,
+      ...secure,
+      retryStrategy: () => 50,
+      maxRetriesPerRequest: null,
+    });
     client.on('error', () => undefined); // it is there only at times
     clients.add(client);
     return client;
@@ -66,7 +93,7 @@ export async function openRedisGroup({ sentinels = 3 } = {}): Promise<RedisGroup
     const home = join(dir, String(port));
     await mkdir(home, { recursive: true });
     const settings = {
-      port: String(port),
+      ...listening(port),
       bind: '127.0.0.1',
       dir: home,
       appendonly: 'yes',
@@ -81,11 +108,12 @@ export async function openRedisGroup({ sentinels = 3 } = {}): Promise<RedisGroup
     };
     return start(Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')]));
   };
+  const scheme = tls ? 'rediss' : 'redis';
   const openNode = async (port: number, replicaOf?: number) => {
     let child = await startNode(port, replicaOf);
     const node: RedisNode & { restart(replicaOf: number): Promise<void> } = {
       port,
-      url: `redis://:${password}@127.0.0.1:${port}`,
+      url: `${scheme}://:${password}@127.0.0.1:${port}`,
       client: connect(port),
       process: () => child,
       kill: () => ended(child, 'SIGKILL'),
@@ -118,7 +146,7 @@ export async function openRedisGroup({ sentinels = 3 } = {}): Promise<RedisGroup
     sentinelPorts.map(async (port) => {
       const file = join(dir, `sentinel-${port}.conf`);
       const lines = [
-        `port ${port}`,
+        ...Object.entries(listening(port)).map((setting) => setting.join(' ')),
         'bind 127.0.0.1',
         `dir ${dir}`,
         `sentinel monitor ${groupName} 127.0.0.1 ${primary.port} 2`,
@@ -151,7 +179,8 @@ export async function openRedisGroup({ sentinels = 3 } = {}): Promise<RedisGroup
     url:
       sentinels === 0
         ? primary.url
-        : `redis+sentinel://:${password}@${sentinelPorts.map((port) => `127.0.0.1:${port}`).join(',')}/${groupName}`,
+        : `${scheme}+sentinel://:${password}@${sentinelPorts.map((port) => `127.0.0.1:${port}`).join(',')}/${groupName}`,
+    certificateFile,
     primary: () => primary,
     replica: () => replica,
     synced,
@@ -181,6 +210,14 @@ export async function openRedisGroup({ sentinels = 3 } = {}): Promise<RedisGroup
       await rm(dir, { recursive: true, force: true });
     },
   };
+}
+
+/** A certificate for 127.0.0.1 that is its own authority. */
+async function makeCertificate(certificateFile: string, keyFile: string): Promise<void> {
+  const names = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const files = ['-keyout', keyFile, '-out', certificateFile];
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  await promisify(execFile)('openssl', ['req', '-x509', '-days', '2', ...key, ...names, ...files]);
 }
 
 /** Ports that were free a moment ago. */

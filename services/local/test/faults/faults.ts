@@ -1,8 +1,8 @@
 /** What is done to a fleet: each leaves it whole, so that any may follow any. */
 
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { setTimeout as after } from 'node:timers/promises';
+import { defaultLimits, type ScriptName, scriptText } from '@harness/dispatch';
 import type { FaultFleet, FaultWorker } from './fault-fleet.ts';
 import type { RedisProxy } from './tcp-proxy.ts';
 
@@ -107,12 +107,9 @@ export async function ringRaw({ redis }: FaultFleet, queue: string, threadId: st
 /** Commands whose answers are lost, by name. */
 export type CommandFilter = (args: string[]) => boolean;
 
-const luaFolder = new URL('../../../../libs/dispatch/lua/', import.meta.url);
-const luaOf = (name: string) => readFileSync(new URL(`${name}.lua`, luaFolder), 'utf8');
-
-/** A call of one of dispatch's scripts, by name. */
-export function callOf(script: string): CommandFilter {
-  const lua = ['prelude', 'bus', script].map(luaOf).join('\n');
+/** A call of one of dispatch's scripts, by name, from a process with the usual limits. */
+export function callOf(script: ScriptName): CommandFilter {
+  const lua = scriptText(script, defaultLimits);
   const sha = createHash('sha1').update(lua).digest('hex');
   return ([command = '', code]) =>
     /^evalsha$/i.test(command) ? code === sha : /^eval$/i.test(command) && code === lua;

@@ -6,12 +6,14 @@ import { parseArgs } from 'node:util';
 import { soakWithFuzz } from './fuzz.ts';
 import { soakWithFaults } from './random-faults.ts';
 import { soakWithFailOvers } from './redis.ts';
+import { soakWithOutages } from './redis-away.ts';
 import type { SoakOptions } from './soak-options.ts';
 
 const soaks: Record<string, (options: SoakOptions) => Promise<void>> = {
   faults: soakWithFaults,
   fuzz: soakWithFuzz,
   redis: soakWithFailOvers,
+  'redis-away': soakWithOutages,
 };
 
 const { values, positionals } = parseArgs({

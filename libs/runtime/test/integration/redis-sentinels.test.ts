@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { createLogger } from '../../src/logger.ts';
+import { connectRedis } from '../../src/redis.ts';
+import { openRedisGroup } from '../redis-group.ts';
+
+test('sentinels name the primary; a connection follows the next one, and commands that waited are done there', async () => {
+  const group = await openRedisGroup();
+  onTestFinished(group.close);
+  const redis = connectRedis(group.url, { logger: createLogger('test', 'silent'), patience: 'wait' });
+  onTestFinished(() => redis.disconnect());
+  await redis.set('before', '1');
+  await group.synced();
+  let waited: Promise<string> | undefined;
+  await group.failOver(() => {
+    waited = redis.set('meanwhile', '2');
+  });
+  expect(await waited).toBe('OK');
+  expect(await redis.mget('before', 'meanwhile')).toEqual(['1', '2']);
+  expect(await redis.info('replication')).toMatch(/role:master/);
+});
+
+test('rediss+sentinel:// speaks TLS with sentinels and servers, and refuses a certificate that nobody vouches for', async () => {
+  const group = await openRedisGroup({ tls: true });
+  onTestFinished(group.close);
+  const script = `
+    const { connectRedis, createLogger } = await import(${JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)});
+    const redis = connectRedis(process.argv[1], { logger: createLogger('test', 'silent'), patience: 'fail-fast' });
+    const late = setTimeout(() => { console.log('not connected'); process.exit(); }, 3000);
+    redis.once('ready', async () => { clearTimeout(late); console.log(await redis.set('over', 'tls')); process.exit(); });
+  `;
+  const run = async (env: Record<string, string>) => {
+    const args = ['--input-type=module', '-e', script, group.url];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+    return stdout.trim();
+  };
+  const [trusted, untrusted] = await Promise.all([
+    run({ NODE_EXTRA_CA_CERTS: group.certificateFile }),
+    run({}),
+  ]);
+  expect(trusted).toBe('OK');
+  expect(untrusted).toBe('not connected');
+  expect(await group.primary().client.get('over')).toBe('tls');
+});
