@@ -18,6 +18,7 @@ const idleMs = 5_000;
 
 export async function tellGrowth(redisUrl: string, rounds: number): Promise<void> {
   await tellRun(redisUrl, rounds);
+  await tellBusyRun(redisUrl, rounds);
   await tellSizes(redisUrl);
 }
 
@@ -45,6 +46,65 @@ async function tellRun(redisUrl: string, rounds: number): Promise<void> {
     await model.end(10_000);
     redis.disconnect();
   }
+}
+
+const busyThreads = 32;
+const busyRuns = 3_000;
+
+/** The same steps as fast as they go, without agents: what Redis can do at most. */
+async function tellBusyRun(redisUrl: string, rounds: number): Promise<void> {
+  const cpuUs: number[] = [];
+  const perSecond: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const redis = connectRedis(redisUrl, { logger, patience: 'wait' });
+    const dispatch = createDispatch({
+      redis,
+      subscriber: connectRedis(redisUrl, { logger, patience: 'wait' }),
+      logger,
+      tag: randomUUID(),
+    });
+    const me = await aliveWorker(redis, dispatch);
+    const threads = await Promise.all(
+      Array.from({ length: busyThreads }, () => dispatch.threads.create('default', {})),
+    );
+    const before = await usageOf(redis);
+    const startedAt = performance.now();
+    let left = busyRuns;
+    await Promise.all(
+      threads.map(async ({ thread }) => {
+        while (left-- > 0) await wholeRun(dispatch, thread.threadId, me);
+      }),
+    );
+    perSecond.push((busyRuns * 1000) / (performance.now() - startedAt));
+    cpuUs.push(((await usageOf(redis)).cpuUs - before.cpuUs) / busyRuns);
+    await dispatch.close();
+    redis.disconnect();
+  }
+  console.log(
+    'The steps of such a run as fast as they go: one message, three calls of emit, two of the transcript',
+  );
+  console.log(`  CPU of Redis            ${textOf(figureOf(cpuUs), 'us')}`);
+  console.log(`  runs by one process     ${textOf(figureOf(perSecond), '/s')}`);
+}
+
+async function wholeRun(dispatch: Dispatch, threadId: string, me: string): Promise<void> {
+  const { lease, transcripts } = dispatch;
+  await dispatch.scripts.call('append', appendArgs('default', threadId));
+  const claim = await lease.claim(threadId, me);
+  if (claim.outcome !== 'mine') throw new Error('not claimed');
+  const begin = await lease.begin(claim.hold, randomUUID());
+  if (!('turn' in begin)) throw new Error('no turn');
+  const { turn } = begin;
+  const store = transcripts.storeOf(threadId, () => claim.hold);
+  const key = { projectKey: 'thread', sessionId: 'one' };
+  const entry = () => ({ type: 'user', uuid: randomUUID(), text: 'x'.repeat(600) });
+  let counter = Date.now() * 1_000 + turn.seq * 10;
+  await lease.emit(turn, counter++, [], 'warm');
+  await lease.emit(turn, counter++, [{ type: 'agent.message_delta', live: true, text: 'done' }]);
+  await store.append(key, [entry()]);
+  await lease.emit(turn, counter++, [{ type: 'agent.message', text: 'done' }]);
+  await store.append(key, [entry()]);
+  await lease.commit(turn, { status: 'success', result: 'done', path: 'warm', warmForMs: 480_000 });
 }
 
 async function measureRun(redis: Redis, fleet: BenchFleet, threadIds: string[]): Promise<RunCost> {
