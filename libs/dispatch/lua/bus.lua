@@ -52,7 +52,7 @@ local function placeOf(task) return -tonumber(task.priority) * 2199023255552 + t
 
 -- What all buses together hold, by state; and their workers, and those that wait. Made anew by bus-sweep when it is gone.
 local function count(what, change)
-  if change ~= 0 then redis.call('HINCRBY', P .. 'bcounts', what, change) end
+  if change ~= 0 and redis.call('EXISTS', P .. 'bcounts') == 1 then redis.call('HINCRBY', P .. 'bcounts', what, change) end
 end
 
 local function moveTask(T, task, state)

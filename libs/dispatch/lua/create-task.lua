@@ -83,7 +83,6 @@ makeThread(A.threadId, fields)
 if A.parentThreadId then
   redis.call('SADD', key('kids', A.parentThreadId), A.threadId)
   redis.call('SADD', key('open', A.parentThreadId), A.taskId)
-  redis.call('HSET', key('th', A.parentThreadId), 'fresh', '1')
 end
 local created = { taskId = A.taskId, threadId = A.threadId, parentThreadId = A.parentThreadId, prompt = A.prompt }
 addTaskEvent(created, 'task.created', { prompt = A.prompt, maxIterations = A.maxIterations })

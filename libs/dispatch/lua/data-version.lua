@@ -23,7 +23,7 @@ local function running()
 end
 
 local function hasData()
-  local marks = { 'tenants', 'btenants', 'workers', 'secret', 'plugins:off', 'profiles:agents', 'profiles:skills' }
+  local marks = { 'trim', 'tenants', 'btenants', 'workers', 'secret', 'plugins:off', 'profiles:agents', 'profiles:skills' }
   for i, name in ipairs(marks) do marks[i] = P .. name end
   return redis.call('EXISTS', unpack(marks)) > 0
 end

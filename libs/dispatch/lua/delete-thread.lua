@@ -18,16 +18,8 @@ local function delete(threadId)
     redis.call('SREM', key('own', workerId), threadId)
   end
   for _, runId in ipairs(redis.call('ZRANGE', key('runs', threadId), 0, -1)) do redis.call('DEL', key('run', runId)) end
-  redis.call('ZREM', P .. 'pend', threadId)
   redis.call('ZREM', key('ths', A.tenant), threadId)
-  redis.call('PUBLISH', key('ch', threadId), '')
-  if th.parentThreadId then redis.call('SREM', key('kids', th.parentThreadId), threadId) end
-  if th.root == threadId then
-    redis.call('DEL', key('tree', threadId)) -- of earlier releases
-    redis.call('PUBLISH', key('chtree', threadId), '')
-  end
-  for _, name in ipairs(transcriptKeys(threadId)) do redis.call('DEL', name) end
-  for i = #threadKeys, 1, -1 do redis.call('DEL', key(threadKeys[i], threadId)) end
+  forgetThread(threadId)
   gone[#gone + 1] = threadId
 end
 local task = hash(key('task', redis.call('HGET', key('th', A.threadId), 'taskId') or ''))

@@ -19,7 +19,7 @@ if A.counter > (tonumber(held[3]) or 0) then
     end
     if event.delivered then redis.call('HSET', key('led', A.threadId), event.delivered, 'delivered') end
   end
-  if A.path then redis.call('HSET', key('run', A.runId), 'path', A.path) end
+  if A.path and redis.call('EXISTS', key('run', A.runId)) == 1 then redis.call('HSET', key('run', A.runId), 'path', A.path) end
   setFields(th, { emitted = A.counter, path = A.path })
 end
 local run = redis.call('HMGET', key('run', A.runId), 'cancel', 'seq', 'kind')

@@ -95,13 +95,19 @@ local function headOf(threadId)
 end
 
 -- The id of a thread's next event. Those of a tree are read together, in one order: once a thread has threads below it, its
--- root gives the ids of them all.
-local function nextEventId(root)
+-- root gives the ids of them all, and knows when each had its latest.
+local function nextEventId(root, threadId)
   local head = headOf(root)
-  if not head.tail then return '*' end
+  if not head.tail then
+    if root == threadId or not head.root then return '*' end
+    local latest = redis.call('XREVRANGE', key('ev', root), '+', '-', 'COUNT', 1)[1]
+    head.tail = latest and latest[1] or '0-0'
+    redis.call('ZADD', key('evs', root), now, root)
+  end
   local ms, n = string.match(head.tail, '^(%d+)%-(%d+)$')
   head.tail = tonumber(ms) >= now and string.format('%s-%d', ms, n + 1) or stamp .. '-0'
   redis.call('HSET', key('th', root), 'tail', head.tail)
+  redis.call('ZADD', key('evs', root), string.match(head.tail, '^%d+'), threadId)
   return head.tail
 end
 
@@ -111,7 +117,7 @@ local function addEvent(threadId, type, data, isCopy)
   local head = headOf(threadId)
   local root = head.root
   if not root then return nil end
-  local entry = { key('ev', threadId), 'MAXLEN', '~', C.eventCap, nextEventId(root), 'type', type, 'at', stamp, 'threadId',
+  local entry = { key('ev', threadId), 'MAXLEN', '~', C.eventCap, nextEventId(root, threadId), 'type', type, 'at', stamp, 'threadId',
     head.shown, 'data', data, isCopy and 'copy' or nil, isCopy and '1' or nil }
   local id = redis.pcall('XADD', unpack(entry))
   if id.err then
@@ -151,7 +157,7 @@ local function tellToolsChanged(threadId)
   tellGateways(nil, cjson.encode({ kind = 'list_changed', list = 'tools', keyId = threadId }))
 end
 
-local threadKeys = { 'th', 'mb', 'ev', 'runs', 'led', 'kids', 'open', 'sess' }
+local threadKeys = { 'th', 'mb', 'ev', 'evs', 'runs', 'led', 'kids', 'open', 'sess' }
 -- The lists and sets of a thread's transcripts.
 local function transcriptKeys(threadId)
   local found = {}
@@ -162,44 +168,41 @@ local function transcriptKeys(threadId)
   end
   return found
 end
--- Keys of a thread expire when nothing has happened on it for the time of retention, at most an eighth later: their time is
--- set anew when less than the time of retention is left, or when there are new keys (`fresh`), and not at every message.
-local function renewThread(threadId)
-  local life = math.floor(C.retentionMs * 9 / 8)
-  redis.call('HSET', key('th', threadId), 'expiresAt', string.format('%.0f', now + life))
-  redis.call('HDEL', key('th', threadId), 'fresh')
-  for _, kind in ipairs(threadKeys) do redis.call('PEXPIRE', key(kind, threadId), life) end
-  for _, name in ipairs(transcriptKeys(threadId)) do redis.call('PEXPIRE', name, life) end
-  redis.call('PEXPIRE', key('tree', threadId), life)
-end
-local function renewIfDue(threadId, expiresAt, fresh)
-  if fresh or not expiresAt or tonumber(expiresAt) < now + C.retentionMs then renewThread(threadId) end
-end
--- For work that may wait for any time without mail.
+-- A thread is kept while it has work, and for the time of retention after it: then the sweep forgets it. Its keys have no end
+-- of their own (`kept`); those of earlier releases had, and lose it when they get work.
 local function keepThread(threadId)
   for _, kind in ipairs(threadKeys) do redis.call('PERSIST', key(kind, threadId)) end
   for _, name in ipairs(transcriptKeys(threadId)) do redis.call('PERSIST', name) end
-  redis.call('HDEL', key('th', threadId), 'expiresAt')
+  redis.call('HSET', key('th', threadId), 'kept', '1')
+end
+
+-- Removes what is stored of a thread, but for its runs. The hash goes last, so that a torn log leaves what can be repeated.
+local function forgetThread(threadId)
+  local thread = redis.call('HMGET', key('th', threadId), 'tenant', 'parentThreadId', 'root')
+  redis.call('ZREM', P .. 'pend', threadId)
+  if thread[1] then redis.call('ZREM', key('ths', thread[1]), threadId) end
+  if thread[2] then redis.call('SREM', key('kids', thread[2]), threadId) end
+  if thread[3] then redis.call('ZREM', key('evs', thread[3]), threadId) end
+  redis.call('PUBLISH', key('ch', threadId), '')
+  if thread[3] == threadId then
+    redis.call('DEL', key('tree', threadId)) -- of earlier releases
+    redis.call('PUBLISH', key('chtree', threadId), '')
+  end
+  for _, name in ipairs(transcriptKeys(threadId)) do redis.call('DEL', name) end
+  for i = #threadKeys, 1, -1 do redis.call('DEL', key(threadKeys[i], threadId)) end
 end
 
 -- Makes a thread. `fields` is an object of strings with `tenant` and `root`.
 local function makeThread(threadId, fields)
-  local root = fields.root
-  -- The first thread below a root: from now on it gives the ids of the tree's events.
-  if root ~= threadId and headOf(root).root and not headOf(root).tail then
-    local latest = redis.call('XREVRANGE', key('ev', root), '+', '-', 'COUNT', 1)[1]
-    headOf(root).tail = latest and latest[1] or stamp .. '-0'
-    redis.call('HSET', key('th', root), 'tail', headOf(root).tail)
-  end
   fields.createdAt = stamp
   fields.updatedAt = stamp
+  fields.kept = '1'
   fields.epoch = stamp -- never an epoch that an earlier thread of this id had
   setFields(key('th', threadId), fields)
   heads[threadId] = nil
   redis.call('ZADD', key('ths', fields.tenant), now, threadId)
   redis.call('ZADD', P .. 'trim', 'NX', now + C.retentionMs, fields.tenant)
   addEvent(threadId, 'thread.created', cjson.encode({ parentThreadId = fields.parentAlias or fields.parentThreadId }))
-  renewThread(threadId)
 end
 
 -- The task that the end of a task below it goes on with: the thread's own, when its work waits for those tasks.
@@ -275,7 +278,7 @@ end
 -- Puts mail into a thread's mailbox; returns its run, as its hash is. The run's record comes first, so mail never lacks one.
 local function deliver(threadId, mail)
   local th = key('th', threadId)
-  local thread = redis.call('HMGET', th, 'tenant', 'alias', 'last', 'expiresAt')
+  local thread = redis.call('HMGET', th, 'tenant', 'alias', 'last', 'kept')
   local last = tonumber(thread[3]) or 0
   local seq = last + 1
   -- A torn earlier delivery may have left its entry without `last`: step over it, begin counts the gap.
@@ -290,8 +293,7 @@ local function deliver(threadId, mail)
   redis.call('ZADD', key('runs', threadId), seq, mail.runId)
   if seq > C.runCap then redis.call('ZREMRANGEBYRANK', key('runs', threadId), 0, -C.runCap - 1) end
   redis.call('ZADD', P .. 'pend', 'NX', now, threadId)
-  if last == 0 then redis.call('HSET', th, 'fresh', '1') end
-  renewIfDue(threadId, thread[4])
+  if not thread[4] then keepThread(threadId) end
   run.eventId = addEvent(threadId, 'run.queued', cjson.encode({ runId = mail.runId, seq = seq, kind = mail.kind }))
   redis.call('HSET', key('run', mail.runId), 'eventId', run.eventId)
   return run
@@ -349,13 +351,11 @@ local function finishRun(threadId, seq)
   redis.call('HDEL', th, 'nonce', 'run', 'attempt')
   redis.call('HSET', th, 'done', seq)
   redis.call('XDEL', key('mb', threadId), seq .. '-0')
-  local thread = redis.call('HMGET', th, 'last', 'expiresAt', 'fresh')
-  local remaining = (tonumber(thread[1]) or 0) - seq
+  local remaining = number(th, 'last') - seq
   if remaining > 0 then
     redis.call('ZADD', P .. 'pend', now, threadId)
   else
     redis.call('ZREM', P .. 'pend', threadId)
-    renewIfDue(threadId, thread[2], thread[3])
   end
   return remaining
 end

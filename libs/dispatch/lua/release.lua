@@ -6,7 +6,6 @@ if not fenced(A.threadId) then return answer('fenced') end
 local th = key('th', A.threadId)
 redis.call('HDEL', th, 'owner', 'nonce', 'run', 'warmUntil', 'warming')
 addEvent(A.threadId, 'session.released', cjson.encode({ epoch = A.epoch }))
-local thread = redis.call('HMGET', th, 'last', 'done', 'expiresAt', 'fresh')
+local thread = redis.call('HMGET', th, 'last', 'done')
 local waiting = (tonumber(thread[1]) or 0) - (tonumber(thread[2]) or 0)
-if waiting == 0 then renewIfDue(A.threadId, thread[3], thread[4]) end
 return answer('ok', { waiting = waiting })

@@ -18,11 +18,8 @@ for _, threadId in ipairs(redis.call('ZRANGEBYSCORE', P .. 'pend', '-inf', now -
   redis.call('ZADD', P .. 'pend', 'XX', now, threadId)
   local owner = liveOwner(threadId)
   local th = key('th', threadId)
-  local thread = redis.call('HMGET', th, 'tenant', 'rungAt', 'expiresAt')
-  -- Mail may wait for longer than a thread is kept.
-  if thread[1] then renewIfDue(threadId, thread[3]) end
   -- A live owner is most likely at work on it: ring it now and then only.
-  if not owner or now - (tonumber(thread[2]) or 0) >= A.busyGraceMs then
+  if not owner or now - number(th, 'rungAt') >= A.busyGraceMs then
     if owner then redis.call('HSET', th, 'rungAt', now) end
     ring[#ring + 1] = { threadId = threadId, owner = owner }
   end
@@ -36,14 +33,24 @@ for _, taskId in ipairs(redis.call('ZRANGEBYSCORE', P .. 'working', '-inf', now 
     tasks[#tasks + 1] = taskId
   end
 end
--- Tenants are looked at when the oldest entry of their lists is to go; those of earlier releases, at once.
+-- Retention. Tenants are looked at when the oldest entry of their lists is to go; those of earlier releases, at once.
 for _, tenant in ipairs(redis.call('SPOP', P .. 'tenants', A.count)) do redis.call('ZADD', P .. 'trim', 'NX', now, tenant) end
 for _, tenant in ipairs(redis.call('ZRANGEBYSCORE', P .. 'trim', '-inf', now, 'LIMIT', 0, 20)) do
   local due
+  for _, threadId in ipairs(redis.call('ZRANGEBYSCORE', key('ths', tenant), '-inf', now - C.retentionMs, 'LIMIT', 0, A.count)) do
+    local taskId = redis.call('HGET', key('th', threadId), 'taskId')
+    local isOpen = taskId and redis.call('HGET', key('task', taskId), 'status') == 'working'
+    if isOpen or redis.call('ZSCORE', P .. 'pend', threadId) or liveOwner(threadId) or redis.call('SCARD', key('open', threadId)) > 0 then
+      redis.call('ZADD', key('ths', tenant), now - C.retentionMs + 60000, threadId) -- looked at again in a minute
+    else
+      forgetThread(threadId)
+      redis.call('ZREM', key('ths', tenant), threadId)
+    end
+  end
+  local old = redis.call('ZRANGEBYSCORE', key('tasks', tenant), '-inf', now - C.retentionMs, 'LIMIT', 0, 1000)
+  if #old > 0 then redis.call('ZREM', key('tasks', tenant), unpack(old)) end
   for _, kind in ipairs({ 'ths', 'tasks' }) do
     local list = key(kind, tenant)
-    local old = redis.call('ZRANGEBYSCORE', list, '-inf', now - C.retentionMs, 'LIMIT', 0, 1000)
-    if #old > 0 then redis.call('ZREM', list, unpack(old)) end
     local oldest = tonumber(redis.call('ZRANGE', list, 0, 0, 'WITHSCORES')[2])
     if oldest and (not due or oldest < due) then due = oldest end
   end

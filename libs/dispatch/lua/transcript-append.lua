@@ -8,7 +8,7 @@ if not isHolder(held[1], held[2]) then return answer('fenced') end
 local list = key('sess', A.threadId .. ':' .. A.name)
 local bytes = tonumber(held[3]) or 0
 local added = 0
-if redis.call('SADD', key('sess', A.threadId), A.name) == 1 then redis.call('HSET', th, 'fresh', '1') end
+redis.call('SADD', key('sess', A.threadId), A.name)
 for _, entry in ipairs(A.entries) do
   if not entry.uuid or redis.call('SADD', list .. ':uuids', entry.uuid) == 1 then
     if bytes + #entry.text > C.transcriptBytes then

@@ -1,6 +1,6 @@
 -- The events of a thread and of all below it, in order: read from their logs, so that none is stored twice.
 -- A: threadId, start (as XRANGE takes it), count, after? (a cursor: whether events after it are no longer kept)
--- outcome: ok {entries [[id, [field, value, …]]]} | trimmed {oldest}
+-- outcome: ok {entries [[id, [field, value, …]]], full (there may be more)} | trimmed {oldest}
 local function idLess(a, b)
   local aMs, aN = string.match(a, '^(%d+)-?(%d*)$')
   local bMs, bN = string.match(b, '^(%d+)-?(%d*)$')
@@ -8,14 +8,21 @@ local function idLess(a, b)
   return (tonumber(aN) or 0) < (tonumber(bN) or 0)
 end
 
-local threads = { A.threadId }
-for i = 1, math.huge do
-  if not threads[i] then break end
-  for _, kid in ipairs(redis.call('SMEMBERS', key('kids', threads[i]))) do threads[#threads + 1] = kid end
+-- Those that can have events from `start` on: a root knows when each thread had its latest.
+local function threadsFrom(start)
+  local head = headOf(A.threadId)
+  if head.root == A.threadId and head.tail then
+    return redis.call('ZRANGEBYSCORE', key('evs', A.threadId), string.match(start, '%d+') or '-inf', '+inf')
+  end
+  local threads = { A.threadId }
+  for i = 1, math.huge do
+    if not threads[i] then return threads end
+    for _, kid in ipairs(redis.call('SMEMBERS', key('kids', threads[i]))) do threads[#threads + 1] = kid end
+  end
 end
 
 if A.after then
-  for _, threadId in ipairs(threads) do
+  for _, threadId in ipairs(threadsFrom(A.after)) do
     local log = key('ev', threadId)
     local oldest = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
     if oldest and idLess(A.after, oldest[1]) then
@@ -25,28 +32,39 @@ if A.after then
       if fields['entries-added'] > fields.length then return answer('trimmed', { oldest = oldest[1] }) end
     end
   end
+  return answer('ok', { entries = {}, full = false })
 end
 
-local found = {}
-local horizon -- beyond it a thread that has more than it was asked for may have events that were not read
-for i, threadId in ipairs(threads) do
-  local entries = redis.call('XRANGE', key('ev', threadId), A.start, '+', 'COUNT', A.count)
-  local last = entries[A.count]
-  if last and (not horizon or idLess(last[1], horizon)) then horizon = last[1] end
-  for _, entry in ipairs(entries) do
-    local fields = entry[2]
-    -- What is told on two threads of the tree counts once.
-    if fields[#fields - 1] ~= 'copy' then found[#found + 1] = { entry[1], fields, i } end
+-- Some of each log, so that a large tree is read in small steps.
+local threads = threadsFrom(A.start)
+local chunk = math.max(4, math.min(A.count, math.floor(4 * A.count / math.max(#threads, 1))))
+local start, entries, horizon = A.start, {}, nil
+repeat
+  local found = {}
+  horizon = nil -- beyond it a log that was not read to its end may have events
+  for i, threadId in ipairs(threads) do
+    local read = redis.call('XRANGE', key('ev', threadId), start, '+', 'COUNT', chunk)
+    local last = read[chunk]
+    if last and (not horizon or idLess(last[1], horizon)) then horizon = last[1] end
+    for _, entry in ipairs(read) do
+      local fields = entry[2]
+      -- What is told on two threads of the tree counts once.
+      if fields[#fields - 1] ~= 'copy' then found[#found + 1] = { entry[1], fields, i } end
+    end
   end
-end
--- Logs of releases that gave no common ids may have the same id twice: then the thread decides.
-table.sort(found, function(a, b)
-  if a[1] == b[1] then return a[3] < b[3] end
-  return idLess(a[1], b[1])
-end)
-local entries = {}
-for _, event in ipairs(found) do
-  if #entries == A.count or (horizon and idLess(horizon, event[1])) then break end
-  entries[#entries + 1] = { event[1], event[2] }
-end
-return answer('ok', { entries = entries, full = horizon ~= nil or #found > A.count })
+  -- Logs of releases that gave no common ids may have the same id twice: then the thread decides.
+  table.sort(found, function(a, b)
+    if a[1] == b[1] then return a[3] < b[3] end
+    return idLess(a[1], b[1])
+  end)
+  for _, event in ipairs(found) do
+    if horizon and idLess(horizon, event[1]) then break end
+    if #entries == A.count then
+      horizon = horizon or event[1]
+      break
+    end
+    entries[#entries + 1] = { event[1], event[2] }
+  end
+  if horizon then start = '(' .. horizon end
+until #entries > 0 or not horizon
+return answer('ok', { entries = entries, full = horizon ~= nil })

@@ -19,5 +19,5 @@ end
 for name, value in pairs(A.set) do redis.call('HSET', th, name, value) end
 for _, name in ipairs(A.clear) do redis.call('HDEL', th, name) end
 redis.call('HSET', th, 'updatedAt', stamp)
-renewIfDue(A.threadId, redis.call('HGET', th, 'expiresAt'))
+redis.call('ZADD', key('ths', A.tenant), now, A.threadId)
 return answer('updated')

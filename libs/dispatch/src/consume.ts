@@ -3,6 +3,7 @@ import { type Job, UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { assignQueue, checkinQueue, type Doorbell, doorbellQueueOf } from './doorbell.ts';
 import type { Feed } from './feed.ts';
+import { createGate } from './gate.ts';
 import type { Keys } from './keys.ts';
 import type { Lease } from './lease.ts';
 import type { Log } from './log.ts';
@@ -122,18 +123,21 @@ export function consumeRings(
     if (claim.outcome === 'owned') await doorbell.ring(data.threadId, claim.owner, name);
     // `dead`: this worker is no longer itself; the sweep rings somebody else. `gone`: nothing to do.
   });
+  // However it was rung: as many threads at once as the worker has slots.
+  const gate = createGate(handler.concurrency);
   const own = consume(
     doorbellQueueOf(handler.workerId),
     handler.concurrency,
     async ({ data, attemptsMade, opts }) => {
-      const ringing = handler.onRing(data.threadId, attemptsMade + 1 >= (opts.attempts ?? 1));
+      const isLastTry = attemptsMade + 1 >= (opts.attempts ?? 1);
+      const ringing = gate(() => handler.onRing(data.threadId, isLastTry));
       claimed.delete(data.threadId);
       if (await ringing.finally(stepBack)) rings.ring(data.threadId);
     },
   );
   const rings = createOwnRings({
     concurrency: handler.concurrency,
-    onRing: (threadId) => handler.onRing(threadId, false).finally(stepBack),
+    onRing: (threadId) => gate(() => handler.onRing(threadId, false)).finally(stepBack),
     onFailed(threadId, error) {
       logger.warn({ err: error, threadId }, 'ring failed');
       void doorbell.ring(threadId, handler.workerId); // BullMQ knows when to try again, and how often

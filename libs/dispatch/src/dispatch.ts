@@ -139,7 +139,7 @@ export function createDispatch(deps: {
   const doorbell = createDoorbell({ redis, keys, logger });
   const feed = createFeed({ redis: deps.subscriber, logger });
   const parts = { redis, keys, scripts, doorbell, logger, feed };
-  const threads = createThreads(parts);
+  const threads = createThreads({ ...parts, losses });
   const tasks = createTasks(parts);
   const replicas = createReplicas(parts);
   const withReplicas = { ...parts, replicas };

@@ -11,6 +11,7 @@ export { type Consumers, consumeRings, type RingHandler } from './consume.ts';
 export { type Control, followControl } from './control.ts';
 export { type Authority, createDispatch, type Dispatch, type Ledger } from './dispatch.ts';
 export type { EventLog, EventScope } from './event-log.ts';
+export { createGate } from './gate.ts';
 export type { Begin, Claim, Ending, HeldThread, Hold, Lease, LeaseEvent, TaskChange, Turn } from './lease.ts';
 export { type Liveness, startLiveness } from './liveness.ts';
 export type { Subscriber } from './log-reader.ts';

@@ -11,6 +11,7 @@
  * | idem:<tenant>:<sha256> · idem:task:… | string | accepted idempotency keys |
  * | sent:<id> | string | system mail and notes already delivered |
  * | ev:<threadId> | stream | events of a thread; those of all below it are read from theirs |
+ * | evs:<rootThreadId> | zset | threads of a tree by the time of their latest event |
  * | tree:<rootThreadId> | stream | copies of them, made by earlier releases |
  * | ch:<threadId> · chtree:<rootThreadId> | channel | "something new", or a live delta |
  * | w:<workerId> | string | liveness, with a TTL |

@@ -130,7 +130,8 @@ export interface Lease {
    */
   commit(turn: Turn, ending: Ending): Promise<{ remaining: number; narrowed?: true } | undefined>;
   handBack(turn: Turn): Promise<void>;
-  release(hold: Hold): Promise<void>;
+  /** Rings others for mail that waits, unless told not to: then the sweep does. */
+  release(hold: Hold, options?: { ring: boolean }): Promise<void>;
   /** What became of these threads and their runs while the worker could not be told. */
   look(me: string, held: readonly HeldNow[]): Promise<Looked>;
   /** A new process takes the session's place: the hold with its next epoch, or undefined when it is lost. */
@@ -242,9 +243,9 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
     async handBack(turn) {
       await scripts.call('hand-back', { ...turn.hold, nonce: turn.nonce });
     },
-    async release(hold) {
-      const { waiting } = await scripts.call<{ waiting?: number }>('release', hold);
-      if (waiting) void doorbell.ring(hold.threadId);
+    async release(hold, { ring = true } = { ring: true }) {
+      const { waiting } = await scripts.call<{ waiting?: number }>('release', { ...hold });
+      if (waiting && ring) void doorbell.ring(hold.threadId);
     },
     async look(me, held) {
       const [workerId = ''] = me.split('#');

@@ -11,6 +11,8 @@ import { reached } from './reached.ts';
 export interface Losses {
   /** A message was accepted on this thread (by the thread's own id). */
   accepted(threadId: string, runId: string): void;
+  /** The thread was deleted here, and its messages with it. */
+  deleted(threadId: string): void;
   /** Looks for what was accepted, counts and logs what is gone; resolves with the number of messages. */
   count(): Promise<number>;
 }
@@ -34,16 +36,17 @@ export function createLosses(deps: { redis: Redis; keys: Keys; logger: Log }): L
       latest.push({ threadId, runId, at: performance.now() });
       if (latest.length >= 2 * most) forget();
     },
+    deleted(threadId) {
+      latest = latest.filter((one) => one.threadId !== threadId);
+    },
     async count() {
       forget();
       const looked = latest;
       if (looked.length === 0) return 0;
-      // A deleted thread takes its runs along: only where the thread is there, a missing run is a lost one.
       const pipeline = redis.pipeline();
-      for (const { threadId, runId } of looked)
-        pipeline.exists(keys.of('run', runId)).exists(keys.of('th', threadId));
+      for (const { runId } of looked) pipeline.exists(keys.of('run', runId));
       const found = ((await reached(pipeline.exec())) ?? []).map(([, value]) => value === 1);
-      const lost = looked.filter((_, i) => !found[2 * i] && found[2 * i + 1]);
+      const lost = looked.filter((_, i) => found[i] === false);
       latest = latest.filter((one) => !lost.includes(one));
       if (lost.length === 0) return 0;
       await reached(redis.incrby(keys.one('lost'), lost.length));

@@ -21,7 +21,10 @@ export function createRedisChanges(deps: { scripts: Scripts; losses: Losses; log
   const changed = (from: string, to: string) => {
     logger.warn({ from, to }, 'redis: another one has taken over, or the same one has started anew');
     for (const listener of listeners) listener();
-    losses.count().catch((err) => logger.error({ err }, 'redis: what it lost was not counted'));
+    const until = performance.now() + tellMs;
+    untilReached(losses.count, () => performance.now() > until).catch((err) =>
+      logger.error({ err }, 'redis: what it lost was not counted'),
+    );
   };
 
   return {

@@ -15,12 +15,19 @@ export interface ServerWatch {
   server(): Promise<RedisServer>;
 }
 
+/** A question that failed is asked again after this, ms. */
+const retryMs = 500;
+
 /** Asks once for each connection; `onServer` hears every answer. */
 export function watchServer(redis: Redis, onServer?: (server: RedisServer) => void): ServerWatch {
   let current: Promise<RedisServer> | undefined;
   const ask = () => {
-    current = redis.info('server', 'replication').then(serverOf);
-    current.then(onServer, () => undefined);
+    const asked = redis.info('server', 'replication').then(serverOf);
+    current = asked;
+    asked.then(onServer, () => {
+      if (current === asked)
+        setTimeout(() => current === asked && redis.status === 'ready' && ask(), retryMs).unref();
+    });
   };
   redis.on('ready', ask);
   redis.on('close', () => {

@@ -9,10 +9,11 @@ import {
 import type { Redis } from 'ioredis';
 import type { Doorbell } from './doorbell.ts';
 import type { Keys } from './keys.ts';
+import type { Losses } from './losses.ts';
 import { cancelledMailOf } from './mail.ts';
 import { reached } from './reached.ts';
 import { type Hash, taskOf, threadOf } from './records.ts';
-import type { Scripts } from './scripts.ts';
+import { listOf, type Scripts } from './scripts.ts';
 import { idOfNamedThread } from './thread-id.ts';
 
 export interface Threads {
@@ -68,8 +69,9 @@ export function createThreads(deps: {
   keys: Keys;
   scripts: Scripts;
   doorbell: Doorbell;
+  losses: Losses;
 }): Threads {
-  const { redis, keys, scripts, doorbell } = deps;
+  const { redis, keys, scripts, doorbell, losses } = deps;
   const find = async (tenant: string, ownId: string) => {
     const hash: Hash = await reached(redis.hgetall(keys.of('th', ownId)));
     return hash.tenant === tenant ? { ownId, thread: threadOf(ownId, hash) } : undefined;
@@ -125,8 +127,9 @@ export function createThreads(deps: {
       const { ownId } = await locate(tenant, threadId);
       const taskId = await reached(redis.hget(keys.of('th', ownId), 'taskId'));
       const task = taskId ? taskOf(await reached(redis.hgetall(keys.of('task', taskId)))) : undefined;
-      const { outcome, rung } = await scripts.call<{
+      const { outcome, rung, threadIds } = await scripts.call<{
         outcome: string;
+        threadIds?: string[];
         rung?: { threadId: string; owner?: string };
       }>('delete-thread', {
         tenant,
@@ -134,6 +137,7 @@ export function createThreads(deps: {
         mail: task?.parentThreadId ? cancelledMailOf(task) : undefined,
       });
       if (outcome === 'not_found') throw notFound(threadId);
+      for (const gone of listOf(threadIds)) losses.deleted(gone);
       if (rung) void doorbell.ring(rung.threadId, rung.owner, 'notification');
     },
   };

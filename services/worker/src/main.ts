@@ -63,9 +63,9 @@ runMain(async () => {
     metrics.escaped();
     dispatch.countEscape().catch(() => undefined);
   });
-  const writes = dispatch.probeWrites({ onWritten: metrics.redisWritten });
   const admission = await dispatch.dataVersion.enter();
   if (admission.outcome === 'refused') throw new ConfigError(admission.message);
+  const writes = dispatch.probeWrites({ onWritten: metrics.redisWritten });
   const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
 
   const homes = await openSessionHomes();
@@ -217,6 +217,7 @@ runMain(async () => {
       draining = true;
       sweeper.close();
       spares.close();
+      await worker.retire();
       await consumers.drain(config.HARNESS_DRAIN_MS, worker.stopTurns);
       control.abort();
       await worker.leave();

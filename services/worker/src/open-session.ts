@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SessionPath } from '@harness/contracts';
-import type { TranscriptStore } from '@harness/dispatch';
+import { createGate, type TranscriptStore } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
-import { createGate } from './gate.ts';
 import { type OnTranscript, openSession, type Session } from './session.ts';
 import type { SessionHomes } from './session-home.ts';
 import type { SessionProcess, SessionProfile } from './session-options.ts';

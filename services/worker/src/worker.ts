@@ -8,7 +8,6 @@ import { runUuidOf, type SessionPath, toAppError } from '@harness/contracts';
 import type { Control, Dispatch, HeldThread, Hold, Liveness, Turn } from '@harness/dispatch';
 import type { HookRunner } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
-import { createGate } from './gate.ts';
 import type { Lending } from './lending.ts';
 import { seeTurn, type TurnSeen } from './operate/turn-seen.ts';
 import type { SessionPool } from './session-pool.ts';
@@ -54,6 +53,8 @@ export interface FleetWorker {
   fence(): void;
   /** What became of its threads while nobody could tell it: those that another worker took are given up. */
   proveHolds(): Promise<void>;
+  /** Gives up every thread that is in no turn, and each other one when its turn ends: others may have them. */
+  retire(): Promise<void>;
   /** Stops every turn under way; each hands its attempt back. */
   stopTurns(): void;
   /** Gives every thread up and ends every session. */
@@ -74,7 +75,9 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
   const stats = { turns: 0, paths: { warm: 0, spare: 0, resume: 0, cold: 0 } };
   // A message that kills its worker kills every turn beside it. Last attempts run one by one, so that no other turn
   // spends its last attempt beside it.
-  const lastAttempts = createGate(1);
+  let isOnLastAttempt = false;
+  /** It takes no more threads, and keeps none. */
+  let retiring = false;
   let leaving = false;
 
   const turnDeps: TurnDeps = {
@@ -110,8 +113,23 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     }
     if (claim.outcome !== 'mine') return false;
     lending.keep(claim.hold);
-    const turn = () => heldTurn(claim.hold, underWay, lastTry);
-    return claim.isLastAttempt ? lastAttempts(turn) : turn();
+    if (retiring || underWay.stop.signal.aborted) {
+      if (!pool.has(threadId)) await letGo(threadId);
+      return false;
+    }
+    if (!claim.isLastAttempt) return heldTurn(claim.hold, underWay, lastTry);
+    if (isOnLastAttempt) {
+      // Another worker may be free for it; otherwise the sweep rings again shortly.
+      drop(threadId);
+      await lease.release(claim.hold, { ring: false });
+      return false;
+    }
+    isOnLastAttempt = true;
+    try {
+      return await heldTurn(claim.hold, underWay, lastTry);
+    } finally {
+      isOnLastAttempt = false;
+    }
   };
 
   const heldTurn = async (hold: Hold, underWay: UnderWay, lastTry: boolean): Promise<boolean> => {
@@ -131,6 +149,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     );
     log.debug({ end }, 'turn ended');
     // Fenced where it really is lost; otherwise the next claim starts a new epoch, with its own counters and tokens.
+    if (end === 'committed' && retiring) pool.evict(threadId);
     if (end === 'lost' || (end === 'committed' && !pool.has(threadId) && !leaving)) {
       underWay.isRung = false; // whoever takes it is rung
       await letGo(threadId);
@@ -190,6 +209,8 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     });
     const found = await lease.look(liveness.me(), held);
     for (const threadId of found.lost) {
+      const asked = held.find((one) => one.threadId === threadId);
+      if (lending.holdOf(threadId)?.epoch !== asked?.epoch) continue; // taken anew meanwhile
       turns.get(threadId)?.stop.abort('lost');
       drop(threadId);
     }
@@ -208,7 +229,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
   return {
     stats: () => stats,
     async onRing(threadId, lastTry) {
-      if (leaving) return false;
+      if (retiring) return false;
       // A second run of one job must be a no-op: BullMQ may take its own stalled job again.
       const now = turns.get(threadId);
       if (now) {
@@ -219,7 +240,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       turns.set(threadId, underWay);
       try {
         const more = await oneTurn(threadId, underWay, lastTry);
-        return (more || underWay.isRung) && !leaving;
+        return (more || underWay.isRung) && !retiring;
       } finally {
         turns.delete(threadId);
       }
@@ -256,6 +277,14 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       pool.evictBusy();
     },
     proveHolds,
+    async retire() {
+      retiring = true;
+      const idle = lending.holds().filter(({ threadId }) => !turns.has(threadId));
+      for (const { threadId } of idle) pool.evict(threadId);
+      const given = await Promise.allSettled(idle.map(({ threadId }) => letGo(threadId)));
+      for (const one of given)
+        if (one.status === 'rejected') logger.warn({ err: one.reason }, 'thread not released');
+    },
     stopTurns() {
       stopAll('drain');
     },

@@ -45,7 +45,8 @@ export interface MigrationDeps {
  * gateway of version 1 does not find it, and where the name has the form `thr_` and 32 hex digits, the only one that it
  * takes, it makes a second thread under the name, which from then on hides the first. A task in phase `children` waits for the tasks below it: a worker of version 1 sends it its work again, and reviews a
  * result that is not complete. Plugins' broadcasts moved from a channel of their own to the signals, so the two releases
- * do not hear each other's.
+ * do not hear each other's. Events of a tree are read from its threads' logs and no longer copied: a gateway of version 1
+ * shows none of those below a thread.
  */
 export const dataChanges: readonly DataChange[] = [
   {

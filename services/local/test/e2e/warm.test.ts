@@ -1,4 +1,4 @@
-import type { ThreadSession, WorkerInfo } from '@harness/contracts';
+import type { Run, ThreadSession, WorkerInfo } from '@harness/contracts';
 import { connectRedis, createLogger } from '@harness/runtime';
 import { expect, onTestFinished, test } from 'vitest';
 import { openFleet, type TestFleet } from '../open-fleet.ts';
@@ -94,17 +94,24 @@ test('a message that interrupts ends the turn under way and what waits, never it
 });
 
 test('a worker that is told to drain finishes and leaves; its threads go on elsewhere', async () => {
-  const fleet = await openFleet({ workers: 2 });
-  const threadId = await fleet.thread();
+  const fleet = await openFleet();
+  const [threadId, busy] = [await fleet.thread(), await fleet.thread()];
   await fleet.ask(threadId, 'remember: plum');
-  const { workerId } = await sessionOf(fleet, threadId);
-  const leaving = fleet.workers.find((worker) => worker.ready.workerId === workerId);
+  const { runId } = await fleet.send(busy, 'sleep: 8000\nsay: done');
+  await fleet.watch(`/v1/threads/${busy}/events?follow=true`, ({ type }) => type === 'session.warming');
+  const [leaving] = fleet.workers;
+  const workerId = leaving?.ready.workerId;
+  await fleet.addWorker();
   await fleet.post(`/v1/workers/${workerId}/drain`);
-  await leaving?.exited;
+  // At once, and not when the other thread's turn has ended.
   expect(await fleet.ask(threadId, 'recall:')).toMatchObject({
     path: 'resume',
     result: expect.stringContaining('plum'),
   });
+  expect(leaving?.process.exitCode).toBe(null);
+  await leaving?.exited;
+  const finished = await fleet.get<Run>(`/v1/threads/${busy}/runs/${runId}`);
+  expect(finished).toMatchObject({ status: 'success', result: 'done', attempt: 1 });
   const { workers } = await fleet.get<{ workers: WorkerInfo[] }>('/v1/workers');
   expect(workers.map((worker) => worker.workerId)).not.toContain(workerId);
 });
