@@ -28,6 +28,7 @@ export default defineConfig({
           ...patient,
           testTimeout: 20_000,
           isolate: false,
+          maxWorkers: 2,
         },
       },
       {
@@ -35,6 +36,7 @@ export default defineConfig({
           name: 'integration',
           include: inTest('integration'),
           ...withRedis,
+          maxWorkers: 2,
         },
       },
       {
@@ -64,6 +66,7 @@ export default defineConfig({
           ...patient,
           testTimeout: 120_000,
           fileParallelism: false,
+          sequence: { groupOrder: 3 },
         },
       },
       {

@@ -36,19 +36,7 @@ for _, member in ipairs(redis.call('ZRANGEBYSCORE', P .. 'bpolls', '-inf', now -
   if worker.state == 'polling' then moveWorker(T, name, 'idle') end
 end
 
--- The sums of all buses: at first, and whenever they may be wrong (see note-server.lua).
-if redis.call('EXISTS', P .. 'bcounts') == 0 then
-  local sums = { workers = 0, polling = 0 }
-  for _, T in ipairs(redis.call('SMEMBERS', P .. 'btenants')) do
-    redis.call('ZADD', P .. 'btidy', 'NX', now, T)
-    for _, state in ipairs({ 'queued', 'assigned', 'in_progress', 'done', 'blocked', 'dead', 'withdrawn' }) do
-      sums[state] = (sums[state] or 0) + redis.call('ZCARD', inState(T, state))
-    end
-    sums.workers = sums.workers + redis.call('ZCARD', key('bws', T))
-    sums.polling = sums.polling + redis.call('ZCARD', key('bpolling', T))
-  end
-  setFields(P .. 'bcounts', sums)
-end
+countAll()
 
 -- Some tenants at a time, those first that were looked at longest ago; a bus that is empty is forgotten.
 if A.tidy then

@@ -50,9 +50,24 @@ end
 -- Priority before age, as one number: ages stay below 2^41 and priorities within a thousand, so it is exact.
 local function placeOf(task) return -tonumber(task.priority) * 2199023255552 + tonumber(task.seq) end
 
--- What all buses together hold, by state; and their workers, and those that wait. Made anew by bus-sweep when it is gone.
+-- What all buses together hold, by state; and their workers, and those that wait. While nobody has counted, nobody does.
 local function count(what, change)
   if change ~= 0 and redis.call('EXISTS', P .. 'bcounts') == 1 then redis.call('HINCRBY', P .. 'bcounts', what, change) end
+end
+
+-- The sums, at first and whenever they may be wrong (see note-server.lua).
+local function countAll()
+  if redis.call('EXISTS', P .. 'bcounts') == 1 then return end
+  local sums = { workers = 0, polling = 0 }
+  for _, T in ipairs(redis.call('SMEMBERS', P .. 'btenants')) do
+    redis.call('ZADD', P .. 'btidy', 'NX', now, T)
+    for _, state in ipairs({ 'queued', 'assigned', 'in_progress', 'done', 'blocked', 'dead', 'withdrawn' }) do
+      sums[state] = (sums[state] or 0) + redis.call('ZCARD', inState(T, state))
+    end
+    sums.workers = sums.workers + redis.call('ZCARD', key('bws', T))
+    sums.polling = sums.polling + redis.call('ZCARD', key('bpolling', T))
+  end
+  setFields(P .. 'bcounts', sums)
 end
 
 local function moveTask(T, task, state)

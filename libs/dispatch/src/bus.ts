@@ -223,7 +223,12 @@ export function createBus(deps: {
     },
     stats,
     async totals() {
-      const sums = await reached(redis.hgetall(keys.one('bcounts')));
+      const read = () => reached(redis.hgetall(keys.one('bcounts')));
+      let sums = await read();
+      if (sums.workers === undefined) {
+        await scripts.call('bus-count', {});
+        sums = await read();
+      }
       const of = (name: string) => Number(sums[name] ?? 0);
       return {
         queued: of('queued'),

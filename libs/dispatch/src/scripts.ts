@@ -72,6 +72,7 @@ const names = [
   'authority',
   'begin',
   'bus-ack',
+  'bus-count',
   'bus-done',
   'bus-failed',
   'bus-heartbeat',
@@ -117,6 +118,7 @@ export type ScriptName = (typeof names)[number];
 const unconfirmed: ReadonlySet<ScriptName> = new Set([
   'authority',
   'begin',
+  'bus-count',
   'bus-heartbeat',
   'bus-status',
   'bus-sweep',

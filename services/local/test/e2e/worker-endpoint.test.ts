@@ -13,7 +13,7 @@ test('each worker says on a port of its own how it is and what it has done; whoe
   expect(new Set(urls).size).toBe(2);
   for (const url of urls) {
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
-    expect((await readyz(url)).status).toBe(200);
+    await expect.poll(() => readyz(url)).toMatchObject({ status: 200 });
   }
 
   const threadId = await fleet.thread();
@@ -44,7 +44,7 @@ test('each worker says on a port of its own how it is and what it has done; whoe
   await expect.poll(() => readyz(urls[0] ?? '')).toMatchObject({ status: 200 });
 
   // A worker that ends its turn before it leaves is alive, and not ready.
-  const { runId } = await fleet.send(threadId, 'sleep: 700\nsay: three');
+  const { runId } = await fleet.send(threadId, 'sleep: 3000\nsay: three');
   const run = `/v1/threads/${threadId}/runs/${runId}`;
   await expect.poll(async () => (await fleet.get<{ status: string }>(run)).status).toBe('running');
   const owner = (await fleet.get<{ workerId: string }>(`/v1/threads/${threadId}/session`)).workerId;

@@ -1,0 +1,4 @@
+-- Counts what all buses hold, where nobody has.
+-- outcome: ok
+countAll()
+return answer('ok')
