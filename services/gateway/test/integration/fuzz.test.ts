@@ -15,7 +15,8 @@ test('a thousand requests, many of them wrong: no 5xx, every answer as documente
   const { url } = await openGateway({ keys, plugins: [...builtInPlugins, probe], waitLimitMs: 50 });
   const document = await readFile(new URL('../../../../openapi.yaml', import.meta.url), 'utf8');
   const credentials = ['all', 'bus', 'threads', 'nobody'].map((key) => `Bearer ${key}`);
-  const { statuses } = await fuzzOpenApi({ url, document, requests: 1_000, credentials });
+  // Always the same requests, so that what they come to is no chance; `npm run soak -- fuzz` makes others.
+  const { statuses } = await fuzzOpenApi({ url, document, requests: 1_000, credentials, seed: 11 });
   // It came past the doors: what asks for a body or an id was answered with success, too.
   for (const operation of ['createThread', 'getThread', 'createRun', 'callTool', 'busSubmitTask'])
     expect([
