@@ -1,4 +1,4 @@
--- Counts what all buses hold, where nobody has.
+-- Computes the totals of all buses (hash `bcounts`) if they are missing.
 -- outcome: ok
 countAll()
 return answer('ok')

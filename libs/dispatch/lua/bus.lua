@@ -50,12 +50,13 @@ end
 -- Priority before age, as one number: ages stay below 2^41 and priorities within a thousand, so it is exact.
 local function placeOf(task) return -tonumber(task.priority) * 2199023255552 + tonumber(task.seq) end
 
--- What all buses together hold, by state; and their workers, and those that wait. While nobody has counted, nobody does.
+-- Updates the totals of all buses: tasks by state, workers, workers that wait. Does nothing while the totals are missing:
+-- a partial hash would never be computed anew.
 local function count(what, change)
   if change ~= 0 and redis.call('EXISTS', P .. 'bcounts') == 1 then redis.call('HINCRBY', P .. 'bcounts', what, change) end
 end
 
--- The sums, at first and whenever they may be wrong (see note-server.lua).
+-- Computes the totals if they are missing: at first, and after note-server.lua has deleted them because they may be wrong.
 local function countAll()
   if redis.call('EXISTS', P .. 'bcounts') == 1 then return end
   local sums = { workers = 0, polling = 0 }

@@ -12,6 +12,7 @@ import type { Keys } from './keys.ts';
 import { unavailable } from './reached.ts';
 import { infoField, type RedisServer, type ServerWatch, watchServer } from './redis-server.ts';
 
+/** Confirmation by replicas, for the writes whose outcome somebody is told. */
 export interface Acks {
   /**
    * Does the write and resolves with its answer once the replicas have it, also when it wrote nothing because it is a

@@ -243,7 +243,7 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
     async handBack(turn) {
       await scripts.call('hand-back', { ...turn.hold, nonce: turn.nonce });
     },
-    async release(hold, { ring = true } = { ring: true }) {
+    async release(hold, { ring } = { ring: true }) {
       const { waiting } = await scripts.call<{ waiting?: number }>('release', { ...hold });
       if (waiting && ring) void doorbell.ring(hold.threadId);
     },

@@ -8,6 +8,7 @@ import type { Keys } from './keys.ts';
 import type { Log } from './log.ts';
 import { reached } from './reached.ts';
 
+/** Messages that this process accepted lately, to find those that a fail-over took back. */
 export interface Losses {
   /** A message was accepted on this thread (by the thread's own id). */
   accepted(threadId: string, runId: string): void;

@@ -6,6 +6,7 @@
 import type { Feed } from './feed.ts';
 import type { Keys } from './keys.ts';
 
+/** The rings of a worker's own threads, in the order in which they came. */
 export interface OwnRings {
   /** Looks into the thread's mailbox, after those that were rung before; one at a time for each thread. */
   ring(threadId: string): void;
@@ -13,6 +14,7 @@ export interface OwnRings {
   close(): Promise<void>;
 }
 
+/** What is done with a ring. */
 export interface OwnRingsOptions {
   /** Threads looked into at once. */
   concurrency: number;

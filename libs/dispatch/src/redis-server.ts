@@ -5,11 +5,13 @@
  */
 import type { Redis } from 'ioredis';
 
+/** A Redis process and the history of its data: `run_id` and `master_replid` of INFO. */
 export interface RedisServer {
   runId: string;
   replicationId: string;
 }
 
+/** The server behind one connection. */
 export interface ServerWatch {
   /** Of the connection as it is now. Rejects while there is none. */
   server(): Promise<RedisServer>;
