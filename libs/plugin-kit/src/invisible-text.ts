@@ -15,10 +15,14 @@ export function invisibleIn(text: unknown): string | undefined {
 }
 
 function invisibleInString(text: string): string | undefined {
+  if (visibleAscii.test(text)) return undefined;
   // Not removed but replaced by its first character, so that what stands around it does not come together.
   const [found] = unseen.exec(text.replace(emoji, '.')) ?? [];
   return found && `U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }
+
+/** Nearly all texts: nothing more needs to be looked at. */
+const visibleAscii = /^[\t\n\r\x20-\x7e]*$/;
 
 /** Emoji have joiners, selectors and (three flags) tags within; these are seen. */
 const emoji = /\p{RGI_Emoji}|\p{Emoji}[\ufe0e\ufe0f]/gv;

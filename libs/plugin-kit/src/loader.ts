@@ -3,7 +3,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { PluginDefinition } from './contract.ts';
 import { offerOwnPackages } from './own-packages.ts';
-import { type ProofLimits, proveSchemas } from './prove-schemas.ts';
+import { proveSchemas } from './prove-schemas.ts';
 import { textOf } from './text-of.ts';
 import { withTimeLimit } from './time-limit.ts';
 import { exportOf, validatePluginExport } from './validate.ts';
@@ -23,8 +23,6 @@ export interface PluginSources {
   importModule?: (specifier: string) => Promise<unknown>;
   /** Milliseconds; a module may wait for ever at its top level. Default 30 000. */
   importTimeoutMs?: number;
-  /** What the schemas of one module may take to compile. */
-  proofLimits?: ProofLimits;
 }
 
 /** Never rejects for what a plugin does: a bad one is a diagnostic. A name belongs to the first that has it. */
@@ -58,7 +56,7 @@ export async function loadPlugins(
       const imported = await withTimeLimit({ timeoutMs: importTimeoutMs, timeoutError }, () =>
         importModule(specifierOf(modulePath)),
       );
-      const unproven = await proveSchemas(toolsOf(imported), sources.proofLimits);
+      const unproven = await proveSchemas(toolsOf(imported));
       for (const problem of unproven) report(modulePath, `${modulePath}: ${problem}`);
       if (unproven.length === 0) add(imported, modulePath);
     } catch (thrown) {

@@ -29,19 +29,23 @@ it('finds nothing in schemas that compile, and leaves the wrong ones to the vali
   expect(await proveSchemas([untouchable])).toEqual([]);
 });
 
+it('starts no process for schemas of which nothing can take long', async () => {
+  const simple = toolOf('simple', { type: 'object', properties: { a: { type: 'string', maxLength: 5 } } });
+  expect(await proveSchemas([simple], { cpuSeconds: 0 })).toEqual([]);
+  expect(await proveSchemas([harmless], { cpuSeconds: 0 })).not.toEqual([]);
+});
+
 it('names the tool whose schema needs too much memory', async () => {
-  expect(await proveSchemas([harmless, toolOf('bomb', bomb), harmless], { timeoutMs: 60_000 })).toEqual([
+  expect(await proveSchemas([harmless, toolOf('bomb', bomb), harmless], { cpuSeconds: 60 })).toEqual([
     'tool "bomb": schema: needs more than 64 MB to compile',
   ]);
 });
 
 it('names the tool whose schema needs too long, and ends its process', async () => {
-  const start = performance.now();
   const tools = [toolOf('slow', undefined, { outputSchema: bomb }), harmless];
-  expect(await proveSchemas(tools, { timeoutMs: 50, memoryMb: 4000 })).toEqual([
-    'tool "slow": outputSchema: did not compile: took longer than 50 ms',
+  expect(await proveSchemas(tools, { cpuSeconds: 2, memoryMb: 4000 })).toEqual([
+    'tool "slow": outputSchema: did not compile: took more than 2 s of CPU',
   ]);
-  expect(performance.now() - start).toBeLessThan(10_000);
 });
 
 it('disables the plugin with the bomb; the others run', async () => {
@@ -56,7 +60,6 @@ it('disables the plugin with the bomb; the others run', async () => {
     builtIn: [],
     modulePaths: ['bad', 'good'],
     importModule: async (specifier) => modules[specifier],
-    proofLimits: { timeoutMs: 300 },
   });
   expect(loaded.map(({ name }) => name)).toEqual(['good']);
   expect(diagnostics).toEqual([

@@ -45,6 +45,7 @@ export function createSchemaCompiler(): SchemaCompiler {
       const known = compiled.get(hash);
       if (known) return known;
       try {
+        schemaOfSchemas().validateSchema(copy, true);
         const validate = ajv.compile(countSteps(copy));
         const check: SchemaCheck = (value) => errorsOf(validate, value, budget);
         compiled.set(hash, check);
@@ -56,6 +57,13 @@ export function createSchemaCompiler(): SchemaCompiler {
     },
   };
 }
+
+/** One in the process: the meta-schema takes 80 ms to compile, and no plugin can add to it. */
+let meta: Ajv2020 | undefined;
+const schemaOfSchemas = () => {
+  meta ??= addFormats.default(new Ajv2020({ logger: false }));
+  return meta;
+};
 
 function createAjv(budget: StepBudget): Ajv2020 {
   const regExp = (source: string) => {
@@ -81,6 +89,7 @@ function createAjv(budget: StepBudget): Ajv2020 {
     verbose: true,
     $data: false,
     logger: false,
+    validateSchema: false, // schemaOfSchemas() has
     inlineRefs: maxInlinedKeywords,
     code: { regExp: Object.assign(regExp, { code: 'linearPattern' }) },
   });

@@ -77,7 +77,7 @@ interface Shown {
 /** Views differ by key and by thread's allow-list; beyond this many they are made anew. */
 const maxViews = 1_000;
 
-/** Null when there is no tool. Throws for tools that never passed `validatePluginExport`: two of one name, a bad schema. */
+/** Null when there is no tool. Throws for tools that never passed `validatePluginExport`: two of one name; a bad schema fails its calls. */
 export function createToolServer(
   collected: readonly CollectedTool[],
   deps: ToolServerDeps = {},
@@ -205,8 +205,17 @@ function entryOf(tool: CollectedTool, compiler: SchemaCompiler): Entry {
   return {
     tool,
     descriptor,
-    checkInput: compiler.compile(inputSchema),
-    checkOutput: outputSchema && compiler.compile(outputSchema),
+    checkInput: lazily(() => compiler.compile(inputSchema)),
+    checkOutput: outputSchema && lazily(() => compiler.compile(outputSchema)),
+  };
+}
+
+/** Compiled when it is first needed: a worker has all tools and calls few, and the validation has tried it already. */
+function lazily(compile: () => SchemaCheck): SchemaCheck {
+  let check: SchemaCheck | undefined;
+  return (value) => {
+    check ??= compile();
+    return check(value);
   };
 }
 
