@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { type Child, startChild, startEmbeddedRedis } from '@harness/runtime';
-import { onTestFinished } from 'vitest';
+import { type Child, compileCache, startChild, startEmbeddedRedis } from '@harness/runtime';
+import { afterAll, onTestFinished } from 'vitest';
 
 const inRepository = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 export const bridgeMain = inRepository('services/client/src/bridge/main.ts');
@@ -26,8 +26,23 @@ export interface House {
   forgetSessions(): Promise<void>;
 }
 
+/** One house for the tests of a file that leave it as it is. */
+export function shareHouse(): () => Promise<House> {
+  let house: Promise<House> | undefined;
+  const closing: (() => Promise<void>)[] = [];
+  afterAll(async () => {
+    for (const close of closing) await close();
+  }, 60_000);
+  return () => {
+    house ??= openHouse((close) => closing.push(close));
+    return house;
+  };
+}
+
 /** A gateway as a process of its own, with a Redis of its own, at one address however often it starts. */
-export async function openHouse(env: Record<string, string> = {}): Promise<House> {
+export async function openHouse(
+  onEnd: (close: () => Promise<void>) => unknown = onTestFinished,
+): Promise<House> {
   const dir = await mkdtemp(join(tmpdir(), 'harness-bridge-'));
   const redis = await startEmbeddedRedis(dir);
   const port = await freePort();
@@ -43,12 +58,11 @@ export async function openHouse(env: Record<string, string> = {}): Promise<House
         HARNESS_API_KEY: apiKey,
         HARNESS_PLUGINS: inRepository('services/client/test/slow-plugin.ts'),
         LOG_LEVEL: 'warn',
-        ...env,
       },
     });
   };
   await startGateway();
-  onTestFinished(async () => {
+  onEnd(async () => {
     await gateway.end(10_000);
     await redis.close();
     await rm(dir, { recursive: true, force: true });
@@ -90,6 +104,7 @@ export async function freePort(): Promise<number> {
 
 export const bridgeEnv = (url: string): Record<string, string> => ({
   PATH: path,
+  ...compileCache,
   HARNESS_URL: url,
   HARNESS_API_KEY: apiKey,
 });

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { compileCache } from '@harness/runtime';
 import pty from '@lydell/node-pty';
 import xterm from '@xterm/headless';
 import { onTestFinished } from 'vitest';
@@ -15,6 +16,7 @@ export interface ChatOptions {
 
 const envOf = ({ url, env = {} }: ChatOptions): Record<string, string> => ({
   PATH: process.env.PATH ?? '',
+  ...compileCache,
   HARNESS_URL: url,
   ...env,
 });

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { compileCache } from '@harness/runtime';
 
 const mains = {
   gateway: '../../gateway/src/main.ts',
@@ -19,7 +20,7 @@ export async function endOf(
   args: readonly string[] = [],
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = spawn(process.execPath, [fileURLToPath(new URL(mains[name], import.meta.url)), ...args], {
-    env: { PATH: process.env.PATH ?? '', PORT: '0', LOG_LEVEL: 'warn', ...env },
+    env: { ...compileCache, PATH: process.env.PATH ?? '', PORT: '0', LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 20_000,
     killSignal: 'SIGKILL',

@@ -14,7 +14,7 @@ import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '@harness/contracts';
 import type { PluginLogger } from '@harness/plugin-kit';
-import { pdeathsig } from '@harness/runtime';
+import { compileCache, pdeathsig } from '@harness/runtime';
 import { type Channel, openChannel } from './channel.ts';
 import { type Asking, createPeer, type Handler, type Peer } from './peer.ts';
 
@@ -237,7 +237,11 @@ function spawnHost(options: HostProcessOptions, onGone: (process: Running, how: 
   const script = `ulimit -d ${4 * memoryMb * 1024} 2>/dev/null; exec "$0" "$@"`;
   const heap = `--max-old-space-size=${Math.max(32, Math.floor(memoryMb / 2))}`;
   const [command = 'sh', ...args] = [...pdeathsig(), 'sh', '-c', script, process.execPath, heap, main];
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env, detached: true });
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    env: { ...compileCache, ...env },
+    detached: true,
+  });
   if (child.pid !== undefined) lowerPriority(child.pid);
   const peer = createPeer(() => channel, handle);
   const channel = openChannel(child.stdio[3] as Duplex, {

@@ -1,10 +1,20 @@
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, onTestFinished, test } from 'vitest';
-import { apiKey, bridgeEnv, bridgeMain, freePort, openBridge, openHouse } from '../bridge-fixture.ts';
+import {
+  apiKey,
+  bridgeEnv,
+  bridgeMain,
+  freePort,
+  openBridge,
+  openHouse,
+  shareHouse,
+} from '../bridge-fixture.ts';
 
 /** For those that start processes more than once. */
 const inTime = { timeout: 90_000 };
+
+const sharedHouse = shareHouse();
 
 /** What the gateway itself says to a client of the same protocol. */
 async function listOf(url: string): Promise<{ name: string }[]> {
@@ -21,7 +31,7 @@ async function listOf(url: string): Promise<{ name: string }[]> {
 }
 
 test('every field of every tool is the gateway’s', async () => {
-  const { url } = await openHouse();
+  const { url } = await sharedHouse();
   const wanted = await listOf(url);
   expect(wanted.length).toBeGreaterThan(12);
 
@@ -48,7 +58,8 @@ test('every field of every tool is the gateway’s', async () => {
 });
 
 test.each(['2025', 'auto'])('a client of the SDK (%s) registers as a worker and does a task', async (era) => {
-  const { url, call } = await openHouse();
+  const { url, call } = await sharedHouse();
+  const [name, id] = [`worker-${era}`, `task-${era}`];
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [bridgeMain, '--plugin', 'bus', '--bare'],
@@ -66,22 +77,22 @@ test.each(['2025', 'auto'])('a client of the SDK (%s) registers as a worker and 
     expect(isError).toBeFalsy();
     return structuredContent as Record<string, unknown>;
   };
-  await use('register_worker', { name: 'w' });
-  const polling = use('poll_task', { name: 'w' });
-  await call('POST', '/v1/bus/tasks', { taskId: 't', payload: { say: 'hello' } });
+  await use('register_worker', { name });
+  const polling = use('poll_task', { name });
+  await call('POST', '/v1/bus/tasks', { taskId: id, payload: { say: 'hello' } });
   const { taskId, lease, payload } = await polling;
   expect(payload).toEqual({ say: 'hello' });
-  await use('ack_task', { name: 'w', taskId, lease });
+  await use('ack_task', { name, taskId, lease });
   await use('worker_done', { taskId, lease, result: 'hello!' });
-  expect(await call('GET', '/v1/bus/tasks/t')).toMatchObject({
+  expect(await call('GET', `/v1/bus/tasks/${id}`)).toMatchObject({
     state: 'done',
-    worker: 'w',
+    worker: name,
     result: 'hello!',
   });
 });
 
 test('progress, cancellation, changes of the list and errors pass', async () => {
-  const { url, call } = await openHouse();
+  const { url, call } = await sharedHouse();
   const bridge = openBridge(url);
   await bridge.initialize();
   const running = async () => (await bridge.use('slow__running')).result.content[0].text;
@@ -163,7 +174,7 @@ test('a session that the gateway has forgotten is begun anew', inTime, async () 
 });
 
 test('it ends with its standard input, and what is under way is cancelled', async () => {
-  const { url, call } = await openHouse();
+  const { url, call } = await sharedHouse();
   const bridge = openBridge(url);
   await bridge.initialize();
   await bridge.use('bus__register_worker', { name: 'w' });
@@ -184,7 +195,7 @@ test('without a gateway it says so and waits; a wrong key is told to the client;
   lonely.child.stdin.end();
   expect(await lonely.exited).toBe(0);
 
-  const { url } = await openHouse();
+  const { url } = await sharedHouse();
   const stranger = openBridge(url, [], { ...bridgeEnv(url), HARNESS_API_KEY: 'another-key' });
   expect((await stranger.initialize()).error).toMatchObject({ data: { code: 'unauthorized' } });
 

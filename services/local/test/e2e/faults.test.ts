@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { openFleet } from '../open-fleet.ts';
+import { openFleet, shareFleet } from '../open-fleet.ts';
 
+const sharedFleet = shareFleet();
 const env = { HARNESS_WORKER_TTL_MS: '2000' };
 
 test('a worker killed in mid-turn: the run ends once, on another', async () => {
@@ -39,7 +40,7 @@ test('the agent process killed in mid-turn: the same worker resumes and ends the
 });
 
 test('a repeated request with the same key is one run, one turn', async () => {
-  const fleet = await openFleet();
+  const fleet = await sharedFleet();
   const threadId = await fleet.thread();
   const headers = { 'idempotency-key': 'once' };
   const sent = await Promise.all([1, 2, 3].map(() => fleet.send(threadId, 'say: once', headers)));
@@ -52,7 +53,7 @@ test('a repeated request with the same key is one run, one turn', async () => {
 });
 
 test('a running run is cancelled, and the thread goes on with its session', async () => {
-  const fleet = await openFleet();
+  const fleet = await sharedFleet();
   const threadId = await fleet.thread();
   await fleet.ask(threadId, 'remember: plum');
   const path = `/v1/threads/${threadId}/events?follow=true`;

@@ -1,7 +1,9 @@
 import type { Run, ThreadSession, WorkerInfo } from '@harness/contracts';
 import { connectRedis, createLogger } from '@harness/runtime';
 import { expect, onTestFinished, test } from 'vitest';
-import { openFleet, type TestFleet } from '../open-fleet.ts';
+import { openFleet, shareFleet, type TestFleet } from '../open-fleet.ts';
+
+const sharedFleet = shareFleet();
 
 const sessionOf = (fleet: TestFleet, threadId: string) =>
   fleet.get<ThreadSession>(`/v1/threads/${threadId}/session`);
@@ -10,7 +12,7 @@ const warmed = (fleet: TestFleet, threadId: string) =>
   fleet.watch(`/v1/threads/${threadId}/events?follow=true`, (event) => event.type === 'session.warm');
 
 test('a prewarmed thread’s first message is warm, however often and by whichever name it was asked for', async () => {
-  const fleet = await openFleet();
+  const fleet = await sharedFleet();
   const threadId = await fleet.thread();
   const warm = warmed(fleet, threadId);
   const first = await fleet.post(`/v1/threads/${threadId}/prewarm`);
@@ -79,7 +81,7 @@ test('a new thread takes a spare, tools and transcript included', async () => {
 });
 
 test('a message that interrupts ends the turn under way and what waits, never itself', async () => {
-  const fleet = await openFleet();
+  const fleet = await sharedFleet();
   const threadId = await fleet.thread();
   const path = `/v1/threads/${threadId}/events?follow=true`;
   const begun = fleet.watch(path, (event) => event.type === 'agent.message_delta');
