@@ -1,10 +1,16 @@
--- Whether a session's token still speaks for its thread: owner and epoch hold, the owner is alive, a run is under way.
--- A: threadId, epoch, owner? (absent in tokens of releases before it was written into them)
--- outcome: ok {runId, attempt, tools? (JSON text: what the run was narrowed to)} | idle (no run under way) | stale | gone
-local th = hash(key('th', A.threadId))
-if not th.tenant then return answer('gone') end
-local isOwner = not A.owner or th.owner == A.owner
-if not isOwner or tonumber(th.epoch) ~= A.epoch or not liveOwner(A.threadId) then return answer('stale') end
-if not th.run then return answer('idle') end
-return answer('ok', { runId = th.run, attempt = tonumber(th.attempt) or 1,
-  tools = redis.call('HGET', key('run', th.run), 'tools') or nil })
+-- Whether sessions' tokens still speak for their threads: owner and epoch hold, the owner is alive, a run is under way.
+-- A: tokens [{threadId, epoch, owner?}] (`owner` is absent in tokens of releases before it was written into them)
+-- outcome: ok {each}, in the order of the tokens: {outcome: ok, runId, attempt, tools? (JSON text: what the run was
+--          narrowed to)} | {idle} (no run under way) | {stale} | {gone}
+local function authorityOf(token)
+  local thread = redis.call('HMGET', key('th', token.threadId), 'tenant', 'owner', 'epoch', 'run', 'attempt')
+  local tenant, owner, epoch, run, attempt = unpack(thread)
+  if not tenant then return { outcome = 'gone' } end
+  local isOwner = not token.owner or owner == token.owner
+  if not isOwner or tonumber(epoch) ~= token.epoch or not livingId(owner) then return { outcome = 'stale' } end
+  if not run then return { outcome = 'idle' } end
+  return { outcome = 'ok', runId = run, attempt = tonumber(attempt) or 1, tools = redis.call('HGET', key('run', run), 'tools') or nil }
+end
+local each = {}
+for i, token in ipairs(A.tokens) do each[i] = authorityOf(token) end
+return answer('ok', { each = each })

@@ -54,14 +54,13 @@ end
 -- The id by which callers know the thread.
 local function shownId(threadId) return redis.call('HGET', key('th', threadId), 'alias') or threadId end
 
--- The id of the worker that owns the thread and is alive, or nil.
-local function liveOwner(threadId)
-  local owner = redis.call('HGET', key('th', threadId), 'owner')
-  if not owner then return nil end
-  local workerId = string.match(owner, '^(.-)#')
-  if redis.call('GET', key('w', workerId)) == owner then return workerId end
-  return nil
+-- The id of a worker (workerId#incarnation) while it is alive, or nil.
+local function livingId(owner)
+  local workerId = owner and string.match(owner, '^(.-)#')
+  return workerId and redis.call('GET', key('w', workerId)) == owner and workerId or nil
 end
+-- The id of the worker that owns the thread and is alive, or nil.
+local function liveOwner(threadId) return livingId(redis.call('HGET', key('th', threadId), 'owner')) end
 
 -- Tells the worker that owns a thread to look into its mailbox. False: nobody heard it, and a doorbell must ring.
 local function ringOwner(threadId, owner)

@@ -3,6 +3,7 @@ import { AppError } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import { createAcks, noAcks } from './acks.ts';
 import { type AnswerLog, createAnswerLog } from './answer-log.ts';
+import { askTogether } from './ask-together.ts';
 import { type Bus, createBus } from './bus.ts';
 import { type CallTasks, createCallTasks } from './call-tasks.ts';
 import { createDoorbell, type Doorbell } from './doorbell.ts';
@@ -30,6 +31,14 @@ import { createDataVersion, type DataVersion } from './version/data-version.ts';
 import { oldestWaitingMs } from './waiting.ts';
 import { createWorkers, type Workers } from './workers.ts';
 import { refusalOf, startWriteProbe, type WriteProbe, type WriteProbeOptions } from './write-probe.ts';
+
+/** What a session's token says of its thread. */
+interface TokenHold {
+  threadId: string;
+  epoch: number;
+  /** workerId#incarnation; absent in tokens of releases before it was written into them. */
+  owner?: string | undefined;
+}
 
 /**
  * Whether a thread token still speaks for its thread. `idle`: the epoch holds, but no run is under way. `tools`: what is
@@ -97,7 +106,7 @@ export interface Dispatch {
   profiles: Profiles;
   storeOf(plugin: string): PluginStore;
   /** `owner`: who signed the token, workerId#incarnation. */
-  authorityOf(token: { threadId: string; epoch: number; owner?: string | undefined }): Promise<Authority>;
+  authorityOf(token: TokenHold): Promise<Authority>;
   /** From now to the end of the run its session has of its tools only these. Throws `stale_epoch` when it is over. */
   narrowTools(call: { runId: string; tools: readonly string[] }): Promise<void>;
   ledger: Ledger;
@@ -145,6 +154,12 @@ export function createDispatch(deps: {
   const withReplicas = { ...parts, replicas };
   const bus = createBus(withReplicas);
   const dataVersion = createDataVersion(parts);
+  const authorityOf = askTogether(async (tokens: TokenHold[]) => {
+    const { each } = await scripts.call<{ each: (Authority & { tools?: string })[] }>('authority', { tokens });
+    return each.map(
+      (one) => ({ ...one, ...(one.tools && { tools: JSON.parse(one.tools) as string[] }) }) as Authority,
+    );
+  });
   return {
     dataVersion,
     replicas,
@@ -173,10 +188,7 @@ export function createDispatch(deps: {
       },
     },
     storeOf: (plugin) => createPluginStore(parts, plugin),
-    async authorityOf(token) {
-      const answer = await scripts.call<Authority & { tools?: string }>('authority', token);
-      return { ...answer, ...(answer.tools && { tools: JSON.parse(answer.tools) as string[] }) } as Authority;
-    },
+    authorityOf,
     async narrowTools(call) {
       const { outcome } = await scripts.call<{ outcome: 'ok' | 'over' }>('narrow', call);
       if (outcome === 'over') throw new AppError('stale_epoch', 'The run is over.');

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { AppError, defaultThreadIdOf, type ThreadTokenClaims } from '@harness/contracts';
-import type { Dispatch, Ledger } from '@harness/dispatch';
+import type { Authority, Dispatch, Ledger } from '@harness/dispatch';
 import {
   type Given,
   type InputRequired,
@@ -104,12 +105,22 @@ export function createToolCalls(deps: {
     principal: caller.principal,
   });
 
+  /** The same object for all calls of a run whose tools have not changed: `views` finds what it sees. */
+  const latest = new WeakMap<Caller, Caller>();
+  const presented = (caller: Caller, authority: Extract<Authority, { outcome: 'ok' }>): Caller => {
+    const known = latest.get(caller);
+    if (isDeepStrictEqual(known?.authority, authority)) return known as Caller;
+    const now = { ...caller, authority, tools: authority.tools ?? caller.tools };
+    latest.set(caller, now);
+    return now;
+  };
+
   const present: ToolCalls['present'] = async (caller) => {
     const { session } = caller;
     if (!session) return caller;
     const { threadId, epoch, owner } = session;
     const authority = await dispatch.authorityOf({ threadId, epoch, owner });
-    if (authority.outcome === 'ok') return { ...caller, authority, tools: authority.tools ?? caller.tools };
+    if (authority.outcome === 'ok') return presented(caller, authority);
     if (authority.outcome === 'idle') return { ...caller, authority };
     throw new AppError(
       'stale_epoch',

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { askTogether } from './ask-together.ts';
+
+test('what comes in one turn of the event loop is asked once, and each has its own answer', async () => {
+  const asked: number[][] = [];
+  const double = askTogether(async (numbers: number[]) => {
+    asked.push(numbers);
+    return numbers.map((n) => 2 * n);
+  });
+  expect(await Promise.all([1, 2, 3].map(double))).toEqual([2, 4, 6]);
+  expect(await double(4)).toBe(8);
+  expect(asked).toEqual([[1, 2, 3], [4]]);
+});
+
+test('one question asks for no more than it may', async () => {
+  const sizes: number[] = [];
+  const echo = askTogether(async (numbers: number[]) => {
+    sizes.push(numbers.length);
+    return numbers;
+  }, 3);
+  expect(await Promise.all([1, 2, 3, 4, 5].map(echo))).toEqual([1, 2, 3, 4, 5]);
+  expect(sizes).toEqual([3, 2]);
+});
+
+test('when it fails, all fail, and the next are asked again', async () => {
+  let isAway = true;
+  const echo = askTogether(async (numbers: number[]) => {
+    if (isAway) throw new Error('away');
+    return numbers;
+  });
+  const settled = await Promise.allSettled([1, 2].map(echo));
+  expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  isAway = false;
+  expect(await echo(3)).toBe(3);
+});
