@@ -1,4 +1,4 @@
-/** The bus of external workers: its resources. States and their moves are drawn in libs/dispatch/lua/bus.lua. */
+/** The bus of external workers: its resources. States and their moves are drawn in libs/dispatch/src/bus.lua. */
 import { z } from 'zod';
 
 export const busTaskStates = [

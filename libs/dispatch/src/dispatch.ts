@@ -1,36 +1,36 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@harness/contracts';
 import type { Redis } from 'ioredis';
-import { createAcks, noAcks } from './acks.ts';
-import { type AnswerLog, createAnswerLog } from './answer-log.ts';
-import { askTogether } from './ask-together.ts';
-import { type Bus, createBus } from './bus.ts';
-import { type CallTasks, createCallTasks } from './call-tasks.ts';
-import { createDoorbell, type Doorbell } from './doorbell.ts';
-import { createEventLog, type EventLog } from './event-log.ts';
-import { createFeed, type Feed } from './feed.ts';
-import { createKeys, type Keys } from './keys.ts';
-import { createLease, type Lease } from './lease.ts';
-import type { Log } from './log.ts';
-import { createLosses } from './losses.ts';
-import { createMcpSessions, type McpSessions } from './mcp-sessions.ts';
-import { createPluginStates, type PluginStates } from './plugin-states.ts';
-import { createPluginStore, type PluginStore } from './plugin-store.ts';
-import { createProfiles, type Profiles } from './profiles.ts';
-import { reached } from './reached.ts';
-import { createRedisChanges } from './redis-changes.ts';
-import { watchServer } from './redis-server.ts';
-import { createReplicas, type Replicas } from './replicas.ts';
-import { createRuns, type Runs } from './runs.ts';
-import { createScripts, defaultLimits, type Limits, type Scripts } from './scripts.ts';
-import { createSessions, type Sessions } from './sessions.ts';
-import { createTasks, type Tasks } from './tasks.ts';
-import { createThreads, type Threads } from './threads.ts';
-import { createTranscripts, type Transcripts } from './transcripts.ts';
+import { type Bus, createBus } from './bus/bus.ts';
+import { createEventLog, type EventLog } from './events/event-log.ts';
+import { createAcks, noAcks } from './fail-over/acks.ts';
+import { createLosses } from './fail-over/losses.ts';
+import { createRedisChanges } from './fail-over/redis-changes.ts';
+import { watchServer } from './fail-over/redis-server.ts';
+import { type AnswerLog, createAnswerLog } from './gateway/answer-log.ts';
+import { type CallTasks, createCallTasks } from './gateway/call-tasks.ts';
+import { createMcpSessions, type McpSessions } from './gateway/mcp-sessions.ts';
+import { createPluginStates, type PluginStates } from './gateway/plugin-states.ts';
+import { createPluginStore, type PluginStore } from './gateway/plugin-store.ts';
+import { createProfiles, type Profiles } from './gateway/profiles.ts';
+import { createReplicas, type Replicas } from './gateway/replicas.ts';
+import { createDoorbell, type Doorbell } from './lease/doorbell.ts';
+import { createLease, type Lease } from './lease/lease.ts';
+import { askTogether } from './redis/ask-together.ts';
+import { createFeed, type Feed } from './redis/feed.ts';
+import { createKeys, type Keys } from './redis/keys.ts';
+import type { Log } from './redis/log.ts';
+import { reached } from './redis/reached.ts';
+import { createScripts, defaultLimits, type Limits, type Scripts } from './redis/scripts.ts';
+import { refusalOf, startWriteProbe, type WriteProbe, type WriteProbeOptions } from './redis/write-probe.ts';
+import { createSessions, type Sessions } from './session/sessions.ts';
+import { createTranscripts, type Transcripts } from './session/transcripts.ts';
+import { createTasks, type Tasks } from './task/tasks.ts';
+import { createRuns, type Runs } from './thread/runs.ts';
+import { createThreads, type Threads } from './thread/threads.ts';
+import { oldestWaitingMs } from './thread/waiting.ts';
 import { createDataVersion, type DataVersion } from './version/data-version.ts';
-import { oldestWaitingMs } from './waiting.ts';
-import { createWorkers, type Workers } from './workers.ts';
-import { refusalOf, startWriteProbe, type WriteProbe, type WriteProbeOptions } from './write-probe.ts';
+import { createWorkers, type Workers } from './worker/workers.ts';
 
 /** What a session's token says of its thread. */
 interface TokenHold {
@@ -155,7 +155,9 @@ export function createDispatch(deps: {
   const bus = createBus(withReplicas);
   const dataVersion = createDataVersion(parts);
   const authorityOf = askTogether(async (tokens: TokenHold[]) => {
-    const { each } = await scripts.call<{ each: (Authority & { tools?: string })[] }>('authority', { tokens });
+    const { each } = await scripts.call<{ each: (Authority & { tools?: string })[] }>('authority', {
+      tokens,
+    });
     return each.map(
       (one) => ({ ...one, ...(one.tools && { tools: JSON.parse(one.tools) as string[] }) }) as Authority,
     );

@@ -11,18 +11,18 @@ import { fileURLToPath } from 'node:url';
 import { ConfigError, runMain, startEmbeddedRedis } from '@harness/runtime';
 // biome-ignore lint/style/noRestrictedImports: a primary and its replica, which only tests and figures start.
 import { openRedisGroup } from '../../../libs/runtime/test/redis-group.ts';
-import { type AcceptRound, measureAccept } from './accept-rate.ts';
-import { measureBus } from './bus-overhead.ts';
-import { tellBusPoll } from './bus-poll.ts';
-import { tellChanges } from './changes.ts';
-import { failOverTtlMs, measureFailOver } from './fail-over.ts';
+import { type AcceptRound, measureAccept } from './dispatch/accept-rate.ts';
+import { tellBusPoll } from './dispatch/bus-poll.ts';
+import { measureBus } from './dispatch/dispatch-overhead.ts';
+import { failOverTtlMs, measureFailOver } from './dispatch/fail-over.ts';
+import { tellGrowth } from './dispatch/growth.ts';
+import { measureThroughput } from './dispatch/throughput.ts';
 import { figureOf, quantile, ratioOf, textOf } from './figures.ts';
-import { tellGrowth } from './growth.ts';
+import { tellChanges } from './mcp/changes.ts';
 import { tellMcp } from './mcp/measure-mcp.ts';
-import { countSpared, measurePaths } from './paths.ts';
-import { tellPluginHost } from './plugin-host.ts';
-import { tellSse } from './sse-fan-out.ts';
-import { measureThroughput } from './throughput.ts';
+import { tellPluginHost } from './plugins/plugin-host.ts';
+import { countSpared, measurePaths } from './sessions/paths.ts';
+import { tellSse } from './sse/sse-fan-out.ts';
 
 const rounds = 5;
 const pathRounds = 7;

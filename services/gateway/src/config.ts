@@ -10,10 +10,10 @@ import {
   loadConfig,
 } from '@harness/runtime';
 import { z } from 'zod';
-import { type ApiKey, apiKeyOf, loadApiKeys } from './auth.ts';
+import { type ApiKey, apiKeyOf, loadApiKeys } from './http/authenticate.ts';
+import { tenantPattern } from './http/scopes.ts';
 import { isOrigin, isTrustedUrl, loopbackHosts, oauthSettingsOf } from './oauth/settings.ts';
-import { tenantPattern } from './scopes.ts';
-import { readToolLock } from './tool-lock-file.ts';
+import { readToolLock } from './tools/tool-lock-file.ts';
 
 const trustedUrl = z.string().refine(isTrustedUrl, 'must be an https URL (http only on loopback)');
 

@@ -14,9 +14,9 @@ import {
 } from '@harness/runtime';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createApp } from './app.ts';
-import { callerScope } from './caller-scope.ts';
 import { loadGatewayConfig } from './config.ts';
-import { createThreadInvoker } from './thread-invoker.ts';
+import { createThreadInvoker } from './threads/thread-invoker.ts';
+import { callerScope } from './tools/caller-scope.ts';
 
 runMain(async () => {
   const config = await loadGatewayConfig();

@@ -7,10 +7,10 @@ import { connectRedis, createLogger, type Logger } from '@harness/runtime';
 import type { FastifyInstance } from 'fastify';
 import { inject, onTestFinished } from 'vitest';
 import { createApp } from '../src/app.ts';
-import { type ApiKey, apiKeyOf } from '../src/auth.ts';
-import { callerScope } from '../src/caller-scope.ts';
+import { type ApiKey, apiKeyOf } from '../src/http/authenticate.ts';
 import type { OAuthSettings } from '../src/oauth/settings.ts';
-import { createThreadInvoker } from '../src/thread-invoker.ts';
+import { createThreadInvoker } from '../src/threads/thread-invoker.ts';
+import { callerScope } from '../src/tools/caller-scope.ts';
 
 const silent = createLogger('test', 'silent');
 export const tokenSecret = 'a secret of at least sixteen characters';

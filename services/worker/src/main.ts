@@ -11,19 +11,19 @@ import {
   watchEscapes,
 } from '@harness/runtime';
 import { loadWorkerConfig, useTempDir } from './config.ts';
-import { startLeash } from './hold-leash.ts';
-import { createInvoker } from './invoker.ts';
-import { createLending } from './lending.ts';
-import { createSessionOpener } from './open-session.ts';
-import { openEndpoint } from './operate/endpoint.ts';
-import { createWorkerMetrics } from './operate/worker-metrics.ts';
-import { type WorkerState, workerTroubleOf } from './operate/worker-trouble.ts';
-import { createRoomElsewhere } from './room-elsewhere.ts';
-import { openSessionHomes } from './session-home.ts';
-import { processesFor, sessionLimitOf } from './session-limit.ts';
-import { createSessionPool } from './session-pool.ts';
-import { createSpares } from './spares.ts';
-import { turnScope } from './turn-scope.ts';
+import { openEndpoint } from './process/endpoint.ts';
+import { startLeash } from './process/hold-leash.ts';
+import { createWorkerMetrics } from './process/worker-metrics.ts';
+import { type WorkerState, workerTroubleOf } from './process/worker-trouble.ts';
+import { createSessionOpener } from './session/open-session.ts';
+import { createRoomElsewhere } from './session/room-elsewhere.ts';
+import { openSessionHomes } from './session/session-home.ts';
+import { createLending } from './session/session-lease.ts';
+import { processesFor, sessionLimitOf } from './session/session-limit.ts';
+import { createSessionPool } from './session/session-pool.ts';
+import { createSpares } from './session/spares.ts';
+import { createInvoker } from './turn/invoker.ts';
+import { turnScope } from './turn/turn-scope.ts';
 import { createWorker } from './worker.ts';
 
 /** Part of the TTL after which a silent worker's agents are killed: before others may take its threads. */

@@ -8,10 +8,18 @@ import { runUuidOf, type SessionPath, toAppError } from '@harness/contracts';
 import type { Control, Dispatch, HeldThread, Hold, Liveness, Turn } from '@harness/dispatch';
 import type { HookRunner } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
-import type { Lending } from './lending.ts';
-import { seeTurn, type TurnSeen } from './operate/turn-seen.ts';
-import type { SessionPool } from './session-pool.ts';
-import { fail, handBack, refuseTurn, runTurn, type StopReason, type TurnDeps, type TurnEnd } from './turn.ts';
+import { seeTurn, type TurnSeen } from './process/turn-seen.ts';
+import type { Lending } from './session/session-lease.ts';
+import type { SessionPool } from './session/session-pool.ts';
+import {
+  fail,
+  handBack,
+  refuseTurn,
+  runTurn,
+  type StopReason,
+  type TurnDeps,
+  type TurnEnd,
+} from './turn/turn.ts';
 
 export interface WorkerDeps {
   dispatch: Dispatch;

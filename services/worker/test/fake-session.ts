@@ -1,4 +1,4 @@
-import type { Answer, Question, Session } from '../src/session.ts';
+import type { Answer, Question, Session } from '../src/session/session.ts';
 
 /** An honest stand-in for one Agent SDK session in unit tests: it answers what it is told to, when it is told to. */
 export interface FakeSession extends Session {

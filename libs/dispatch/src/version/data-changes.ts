@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { Keys } from '../keys.ts';
+import type { Keys } from '../redis/keys.ts';
 
 /**
  * One change of the shape of the data in Redis. A release lists every change up to its own; what an earlier release wrote

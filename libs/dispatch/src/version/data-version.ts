@@ -2,8 +2,8 @@
  * Which releases may work on the data: each process asks once, at its start. See data-changes.ts for what a change of the
  * version means, and migrate-data.ts for one-way changes.
  */
-import type { Log } from '../log.ts';
-import type { Scripts } from '../scripts.ts';
+import type { Log } from '../redis/log.ts';
+import type { Scripts } from '../redis/scripts.ts';
 import { type DataChange, dataChanges } from './data-changes.ts';
 
 /** Whether this process may work on the data. `message` is one line for the operator. */

@@ -3,10 +3,10 @@
  * way, so no process starts on data that is half converted; one that broke off continues with the change it was in.
  */
 import type { Redis } from 'ioredis';
-import { noAcks } from '../acks.ts';
-import { createKeys, type Keys } from '../keys.ts';
-import { reached } from '../reached.ts';
-import { createScripts, defaultLimits } from '../scripts.ts';
+import { noAcks } from '../fail-over/acks.ts';
+import { createKeys, type Keys } from '../redis/keys.ts';
+import { reached } from '../redis/reached.ts';
+import { createScripts, defaultLimits } from '../redis/scripts.ts';
 import { type DataChange, dataChanges, type MigrationDeps } from './data-changes.ts';
 import { partsOf, refusalOf, type VersionAnswer, versionsOf } from './data-version.ts';
 

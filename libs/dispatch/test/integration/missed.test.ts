@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Signal } from '../../src/replicas.ts';
+import type { Signal } from '../../src/gateway/replicas.ts';
 import { beginTurn, openBench } from '../fixture.ts';
 
 const tenant = 'default';

@@ -1,7 +1,7 @@
 import { AppError } from '@harness/contracts';
 import type { Command, CommandAnswer, CommandContext, CommandRegistry, Principal } from '@harness/plugin-kit';
-import { requireScope } from '../auth.ts';
-import type { Scope } from '../scopes.ts';
+import { requireScope } from '../http/authenticate.ts';
+import type { Scope } from '../http/scopes.ts';
 
 /** In the order in which they are listed. */
 const groups = ['built-in', 'skill', 'plugin'] as const;

@@ -11,11 +11,11 @@ import {
   type Diagnostic,
 } from '@harness/plugin-kit';
 import type { Skill } from '@harness/plugins';
-import type { Caller } from '../auth.ts';
-import { callerScope } from '../caller-scope.ts';
-import type { Changes } from '../changes.ts';
-import type { RouteDeps } from '../deps.ts';
-import { usableSkills } from '../thread-profile.ts';
+import type { RouteDeps } from '../app-deps.ts';
+import type { Changes } from '../content/list-changes.ts';
+import { usableSkills } from '../content/thread-profile.ts';
+import type { Caller } from '../http/authenticate.ts';
+import { callerScope } from '../tools/caller-scope.ts';
 import { agentCommand } from './agent.ts';
 import { commandsByGroup } from './command-call.ts';
 import { helpCommand } from './help.ts';

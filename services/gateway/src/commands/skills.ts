@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Command, CommandAnswer, CommandContext } from '@harness/plugin-kit';
 import type { Skill } from '@harness/plugins';
-import { acceptMessage } from '../accept.ts';
-import { callerTools } from '../caller-scope.ts';
-import { usableSkills } from '../thread-profile.ts';
+import { usableSkills } from '../content/thread-profile.ts';
+import { acceptMessage } from '../threads/accept-message.ts';
+import { callerTools } from '../tools/caller-scope.ts';
 import { builtIn, callOf, refused, table } from './command-call.ts';
 import type { CommandDeps } from './create-commands.ts';
 

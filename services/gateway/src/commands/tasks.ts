@@ -1,7 +1,7 @@
 import { CreateTask, shortened as cutOff, type Run, type Task } from '@harness/contracts';
 import type { Command, CommandContext } from '@harness/plugin-kit';
-import { acceptTask } from '../accept.ts';
-import { callerTools } from '../caller-scope.ts';
+import { acceptTask } from '../threads/accept-message.ts';
+import { callerTools } from '../tools/caller-scope.ts';
 import { builtIn, callOf, refused, table } from './command-call.ts';
 import type { CommandDeps } from './create-commands.ts';
 

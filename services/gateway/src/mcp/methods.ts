@@ -11,10 +11,10 @@ import type {
   ServedCatalog,
 } from '@harness/plugin-kit';
 import { isInputRequired } from '@harness/plugin-kit';
-import { type Caller, requireScope } from '../auth.ts';
-import { traceparentOf } from '../caller-scope.ts';
-import type { ToolCall, ToolCalls } from '../tool-calls.ts';
-import type { Params } from './json-rpc.ts';
+import { type Caller, requireScope } from '../http/authenticate.ts';
+import { traceparentOf } from '../tools/caller-scope.ts';
+import type { ToolCall, ToolCalls } from '../tools/tool-calls.ts';
+import type { Params } from './wire/json-rpc.ts';
 
 /** One request of a client, with all that its era knows of it. */
 export interface McpRequest {

@@ -1,7 +1,7 @@
 /** MCP's skills extension (SEP-2640), from the same skills as the tools. */
 import { AppError } from '@harness/contracts';
 import { type Skill, skillUriOf } from '@harness/plugins';
-import { requireScope } from '../auth.ts';
+import { requireScope } from '../http/authenticate.ts';
 import type { McpRequest, Methods } from './methods.ts';
 
 export const skillsExtension = 'io.modelcontextprotocol/skills';

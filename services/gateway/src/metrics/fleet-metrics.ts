@@ -4,7 +4,7 @@
  */
 import { SessionPath, type WorkerInfo } from '@harness/contracts';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { RouteDeps } from '../deps.ts';
+import type { RouteDeps } from '../app-deps.ts';
 
 const ofFleet = 'Of the whole fleet, the same at every gateway: take max, not sum';
 

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { RouteDeps } from '../deps.ts';
+import type { RouteDeps } from '../app-deps.ts';
 
 /** The processes of plugins at this gateway, as they are when Prometheus asks. */
 export function addPluginMetrics(registry: Registry, { plugins }: Pick<RouteDeps, 'plugins'>): void {

@@ -1,0 +1,112 @@
+/**
+ * What was sent on one client's stream, kept for a while so that the client may come back for the rest at any gateway
+ * (MCP 2025-11-25). Entries are JSON-RPC messages; the log ends with the response, or with an error written by whoever
+ * finds that the gateway that ran the call is dead.
+ */
+import { jsonOf } from '@harness/contracts';
+import type { Redis } from 'ioredis';
+import type { Feed } from '../redis/feed.ts';
+import type { Keys } from '../redis/keys.ts';
+import { reached } from '../redis/reached.ts';
+import type { Replicas } from './replicas.ts';
+
+export interface LoggedMessage {
+  /** Position; ascending. */
+  id: string;
+  message: object;
+}
+
+export interface AnswerLog {
+  /** Begins the log of one request and gives the position before its first message. */
+  open(stream: string, requestId: string | number): Promise<string>;
+  /** Gives the message's position. `last`: nothing follows. */
+  append(stream: string, message: object, last: boolean): Promise<string>;
+  /** What was and will be logged after a position; null for an unknown stream. Ends with the log. */
+  follow(stream: string, after: string, signal: AbortSignal): Promise<AsyncIterable<LoggedMessage> | null>;
+}
+
+/** Kept after the end, for those who come back. */
+const endedTtlMs = 300_000;
+/** Kept while the call says nothing: longer than tools run. */
+const silentTtlMs = 3_600_000;
+/** How often a follower without news asks whether the gateway that runs the call is alive. */
+const watchMs = 3_000;
+
+type Row = [id: string, fields: string[]];
+interface Opening {
+  requestId: string | number;
+  replica: string;
+}
+
+export function createAnswerLog(deps: {
+  redis: Redis;
+  keys: Keys;
+  feed: Feed;
+  replicas: Replicas;
+}): AnswerLog {
+  const { redis, keys, feed, replicas } = deps;
+  const keyOf = (stream: string) => keys.of('mcplog', stream);
+  const add = async (stream: string, field: 'open' | 'message' | 'last', value: object): Promise<string> => {
+    const key = keyOf(stream);
+    const ttlMs = field === 'last' ? endedTtlMs : silentTtlMs;
+    const written = redis.multi().xadd(key, '*', field, jsonOf(value)).pexpire(key, ttlMs);
+    const replies = await reached(written.publish(key, '').exec());
+    return String(replies?.[0]?.[1]);
+  };
+  const rowsAfter = (stream: string, id: string) =>
+    reached(redis.xrange(keyOf(stream), `(${id}`, '+')) as Promise<Row[]>;
+
+  async function* messagesAfter(stream: string, after: string, opening: Opening, signal: AbortSignal) {
+    const news = await feed.listen([keyOf(stream)], signal);
+    const watch = setInterval(() => {
+      replicas
+        .isAlive(opening.replica)
+        .then(async (alive) => {
+          if (!alive) await add(stream, 'last', lostOf(opening.requestId));
+        })
+        .catch(() => undefined); // asked again soon
+    }, watchMs);
+    try {
+      let position = after;
+      const pending = async () => {
+        const rows = await rowsAfter(stream, position);
+        position = rows.at(-1)?.[0] ?? position;
+        return rows;
+      };
+      let rows = await pending();
+      const waiting = news[Symbol.asyncIterator]();
+      for (;;) {
+        for (const [id, [field, text]] of rows) {
+          if (field === 'open') continue;
+          yield { id, message: JSON.parse(text as string) as object };
+          if (field === 'last') return;
+        }
+        if ((await waiting.next()).done) return;
+        rows = await pending();
+      }
+    } finally {
+      clearInterval(watch);
+      news.close();
+    }
+  }
+
+  return {
+    open: (stream, requestId) => add(stream, 'open', { requestId, replica: replicas.id } satisfies Opening),
+    append: (stream, message, last) => add(stream, last ? 'last' : 'message', message),
+    async follow(stream, after, signal) {
+      const [first] = (await reached(redis.xrange(keyOf(stream), '-', '+', 'COUNT', 1))) as Row[];
+      if (!first || !/^\d+-\d+$/.test(after)) return null;
+      return messagesAfter(stream, after, JSON.parse(first[1][1] as string), signal);
+    },
+  };
+}
+
+const lostOf = (id: string | number) => ({
+  jsonrpc: '2.0',
+  id,
+  error: {
+    code: -32603,
+    message: 'The gateway that ran this call ended; whether the call took effect is unknown.',
+    data: { code: 'call_lost' },
+  },
+});

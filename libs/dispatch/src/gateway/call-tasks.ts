@@ -1,0 +1,139 @@
+/**
+ * Tool calls that run as tasks (MCP's tasks extension): durable before the client hears of them, readable at every
+ * gateway. A call runs at the gateway that took it; when it needs the client's input it ends, and is made again from its
+ * beginning wherever the last answer arrives. What ran at a gateway that died is failed when somebody looks.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { jsonOf } from '@harness/contracts';
+import type { Redis } from 'ioredis';
+import type { Keys } from '../redis/keys.ts';
+import { reached } from '../redis/reached.ts';
+import type { Scripts } from '../redis/scripts.ts';
+import type { Replicas } from './replicas.ts';
+
+export interface CallTask<Call = unknown> {
+  taskId: string;
+  status: 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
+  /** What is needed to make the call again. */
+  call: Call;
+  createdAtMs: number;
+  updatedAtMs: number;
+  ttlMs: number;
+  result?: object;
+  error?: { code: number; message: string; data?: unknown };
+  /** Open questions to the client, by key. */
+  inputRequests: Record<string, object>;
+  /** Answers so far. */
+  inputs: Record<string, Record<string, unknown>>;
+  state?: unknown;
+}
+
+export type CallTaskChange =
+  | { status: 'input_required'; requests: Record<string, object>; state?: unknown }
+  | { status: 'completed'; result: object }
+  | { status: 'failed'; error: { code: number; message: string; data?: unknown } }
+  | { status: 'cancelled' };
+
+export interface CallTasks {
+  create(tenant: string, call: object): Promise<CallTask>;
+  get(tenant: string, taskId: string): Promise<CallTask | undefined>;
+  /** False when it has ended. */
+  move(tenant: string, taskId: string, change: CallTaskChange): Promise<boolean>;
+  /**
+   * `resumed`: that was the last answer, and the caller makes the call again. To be repeated under its `answerId` when
+   * Redis did not answer: it may have been the last one.
+   */
+  answer(
+    tenant: string,
+    taskId: string,
+    given: { answerId: string; inputs: Record<string, unknown> },
+  ): Promise<'unknown' | 'noted' | 'resumed'>;
+}
+
+/** Kept from its creation; longer than any tool may run. */
+const ttlMs = 86_400_000;
+
+const textsOf = (values: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, jsonOf(value)]));
+
+export function createCallTasks(deps: {
+  redis: Redis;
+  keys: Keys;
+  scripts: Scripts;
+  replicas: Replicas;
+}): CallTasks {
+  const { redis, keys, scripts, replicas } = deps;
+  const run = (op: string, tenant: string, taskId: string, args: object) =>
+    scripts.call<{ outcome: 'ok' | 'not_found' | 'ended'; resumed?: boolean }>('call-task', {
+      op,
+      tenant,
+      taskId,
+      replica: replicas.id,
+      ...args,
+    });
+  const read = async (tenant: string, taskId: string) => {
+    const hash = await reached(redis.hgetall(keys.of('ctask', taskId)));
+    return hash.tenant === tenant ? { hash, task: callTaskOf(taskId, hash) } : undefined;
+  };
+  const move: CallTasks['move'] = async (tenant, taskId, change) => {
+    const { status, ...rest } = change;
+    const { requests, ...fields } = rest as Record<string, unknown>;
+    const { outcome } = await run('move', tenant, taskId, {
+      status,
+      fields: textsOf(fields),
+      requests: textsOf((requests ?? {}) as Record<string, unknown>),
+    });
+    return outcome === 'ok';
+  };
+
+  return {
+    move,
+    async create(tenant, call) {
+      const taskId = `call_${randomUUID().replaceAll('-', '')}`;
+      const fields = { call: jsonOf(call), replica: replicas.id };
+      await run('create', tenant, taskId, { fields, ttlMs });
+      return (await read(tenant, taskId))?.task as CallTask;
+    },
+    async get(tenant, taskId) {
+      const found = await read(tenant, taskId);
+      if (found?.task.status !== 'working' || (await replicas.isAlive(found.hash.replica ?? '')))
+        return found?.task;
+      const message = 'The gateway that ran this call ended; whether the call took effect is unknown.';
+      await move(tenant, taskId, { status: 'failed', error: { code: -32603, message } });
+      return (await read(tenant, taskId))?.task;
+    },
+    async answer(tenant, taskId, { answerId, inputs }) {
+      const { outcome, resumed } = await run('answer', tenant, taskId, {
+        answerId,
+        inputs: textsOf(inputs),
+      });
+      if (outcome === 'not_found') return 'unknown';
+      return resumed ? 'resumed' : 'noted';
+    },
+  };
+}
+
+function callTaskOf(taskId: string, hash: Record<string, string>): CallTask {
+  const parsed = (name: string) => (hash[name] === undefined ? undefined : JSON.parse(hash[name]));
+  const withPrefix = (prefix: string) =>
+    Object.fromEntries(
+      Object.entries(hash)
+        .filter(([name]) => name.startsWith(prefix))
+        .map(([name, text]) => [name.slice(prefix.length), JSON.parse(text)]),
+    );
+  const [result, error, state] = [parsed('result'), parsed('error'), parsed('state')];
+  return {
+    taskId,
+    status: hash.status as CallTask['status'],
+    call: parsed('call'),
+    createdAtMs: Number(hash.createdAt),
+    updatedAtMs: Number(hash.updatedAt),
+    ttlMs: Number(hash.ttlMs),
+    ...(result === undefined ? {} : { result }),
+    ...(error === undefined ? {} : { error }),
+    ...(state === undefined ? {} : { state }),
+    inputRequests: withPrefix('req:'),
+    inputs: withPrefix('in:'),
+  };
+}

@@ -1,0 +1,27 @@
+import { jsonOf } from '@harness/contracts';
+import type { Redis } from 'ioredis';
+import type { Keys } from '../redis/keys.ts';
+import { reached } from '../redis/reached.ts';
+
+/** A plugin's own key-value: JSON values, kept until deleted. */
+export interface PluginStore {
+  get(name: string): Promise<unknown>;
+  set(name: string, value: unknown): Promise<void>;
+  delete(name: string): Promise<void>;
+}
+
+export function createPluginStore(deps: { redis: Redis; keys: Keys }, plugin: string): PluginStore {
+  const hash = deps.keys.of('store', plugin);
+  return {
+    async get(name) {
+      const text = await reached(deps.redis.hget(hash, name));
+      return text === null ? undefined : JSON.parse(text);
+    },
+    async set(name, value) {
+      await reached(deps.redis.hset(hash, name, jsonOf(value ?? null)));
+    },
+    async delete(name) {
+      await reached(deps.redis.hdel(hash, name));
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { AppError, jsonOf, type NewEvent, type SessionPath, type ThreadSession } from '@harness/contracts';
+import type { Redis } from 'ioredis';
+import type { Doorbell } from '../lease/doorbell.ts';
+import type { Hold } from '../lease/lease.ts';
+import type { Keys } from '../redis/keys.ts';
+import { reached } from '../redis/reached.ts';
+import type { Hash } from '../redis/records.ts';
+import type { Scripts } from '../redis/scripts.ts';
+import { idOfNamedThread } from '../thread/thread-id.ts';
+
+/**
+ * How much of a conversation the store has: all of it; its beginning, while entries wait in the worker (behind); as much
+ * as is kept (full). Unless it is whole, the conversation should not move to another worker.
+ */
+export type TranscriptState = 'whole' | 'behind' | 'full';
+
+/** What a worker says of a thread's session. */
+export interface SessionNote {
+  sdkSessionId?: string;
+  transcript?: TranscriptState;
+  warming?: 'warming' | 'resuming';
+  /** Warm from now on, for this long unless it is used. */
+  warmForMs?: number;
+  event?: NewEvent;
+}
+
+export interface Sessions {
+  /** Asks for the session to be started where the thread's next run will be. Idempotent. Throws thread_not_found. */
+  prewarm(tenant: string, threadId: string): Promise<ThreadSession>;
+  /** The same; false where the tenant has no such thread. */
+  tryPrewarm(tenant: string | undefined, threadId: string): Promise<boolean>;
+  get(tenant: string, threadId: string): Promise<ThreadSession>;
+  /** By the owner. False when it no longer is the owner. */
+  note(hold: Hold, note: SessionNote): Promise<boolean>;
+}
+
+export function createSessions(deps: {
+  redis: Redis;
+  keys: Keys;
+  scripts: Scripts;
+  doorbell: Doorbell;
+}): Sessions {
+  const { redis, keys, scripts, doorbell } = deps;
+  const notFound = (threadId: string) => new AppError('thread_not_found', `There is no thread ${threadId}.`);
+
+  const get = async (tenant: string, threadId: string): Promise<ThreadSession> => {
+    const read = (ownId: string): Promise<Hash> => reached(redis.hgetall(keys.of('th', ownId)));
+    let hash = await read(threadId);
+    if (hash.tenant !== tenant) hash = await read(idOfNamedThread(tenant, threadId));
+    if (hash.tenant !== tenant) throw notFound(threadId);
+    const workerId = hash.owner?.split('#')[0];
+    const alive = workerId !== undefined && (await reached(redis.get(keys.of('w', workerId)))) === hash.owner;
+    return { threadId: hash.alias ?? threadId, ...sessionOf(hash, alive ? workerId : undefined) };
+  };
+
+  const tryPrewarm = async (tenant: string | undefined, threadId: string): Promise<boolean> => {
+    const answer = await scripts.call<{ threadId?: string; owner?: string }>('prewarm', { tenant, threadId });
+    if (answer.threadId === undefined) return false;
+    await doorbell.ring(answer.threadId, answer.owner, 'prewarm');
+    return true;
+  };
+
+  return {
+    get,
+    tryPrewarm,
+    async prewarm(tenant, threadId) {
+      if (!(await tryPrewarm(tenant, threadId))) throw notFound(threadId);
+      return get(tenant, threadId);
+    },
+    async note(hold, { event, ...note }) {
+      const { type, ...data } = event ?? {};
+      const { outcome } = await scripts.call<{ outcome: string }>('session-state', {
+        ...hold,
+        ...note,
+        ...(event && { event: { type, data: jsonOf(data) } }),
+      });
+      return outcome === 'ok';
+    },
+  };
+}
+
+/** The state is derived from what the scripts keep anyway; a thread without a living owner is cold. */
+function sessionOf(hash: Hash, workerId: string | undefined): Omit<ThreadSession, 'threadId'> {
+  const warmUntil = Number(hash.warmUntil ?? 0);
+  const path = (hash.path as SessionPath | undefined) ?? null;
+  const epoch = Number(hash.epoch ?? 0);
+  const movable = hash.transcript === undefined;
+  if (workerId === undefined) return { state: 'cold', workerId: null, epoch, expiresAt: null, path, movable };
+  const warm = warmUntil > Date.now();
+  const resting = hash.warming ? (hash.warming as 'warming' | 'resuming') : warm ? 'warm' : 'cold';
+  const state = hash.run ? 'busy' : resting;
+  const expiresAt = state === 'warm' ? new Date(warmUntil).toISOString() : null;
+  return { state, workerId, epoch, expiresAt, path, movable };
+}

@@ -1,0 +1,90 @@
+import { AppError, jsonOf } from '@harness/contracts';
+import type { Redis } from 'ioredis';
+import type { Hold } from '../lease/lease.ts';
+import type { Keys } from '../redis/keys.ts';
+import { reached } from '../redis/reached.ts';
+import type { Scripts } from '../redis/scripts.ts';
+
+/** One line of a transcript; `uuid` makes a repeated append a no-op. */
+export interface TranscriptEntry {
+  type: string;
+  uuid?: string;
+  [field: string]: unknown;
+}
+
+interface TranscriptKey {
+  sessionId: string;
+  subpath?: string;
+}
+
+/**
+ * Transcripts of a thread's sessions, where every worker finds them: what the Agent SDK calls a SessionStore. Keyed by
+ * thread, never by a working directory.
+ */
+export interface TranscriptStore {
+  /** Throws `stale_epoch` when the thread has another owner, `body_too_large` beyond the size bound. */
+  append(key: TranscriptKey, entries: TranscriptEntry[]): Promise<void>;
+  load(key: TranscriptKey): Promise<TranscriptEntry[] | null>;
+  listSessions(): Promise<{ sessionId: string; mtime: number }[]>;
+  listSubkeys(key: TranscriptKey): Promise<string[]>;
+  delete(key: TranscriptKey): Promise<void>;
+}
+
+export interface Transcripts {
+  /** The store as one owner may use it; `hold` is asked at each append, since its epoch rises. */
+  storeOf(threadId: string, hold: () => Hold): TranscriptStore;
+  /** Whether anything of the session is there to resume. */
+  has(threadId: string, sessionId: string): Promise<boolean>;
+  /** Whether the session's transcript has a message with this uuid: then it was sent, and is not sent again. */
+  hasMessage(threadId: string, sessionId: string, uuid: string): Promise<boolean>;
+}
+
+const nameOf = ({ sessionId, subpath }: TranscriptKey) => (subpath ? `${sessionId}/${subpath}` : sessionId);
+
+export function createTranscripts(deps: { redis: Redis; keys: Keys; scripts: Scripts }): Transcripts {
+  const { redis, keys, scripts } = deps;
+  const listOf = (threadId: string, name: string) => keys.of('sess', `${threadId}:${name}`);
+  const namesOf = (threadId: string) => reached(redis.smembers(keys.of('sess', threadId)));
+  return {
+    async has(threadId, sessionId) {
+      return (await reached(redis.exists(listOf(threadId, sessionId)))) === 1;
+    },
+    async hasMessage(threadId, sessionId, uuid) {
+      return (await reached(redis.sismember(`${listOf(threadId, sessionId)}:uuids`, uuid))) === 1;
+    },
+    storeOf: (threadId, hold) => ({
+      async append(key, entries) {
+        const { outcome } = await scripts.call<{ outcome: string }>('transcript-append', {
+          ...hold(),
+          name: nameOf(key),
+          entries: entries.map((entry) => ({ uuid: entry.uuid, text: jsonOf(entry) })),
+        });
+        if (outcome === 'fenced') throw new AppError('stale_epoch', 'The thread has another owner.');
+        if (outcome === 'full')
+          throw new AppError('body_too_large', 'The transcript is larger than what is kept.');
+      },
+      async load(key) {
+        const lines = await reached(redis.lrange(listOf(threadId, nameOf(key)), 0, -1));
+        return lines.length === 0 ? null : lines.map((line) => JSON.parse(line) as TranscriptEntry);
+      },
+      async listSessions() {
+        const names = await namesOf(threadId);
+        const updatedAt = Number(await reached(redis.hget(keys.of('th', threadId), 'updatedAt')));
+        return names
+          .filter((name) => !name.includes('/'))
+          .map((sessionId) => ({ sessionId, mtime: updatedAt }));
+      },
+      async listSubkeys({ sessionId }) {
+        const prefix = `${sessionId}/`;
+        return (await namesOf(threadId))
+          .filter((name) => name.startsWith(prefix))
+          .map((name) => name.slice(prefix.length));
+      },
+      async delete(key) {
+        const list = listOf(threadId, nameOf(key));
+        await reached(redis.del(list, `${list}:uuids`));
+        await reached(redis.srem(keys.of('sess', threadId), nameOf(key)));
+      },
+    }),
+  };
+}

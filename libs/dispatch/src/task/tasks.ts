@@ -1,0 +1,203 @@
+import { AppError, newRunId, newTaskId, newThreadId, type Task } from '@harness/contracts';
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { checkinQueue, type Doorbell } from '../lease/doorbell.ts';
+import { digestOf, sha256 } from '../redis/digest.ts';
+import type { Keys } from '../redis/keys.ts';
+import type { Log } from '../redis/log.ts';
+import { reached } from '../redis/reached.ts';
+import { type Hash, taskOf } from '../redis/records.ts';
+import type { Scripts } from '../redis/scripts.ts';
+import { cancelledMailOf } from '../thread/mail.ts';
+import { idOfNamedThread } from '../thread/thread-id.ts';
+
+export interface NewTask {
+  tenant: string;
+  prompt: string;
+  parentThreadId?: string | undefined;
+  model?: string | undefined;
+  /** By whose profile the sub-agent works. */
+  agent?: string | undefined;
+  /** Of these, those that its parent has. */
+  allowedTools?: readonly string[] | undefined;
+  /** The sub-agent has no others, where these are given. */
+  callerTools?: readonly string[] | undefined;
+  maxIterations?: number | undefined;
+  /** Who does the work; the review is the fleet's in either case. Default fleet. */
+  target?: Task['target'] | undefined;
+  /** REST: the caller's Idempotency-Key. */
+  idempotencyKey?: string | undefined;
+  /** The tool call of a turn that makes the task; a repeat of the call finds the same task. */
+  call?: { runId: string; toolUseId?: string | undefined; attempt: number } | undefined;
+}
+
+export interface CheckinJob {
+  taskId: string;
+  noteId: string;
+  message: string;
+}
+
+export interface Tasks {
+  /**
+   * Stores a task, its thread and its first mail in one step.
+   * Throws thread_not_found, agent_not_found, idempotency_conflict, task_depth_exceeded, too_many_children,
+   * task_chain_exceeded, bus_full.
+   */
+  create(task: NewTask): Promise<{ task: Task; existing: boolean }>;
+  get(tenant: string, taskId: string): Promise<Task>;
+  /** The task, whoever asks: for the host itself, never for a caller. */
+  find(taskId: string): Promise<Task | null>;
+  /** Newest first. */
+  list(tenant: string, page: { limit: number; offset: number }): Promise<Task[]>;
+  /** Those that the thread has delegated, newest first. */
+  ofThread(tenant: string, threadId: string): Promise<Task[]>;
+  /** Cancels it and everything below it. Ended tasks stay as they are. */
+  cancel(tenant: string, taskId: string): Promise<Task>;
+  /** Sends progress to the parent, once per tool-use id. */
+  checkin(progress: { taskId: string; message: string; toolUseId: string }): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const defaultIterations = 5;
+
+interface Created {
+  outcome:
+    | 'created'
+    | 'existing'
+    | 'conflict'
+    | 'parent_not_found'
+    | 'agent_not_found'
+    | 'depth'
+    | 'children'
+    | 'chain'
+    | 'bus_full';
+  taskId: string;
+  threadId: string;
+  owner?: string;
+  limit?: number;
+}
+
+export function createTasks(deps: {
+  redis: Redis;
+  keys: Keys;
+  scripts: Scripts;
+  doorbell: Doorbell;
+  logger: Log;
+}): Tasks {
+  const { redis, keys, scripts, doorbell } = deps;
+  const checkins = new Queue(checkinQueue, { connection: redis, prefix: keys.bull, skipMetasUpdate: true });
+  checkins.on('error', (error) => deps.logger.debug({ err: error }, 'tasks: check-in queue trouble'));
+
+  const hashOf = (taskId: string): Promise<Hash> => reached(redis.hgetall(keys.of('task', taskId)));
+  const get = async (tenant: string, taskId: string) => {
+    const hash = await hashOf(taskId);
+    if (hash.tenant !== tenant) throw new AppError('task_not_found', `There is no task ${taskId}.`);
+    return taskOf(hash);
+  };
+
+  return {
+    get,
+    async find(taskId) {
+      const hash = await hashOf(taskId);
+      return hash.taskId === undefined ? null : taskOf(hash);
+    },
+    async create({
+      idempotencyKey,
+      call,
+      maxIterations = defaultIterations,
+      target = 'fleet',
+      callerTools,
+      ...rest
+    }) {
+      const wish = { ...rest, ...(target === 'bus' ? { target } : {}) };
+      if (target === 'bus' && wish.agent !== undefined)
+        throw new AppError(
+          'invalid_request',
+          'An agent works on the fleet; on the bus, whoever takes the task does.',
+        );
+      const answer = await scripts.call<Created>('create-task', {
+        ...wish,
+        callerTools,
+        target,
+        maxIterations,
+        taskId: newTaskId(),
+        threadId: newThreadId(),
+        runId: newRunId(),
+        ...(idempotencyKey && {
+          idemHash: sha256(idempotencyKey),
+          bodyHash: digestOf({ ...wish, maxIterations }),
+        }),
+        ...(call && { call: { ...call, argsHash: digestOf({ ...wish, maxIterations }) } }),
+      });
+      if (answer.outcome !== 'created' && answer.outcome !== 'existing') throw refusalOf(answer, wish);
+      if (target === 'fleet') void doorbell.ring(answer.threadId, answer.owner, 'delegate');
+      return { task: await get(wish.tenant, answer.taskId), existing: answer.outcome === 'existing' };
+    },
+    async list(tenant, { limit, offset }) {
+      const ids = await reached(redis.zrevrange(keys.of('tasks', tenant), offset, offset + limit - 1));
+      const hashes = await Promise.all(ids.map(hashOf));
+      return hashes.filter((hash) => hash.tenant === tenant).map(taskOf);
+    },
+    async ofThread(tenant, threadId) {
+      const own = keys.of('kids', threadId);
+      const children = await reached(redis.sunion(own, keys.of('kids', idOfNamedThread(tenant, threadId))));
+      const taskIdOf = (child: string) => reached(redis.hget(keys.of('th', child), 'taskId'));
+      const hashes = await Promise.all(children.map(async (child) => hashOf((await taskIdOf(child)) ?? '')));
+      return hashes
+        .filter((hash) => hash.tenant === tenant)
+        .sort((one, other) => Number(other.createdAt) - Number(one.createdAt))
+        .map(taskOf);
+    },
+    async cancel(tenant, taskId) {
+      const mail = cancelledMailOf(await get(tenant, taskId));
+      const answer = await scripts.call<{
+        threadId?: string;
+        owner?: string;
+        rung?: { threadId: string; owner?: string };
+      }>('cancel-task', { tenant, taskId, mail });
+      if (answer.threadId) void doorbell.ring(answer.threadId, answer.owner);
+      if (answer.rung) void doorbell.ring(answer.rung.threadId, answer.rung.owner, 'notification');
+      return get(tenant, taskId);
+    },
+    async checkin({ taskId, message, toolUseId }) {
+      const noteId = `${taskId}-${toolUseId}`;
+      const job: CheckinJob = { taskId, noteId, message };
+      const options = {
+        jobId: noteId,
+        removeOnComplete: true,
+        attempts: 5,
+        backoff: { type: 'exponential', delay: 500 },
+      };
+      await reached(checkins.add('checkin', job, { ...options, removeOnFail: { count: 1000 } }));
+    },
+    close: () => checkins.close(),
+  };
+}
+
+function refusalOf(
+  answer: Created,
+  { parentThreadId, agent }: Pick<NewTask, 'parentThreadId' | 'agent'>,
+): AppError {
+  switch (answer.outcome) {
+    case 'conflict':
+      return new AppError('idempotency_conflict', 'This Idempotency-Key was used with another request.');
+    case 'agent_not_found':
+      return new AppError('agent_not_found', `There is no agent "${agent}".`);
+    case 'depth':
+      return new AppError(
+        'task_depth_exceeded',
+        `Sub-agents may delegate at most ${answer.limit} levels deep.`,
+      );
+    case 'children':
+      return new AppError(
+        'too_many_children',
+        `This thread has ${answer.limit} open tasks already; wait for one to end.`,
+      );
+    case 'bus_full':
+      return new AppError('bus_full', `The bus holds ${answer.limit} tasks that are not done, and no more.`);
+    case 'chain':
+      return new AppError('task_chain_exceeded', `One message may lead to at most ${answer.limit} tasks.`);
+    default:
+      return new AppError('thread_not_found', `There is no thread ${parentThreadId}.`);
+  }
+}

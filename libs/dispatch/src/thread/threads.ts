@@ -1,0 +1,144 @@
+import {
+  AppError,
+  type CreateThread,
+  jsonOf,
+  newThreadId,
+  type Thread,
+  type UpdateThread,
+} from '@harness/contracts';
+import type { Redis } from 'ioredis';
+import type { Losses } from '../fail-over/losses.ts';
+import type { Doorbell } from '../lease/doorbell.ts';
+import type { Keys } from '../redis/keys.ts';
+import { reached } from '../redis/reached.ts';
+import { type Hash, taskOf, threadOf } from '../redis/records.ts';
+import { listOf, type Scripts } from '../redis/scripts.ts';
+import { cancelledMailOf } from './mail.ts';
+import { idOfNamedThread } from './thread-id.ts';
+
+export interface Threads {
+  /**
+   * `created` is false when `ifExists: doNothing` found one. It has no tools but `callerTools`, where these are given.
+   * Throws `thread_exists`.
+   */
+  create(
+    tenant: string,
+    request: CreateThread,
+    callerTools?: readonly string[],
+  ): Promise<{ thread: Thread; created: boolean }>;
+  /** Makes a thread whose id we derived, unless it is there: see `derivedThreadId`. */
+  ensure(
+    tenant: string,
+    ownId: string,
+    profile?: Omit<CreateThread, 'threadId' | 'ifExists'>,
+    callerTools?: readonly string[],
+  ): Promise<void>;
+  /** Throws `thread_not_found` for an unknown thread and for another tenant's alike. */
+  get(tenant: string, threadId: string): Promise<Thread>;
+  /** The same with the thread's own id, by which its runs and events are kept, where a caller chose another. */
+  locate(tenant: string, threadId: string): Promise<{ thread: Thread; ownId: string }>;
+  /** Newest first. */
+  list(tenant: string, page: { limit: number; offset: number }): Promise<Thread[]>;
+  /**
+   * Null clears a field, an absent one stays. A turn under way keeps what it began with. Throws `thread_not_found`, and
+   * `invalid_request` for tools that the thread's parent has not, or that are not among `callerTools`.
+   */
+  update(
+    tenant: string,
+    threadId: string,
+    change: UpdateThread,
+    callerTools?: readonly string[],
+  ): Promise<Thread>;
+  /** Deletes it and every thread below it. A task that it works on is cancelled, and the task's parent told. */
+  delete(tenant: string, threadId: string): Promise<void>;
+}
+
+const notFound = (threadId: string) => new AppError('thread_not_found', `There is no thread ${threadId}.`);
+
+/** What a thread is set up with, as Redis keeps it; what is null or absent is left out. */
+const storedOf = (profile: UpdateThread): Hash =>
+  Object.fromEntries(
+    Object.entries(profile).flatMap(([name, value]) => {
+      if (value === null || value === undefined) return [];
+      return [[name, typeof value === 'string' ? value : jsonOf(value)]];
+    }),
+  );
+
+export function createThreads(deps: {
+  redis: Redis;
+  keys: Keys;
+  scripts: Scripts;
+  doorbell: Doorbell;
+  losses: Losses;
+}): Threads {
+  const { redis, keys, scripts, doorbell, losses } = deps;
+  const find = async (tenant: string, ownId: string) => {
+    const hash: Hash = await reached(redis.hgetall(keys.of('th', ownId)));
+    return hash.tenant === tenant ? { ownId, thread: threadOf(ownId, hash) } : undefined;
+  };
+  const locate = async (tenant: string, threadId: string) => {
+    const found = (await find(tenant, threadId)) ?? (await find(tenant, idOfNamedThread(tenant, threadId)));
+    if (!found) throw notFound(threadId);
+    return found;
+  };
+  const get = async (tenant: string, threadId: string) => (await locate(tenant, threadId)).thread;
+  return {
+    get,
+    locate,
+    async ensure(tenant, ownId, profile = {}, callerTools) {
+      const fields = { tenant, ...storedOf(profile) };
+      await scripts.call('create-thread', { threadId: ownId, fields, callerTools });
+    },
+    async create(tenant, request, callerTools) {
+      const { threadId = newThreadId(), ifExists = 'raise', ...profile } = request;
+      const fields = { tenant, ...storedOf(profile) };
+      const named = request.threadId !== undefined;
+      const args = { threadId, named, fields, callerTools };
+      const made = await scripts.call<{ outcome: 'created' | 'exists' }>('create-thread', args);
+      if (made.outcome === 'exists' && ifExists === 'raise') {
+        throw new AppError('thread_exists', `Thread ${threadId} exists.`);
+      }
+      return { thread: await get(tenant, threadId), created: made.outcome === 'created' };
+    },
+    async update(tenant, threadId, change, callerTools) {
+      const clear = Object.entries(change).flatMap(([name, value]) => (value === null ? [name] : []));
+      const made = await scripts.call<{ outcome: 'updated' | 'not_found' | 'too_wide' }>('update-thread', {
+        threadId,
+        tenant,
+        set: storedOf(change),
+        clear,
+        callerTools,
+      });
+      if (made.outcome === 'not_found') throw notFound(threadId);
+      if (made.outcome === 'too_wide') {
+        throw new AppError(
+          'invalid_request',
+          'The tools of a delegated thread are a subset of its parent’s, and nobody gives a thread tools that his key has not.',
+        );
+      }
+      return get(tenant, threadId);
+    },
+    async list(tenant, { limit, offset }) {
+      const ids = await reached(redis.zrevrange(keys.of('ths', tenant), offset, offset + limit - 1));
+      const found = await Promise.all(ids.map((ownId) => find(tenant, ownId)));
+      return found.flatMap((entry) => (entry ? [entry.thread] : []));
+    },
+    async delete(tenant, threadId) {
+      const { ownId } = await locate(tenant, threadId);
+      const taskId = await reached(redis.hget(keys.of('th', ownId), 'taskId'));
+      const task = taskId ? taskOf(await reached(redis.hgetall(keys.of('task', taskId)))) : undefined;
+      const { outcome, rung, threadIds } = await scripts.call<{
+        outcome: string;
+        threadIds?: string[];
+        rung?: { threadId: string; owner?: string };
+      }>('delete-thread', {
+        tenant,
+        threadId,
+        mail: task?.parentThreadId ? cancelledMailOf(task) : undefined,
+      });
+      if (outcome === 'not_found') throw notFound(threadId);
+      for (const gone of listOf(threadIds)) losses.deleted(gone);
+      if (rung) void doorbell.ring(rung.threadId, rung.owner, 'notification');
+    },
+  };
+}

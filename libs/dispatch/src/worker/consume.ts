@@ -1,0 +1,186 @@
+import { toAppError } from '@harness/contracts';
+import { type Job, UnrecoverableError, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { assignQueue, checkinQueue, type Doorbell, doorbellQueueOf } from '../lease/doorbell.ts';
+import type { Lease } from '../lease/lease.ts';
+import { createOwnRings, followOwnRings } from '../lease/own-rings.ts';
+import type { Feed } from '../redis/feed.ts';
+import { createGate } from '../redis/gate.ts';
+import type { Keys } from '../redis/keys.ts';
+import type { Log } from '../redis/log.ts';
+import type { Scripts } from '../redis/scripts.ts';
+import type { CheckinJob } from '../task/tasks.ts';
+
+/** What a worker does with rings. */
+export interface RingHandler {
+  workerId: string;
+  me(): string;
+  /**
+   * Runs at most one turn of the thread; true when there is more to do. Throws only before a prompt is sent: then BullMQ
+   * rings again later, unless this was the `lastTry`.
+   */
+  onRing(threadId: string, lastTry: boolean): Promise<boolean>;
+  /** Turns at once. */
+  concurrency: number;
+  /** Turns that could begin now. */
+  freeSlots(): number;
+  /** Sessions that could start without ending another thread's warm one. */
+  room(): number;
+  /** Whether another worker has such room, as far as is known. */
+  roomElsewhere(): Promise<boolean>;
+  /** The threads that it owns. */
+  held(): string[];
+}
+
+export interface Consumers {
+  /**
+   * Takes no more rings and waits for turns under way, at most `limitMs`; then `stop` is called to end them, and they
+   * have a few seconds to do so.
+   */
+  drain(limitMs: number, stop: () => void): Promise<void>;
+}
+
+/**
+ * BullMQ's lock on a doorbell; only a bell, so its loss costs a repeated ring and no more. A bell that was taken while
+ * the answer was lost is nobody's, and deduplication swallows every other ring of its thread until the stalled checker
+ * has seen it twice: lock + 2 checks must stay well below the 20 s of D5.
+ */
+const lockDurationMs = 5_000;
+const stalledCheckMs = 2_500;
+
+export function consumeRings(
+  deps: {
+    redis: Redis;
+    keys: Keys;
+    lease: Lease;
+    doorbell: Doorbell;
+    scripts: Scripts;
+    feed: Feed;
+    logger: Log;
+  },
+  handler: RingHandler,
+): Consumers {
+  const { redis, keys, lease, doorbell, scripts, feed, logger } = deps;
+  const consume = (queue: string, concurrency: number, process: (job: Job) => Promise<void>) => {
+    const worker = new Worker(queue, translated(process), {
+      connection: redis,
+      prefix: keys.bull,
+      concurrency,
+      lockDuration: lockDurationMs,
+      stalledInterval: stalledCheckMs,
+      maxStalledCount: 1_000, // a bell is never given up for having been lost
+      drainDelay: 5,
+      skipVersionCheck: true,
+    });
+    worker.on('error', (error) => logger.warn({ err: error, queue }, 'consumer trouble'));
+    worker.on('failed', (job, error) =>
+      logger.warn({ err: error, queue, threadId: job?.data.threadId }, 'ring failed'),
+    );
+    return worker;
+  };
+
+  // Threads claimed here whose own doorbell has not come yet: each will need a slot.
+  // With the time of the claim: a bell that was lost on the way must not take a place for ever.
+  const claimed = new Map<string, number>();
+  const full = () => {
+    for (const [threadId, at] of claimed) if (performance.now() - at > claimedMs) claimed.delete(threadId);
+    return claimed.size >= handler.freeSlots();
+  };
+  let paused = false;
+  let asideUntil = 0;
+  const stepAside = async () => {
+    if (!paused) await assign.pause(true);
+    paused = true;
+    setTimeout(stepBack, claimedMs).unref(); // turns that end step back sooner
+  };
+  const stepBack = () => {
+    if (!paused || full() || performance.now() < asideUntil) return;
+    paused = false;
+    assign.resume().catch((error) => logger.error({ err: error }, 'assign not resumed'));
+  };
+
+  const assign = consume(assignQueue, 4, async ({ data, name }) => {
+    if (full()) {
+      // A full worker pauses its own consumer, never the queue: the others go on.
+      await stepAside();
+      return doorbell.ring(data.threadId, undefined, name);
+    }
+    const passes: number = data.passes ?? 0;
+    if (claimed.size >= handler.room() && passes < maxPasses && (await handler.roomElsewhere())) {
+      // Taking it would end a warm session; another worker has room.
+      asideUntil = performance.now() + asideMs;
+      await stepAside();
+      setTimeout(stepBack, asideMs + 1).unref();
+      return doorbell.pass(data.threadId, passes + 1);
+    }
+    claimed.set(data.threadId, performance.now());
+    const claim = await lease.claim(data.threadId, handler.me()).catch((error) => {
+      claimed.delete(data.threadId);
+      throw error;
+    });
+    if (claim.outcome === 'mine') return doorbell.ring(data.threadId, handler.workerId, name);
+    claimed.delete(data.threadId);
+    if (claim.outcome === 'owned') await doorbell.ring(data.threadId, claim.owner, name);
+    // `dead`: this worker is no longer itself; the sweep rings somebody else. `gone`: nothing to do.
+  });
+  // However it was rung: as many threads at once as the worker has slots.
+  const gate = createGate(handler.concurrency);
+  const own = consume(
+    doorbellQueueOf(handler.workerId),
+    handler.concurrency,
+    async ({ data, attemptsMade, opts }) => {
+      const isLastTry = attemptsMade + 1 >= (opts.attempts ?? 1);
+      const ringing = gate(() => handler.onRing(data.threadId, isLastTry));
+      claimed.delete(data.threadId);
+      if (await ringing.finally(stepBack)) rings.ring(data.threadId);
+    },
+  );
+  const rings = createOwnRings({
+    concurrency: handler.concurrency,
+    onRing: (threadId) => gate(() => handler.onRing(threadId, false)).finally(stepBack),
+    onFailed(threadId, error) {
+      logger.warn({ err: error, threadId }, 'ring failed');
+      void doorbell.ring(threadId, handler.workerId); // BullMQ knows when to try again, and how often
+    },
+  });
+  const following = new AbortController();
+  followOwnRings({ feed, keys, rings, held: handler.held }, handler.workerId, following.signal).catch(
+    (error) => logger.error({ err: error }, 'ring channel lost'),
+  );
+  const checkins = consume(checkinQueue, 4, async ({ data }) => {
+    const { taskId, noteId, message } = data as CheckinJob;
+    await scripts.call('note', { taskId, noteId, type: 'task.checkin', fields: { message } });
+  });
+
+  return {
+    async drain(limitMs, stop) {
+      following.abort();
+      const idle = Promise.all([assign.close(), own.close(), checkins.close(), rings.close()]);
+      const late = setTimeout(stop, limitMs);
+      await Promise.race([idle, after(limitMs + stopGraceMs)]);
+      clearTimeout(late);
+    },
+  };
+}
+
+/** How often a thread is passed on before a worker without room takes it, and how long each steps aside, ms. */
+const maxPasses = 2;
+const asideMs = 150;
+/** A claimed thread's own bell comes within this, or was lost, ms. */
+const claimedMs = 10_000;
+
+/** What a stopped turn may take to end, ms. */
+const stopGraceMs = 8_000;
+const after = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());
+
+/** The queue's door: what can never succeed is not tried again. */
+function translated(process: (job: Job) => Promise<void>) {
+  return async (job: Job) => {
+    try {
+      await process(job);
+    } catch (thrown) {
+      const error = toAppError(thrown);
+      throw error.retry ? error : new UnrecoverableError(`${error.code}: ${error.message}`);
+    }
+  };
+}

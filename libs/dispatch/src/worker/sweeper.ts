@@ -1,0 +1,66 @@
+import { newRunId } from '@harness/contracts';
+import type { Redis } from 'ioredis';
+import type { Doorbell } from '../lease/doorbell.ts';
+import type { Keys } from '../redis/keys.ts';
+import type { Log } from '../redis/log.ts';
+import { listOf, type Scripts } from '../redis/scripts.ts';
+
+export interface SweepOptions {
+  /** Mail older than this is rung again, ms. */
+  graceMs: number;
+  /** The same while its owner lives, ms. */
+  busyGraceMs: number;
+  /** A working task that has not moved for this long is looked at, ms. */
+  taskGraceMs: number;
+}
+
+export const defaultSweep: SweepOptions = { graceMs: 1_500, busyGraceMs: 5_000, taskGraceMs: 30_000 };
+
+export interface Sweeper {
+  sweep(): Promise<void>;
+  close(): void;
+}
+
+interface Found {
+  ring: { threadId: string; owner?: string }[];
+  tasks: string[];
+  dead: string[];
+}
+
+/** Step 8, in every worker, every 1-2 s: whatever a fault left behind moves again (D5). */
+export function startSweeper(
+  deps: { redis: Redis; keys: Keys; scripts: Scripts; doorbell: Doorbell; logger: Log },
+  options: SweepOptions = defaultSweep,
+): Sweeper {
+  const { redis, keys, scripts, doorbell, logger } = deps;
+  const sweep = async () => {
+    const found = await scripts.call<Found>('sweep', { ...options, count: 200 });
+    await Promise.all(listOf(found.ring).map(({ threadId, owner }) => doorbell.ring(threadId, owner)));
+    for (const taskId of listOf(found.tasks)) {
+      const answer = await scripts.call<{ threadId?: string; owner?: string }>('repair-task', {
+        taskId,
+        runId: newRunId(),
+      });
+      if (answer.threadId) await doorbell.ring(answer.threadId, answer.owner);
+    }
+    for (const workerId of listOf(found.dead)) {
+      await doorbell.remove(workerId);
+      await redis.del(keys.of('drain', workerId));
+      await redis.srem(keys.one('workers'), workerId);
+      logger.info({ workerId }, 'sweep: removed a dead worker');
+    }
+  };
+  let timer: NodeJS.Timeout;
+  const later = () => {
+    timer = setTimeout(
+      () => {
+        sweep()
+          .catch((error) => logger.warn({ err: error }, 'sweep failed'))
+          .finally(later);
+      },
+      1000 + Math.random() * 1000,
+    );
+  };
+  later();
+  return { sweep, close: () => clearTimeout(timer) };
+}

@@ -1,0 +1,41 @@
+import { AppError, jsonOf, type WorkerInfo } from '@harness/contracts';
+import type { Redis } from 'ioredis';
+import type { Keys } from '../redis/keys.ts';
+import { reached } from '../redis/reached.ts';
+
+/** What a worker says of itself with each heartbeat. */
+export type WorkerReport = Omit<WorkerInfo, 'workerId'>;
+
+export interface Workers {
+  /** Those that are alive. */
+  list(): Promise<WorkerInfo[]>;
+  report(workerId: string, report: WorkerReport, ttlMs: number): Promise<void>;
+  /** Asks it to finish its turns and leave. Throws not_found. */
+  drain(workerId: string): Promise<void>;
+}
+
+/** A worker that was not back after this is dead, ms. */
+const drainKeptMs = 3_600_000;
+
+export function createWorkers({ redis, keys }: { redis: Redis; keys: Keys }): Workers {
+  const find = async (workerId: string): Promise<WorkerInfo | undefined> => {
+    const [alive, text] = await reached(redis.mget(keys.of('w', workerId), keys.of('wi', workerId)));
+    return alive && text ? { workerId, ...(JSON.parse(text) as WorkerReport) } : undefined;
+  };
+  return {
+    async list() {
+      const ids = await reached(redis.smembers(keys.one('workers')));
+      const found = await Promise.all(ids.toSorted().map(find));
+      return found.filter((worker) => worker !== undefined);
+    },
+    async report(workerId, report, ttlMs) {
+      await redis.set(keys.of('wi', workerId), jsonOf(report), 'PX', ttlMs);
+    },
+    async drain(workerId) {
+      if (!(await find(workerId))) throw new AppError('not_found', `There is no live worker ${workerId}.`);
+      // Kept as well: a worker that is cut off at this moment reads it when it is back.
+      await reached(redis.set(keys.of('drain', workerId), '1', 'PX', drainKeptMs));
+      await reached(redis.publish(keys.of('ctl', workerId), jsonOf({ action: 'drain' })));
+    },
+  };
+}

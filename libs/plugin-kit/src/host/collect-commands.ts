@@ -1,0 +1,46 @@
+import { cutText } from '@harness/contracts';
+import type { CommandAnswer, CommandOutput, PluginContext, PluginDefinition } from '../contract/contract.ts';
+import { cleanText } from '../tools/clean-text.ts';
+import { withTimeLimit } from '../tools/time-limit.ts';
+import type { Command } from './commands.ts';
+
+const timeoutMs = 60_000;
+/** Longest output, characters. */
+const maxChars = 100_000;
+
+/** The commands of validated plugins, in plugin order: each bound to its plugin's context, in time and with clean output. */
+export const collectCommands = (
+  plugins: readonly PluginDefinition[],
+  contextOf: (pluginName: string) => PluginContext,
+): Command[] =>
+  plugins.flatMap((plugin) =>
+    (plugin.commands ?? []).map((command) => ({
+      name: command.name,
+      description: command.description,
+      group: 'plugin',
+      ...(command.argumentHint === undefined ? {} : { argumentHint: command.argumentHint }),
+      execute: async (args, context) => {
+        const timeoutError = () => new Error(`it took longer than ${timeoutMs} ms`);
+        const run = () => command.execute(args, context, contextOf(plugin.name));
+        return answerOf(await withTimeLimit<CommandOutput>({ timeoutMs, timeoutError }, run));
+      },
+    })),
+  );
+
+/** Throws for what is no output: it is as a plugin returned it. */
+function answerOf(returned: unknown): CommandAnswer {
+  if (typeof returned === 'string') return { output: bounded(returned) };
+  const { output, isError, action, runId } = (returned ?? {}) as Partial<CommandAnswer>;
+  if (typeof output !== 'string') throw new Error('it returned no output');
+  return {
+    output: bounded(output),
+    ...(isError === true && { isError }),
+    ...((action === 'quit' || action === 'clear') && { action }),
+    ...(typeof runId === 'string' && { runId }),
+  };
+}
+
+const bounded = (text: string): string => {
+  const clean = cleanText(text);
+  return clean.length <= maxChars ? clean : `${cutText(clean, maxChars)}\n(cut: ${clean.length} characters)`;
+};

@@ -1,0 +1,194 @@
+/** What plugins offer to MCP clients besides tools, as one immutable snapshot: resources and prompts. */
+import { AppError } from '@harness/contracts';
+import { z } from 'zod';
+import type {
+  EmbeddedResource,
+  InputRequired,
+  PluginContext,
+  PluginDefinition,
+  PluginPrompt,
+  PluginRequestMeta,
+  PluginResource,
+  PluginResourceTemplate,
+  PromptMessage,
+} from '../contract/contract.ts';
+import { parseUriTemplate, type UriTemplate } from '../load/uri-template.ts';
+import { textOf } from '../text-of.ts';
+import { checkInputRequired, isInputRequired } from '../tools/input-required.ts';
+import { type Given, requestMetaOf } from '../tools/request-meta.ts';
+import { withTimeLimit } from '../tools/time-limit.ts';
+import { ContentBlock, ResourceContents } from '../tools/tool-result.ts';
+import { qualifiedNameOf } from './collect.ts';
+
+export type ResourceDescriptor = Pick<PluginResource, 'uri' | 'name' | 'title' | 'description' | 'mimeType'>;
+export type TemplateDescriptor = Omit<ResourceDescriptor, 'uri'> & { uriTemplate: string };
+export interface PromptDescriptor extends Pick<PluginPrompt, 'name' | 'title' | 'description'> {
+  arguments: { name: string; title?: string; description?: string; required?: boolean }[];
+}
+
+/** What a user is completing: an argument of a prompt or a variable of a template. */
+export interface Completion {
+  ref: { prompt: string } | { uriTemplate: string };
+  argument: { name: string; value: string };
+  /** The other arguments, as far as they are chosen. */
+  others: Readonly<Record<string, string>>;
+}
+
+export interface ServedCatalog {
+  readonly resources: readonly ResourceDescriptor[];
+  readonly templates: readonly TemplateDescriptor[];
+  readonly prompts: readonly PromptDescriptor[];
+  /** Rejects with `resource_not_found`, and with what the handler throws. */
+  read(uri: string, meta: Given<PluginRequestMeta>): Promise<EmbeddedResource[] | InputRequired>;
+  /** Rejects with `prompt_not_found`, `invalid_request` for missing arguments, and with what the handler throws. */
+  prompt(
+    name: string,
+    args: Readonly<Record<string, string>>,
+    meta: Given<PluginRequestMeta>,
+  ): Promise<PromptMessage[] | InputRequired>;
+  /** Nothing where nobody has suggestions. Rejects with `prompt_not_found` and `resource_not_found`. */
+  complete(completion: Completion): Promise<string[]>;
+}
+
+type Owned<Part> = { part: Part; plugin: PluginDefinition };
+
+const timeoutMs = 60_000;
+/** Of what is read, as JSON. It is not cut as results are: half a file is another file. */
+const maxServedBytes = 10 * 1024 * 1024;
+const Contents = z.array(ResourceContents);
+const Messages = z.array(z.looseObject({ role: z.enum(['user', 'assistant']), content: ContentBlock }));
+
+export function createServedCatalog(
+  plugins: readonly PluginDefinition[],
+  contextOf: (pluginName: string) => PluginContext,
+): ServedCatalog {
+  const resources = new Map<string, Owned<PluginResource>>();
+  const templates: (Owned<PluginResourceTemplate> & { template: UriTemplate })[] = [];
+  const prompts = new Map<string, Owned<PluginPrompt>>();
+  for (const plugin of plugins) {
+    for (const part of plugin.resources ?? [])
+      if (!resources.has(part.uri)) resources.set(part.uri, { part, plugin });
+    for (const part of plugin.resourceTemplates ?? [])
+      templates.push({ part, plugin, template: parseUriTemplate(part.uriTemplate) });
+    for (const part of plugin.prompts ?? []) {
+      const name = qualifiedNameOf(plugin, part.name);
+      if (!prompts.has(name)) prompts.set(name, { part, plugin });
+    }
+  }
+  const noResource = (uri: string) =>
+    new AppError('resource_not_found', `There is no resource "${uri}".`, { details: { uri } });
+  const promptOf = (name: string) => {
+    const found = prompts.get(name);
+    if (!found) throw new AppError('prompt_not_found', `There is no prompt "${name}".`);
+    return found;
+  };
+
+  return {
+    resources: [...resources.values()].map(({ part: { read: _, ...descriptor } }) => descriptor),
+    templates: templates.map(({ part: { read: _, complete: __, ...descriptor } }) => descriptor),
+    prompts: [...prompts].map(([name, { part }]) => promptDescriptorOf(name, part)),
+    async read(uri, given) {
+      const found = resources.get(uri);
+      if (found) {
+        const ctx = contextOf(found.plugin.name);
+        const returned = await limited(given, (meta) => found.part.read(ctx, meta));
+        return contentsOf(returned, uri, found.part.mimeType);
+      }
+      for (const { part, plugin, template } of templates) {
+        const variables = template.match(uri);
+        if (!variables) continue;
+        const ctx = contextOf(plugin.name);
+        const returned = await limited(given, (meta) => part.read(ctx, uri, variables, meta));
+        return contentsOf(returned, uri, part.mimeType);
+      }
+      throw noResource(uri);
+    },
+    async prompt(name, args, given) {
+      const { part, plugin } = promptOf(name);
+      const missing = part.arguments?.filter(
+        ({ name: arg, required }) => required && args[arg] === undefined,
+      );
+      if (missing?.length) {
+        const names = missing.map((one) => one.name).join(', ');
+        throw new AppError('invalid_request', `The prompt "${name}" needs the arguments: ${names}.`);
+      }
+      const ctx = contextOf(plugin.name);
+      const returned = await limited(given, (meta) => part.get(ctx, args, meta));
+      if (isInputRequired(returned)) return returned;
+      const messages =
+        typeof returned === 'string'
+          ? [{ role: 'user', content: { type: 'text', text: returned } }]
+          : returned;
+      return checked(Messages, messages) as PromptMessage[];
+    },
+    async complete({ ref, argument, others }) {
+      const completers =
+        'prompt' in ref
+          ? Object.fromEntries(
+              (promptOf(ref.prompt).part.arguments ?? []).map(({ name, complete }) => [name, complete]),
+            )
+          : templates.find(({ part }) => part.uriTemplate === ref.uriTemplate)?.part.complete;
+      if ('uriTemplate' in ref && !templates.some(({ part }) => part.uriTemplate === ref.uriTemplate))
+        throw noResource(ref.uriTemplate);
+      return limited({}, async () => (await completers?.[argument.name]?.(argument.value, others)) ?? []);
+    },
+  };
+}
+
+/** Runs a plugin's code with a meta and a time limit; a question must be one that the client can be asked. */
+async function limited<T>(
+  given: Given<PluginRequestMeta>,
+  run: (meta: PluginRequestMeta) => T | Promise<T>,
+): Promise<T> {
+  const timeoutError = () => new AppError('tool_timeout', `The plugin took longer than ${timeoutMs} ms.`);
+  const limit = { timeoutMs, timeoutError, signal: given.signal };
+  const returned = await withTimeLimit<T>(limit, (signal) => run(requestMetaOf(given, signal)));
+  if (isInputRequired(returned)) checkInputRequired(returned, given.capabilities ?? {});
+  return returned;
+}
+
+function contentsOf(
+  returned: string | EmbeddedResource[] | InputRequired,
+  uri: string,
+  mimeType: string | undefined,
+): EmbeddedResource[] | InputRequired {
+  if (isInputRequired(returned)) return returned;
+  const contents =
+    typeof returned === 'string'
+      ? [{ uri, ...(mimeType === undefined ? {} : { mimeType }), text: returned }]
+      : returned;
+  return checked(Contents, contents) as EmbeddedResource[];
+}
+
+/** Throws `tool_failed` for what is not of its shape, no JSON, or too large. */
+function checked<T>(schema: z.ZodType<T>, returned: unknown): T {
+  const parsed = schema.safeParse(returned);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const where = issue ? ` (${issue.path.join('.')}: ${issue.message})` : '';
+    throw new AppError('tool_failed', `The plugin returned something else than it should${where}.`);
+  }
+  const bytes = Buffer.byteLength(jsonTextOf(parsed.data));
+  if (bytes <= maxServedBytes) return parsed.data;
+  throw new AppError(
+    'tool_failed',
+    `It has ${bytes} bytes as JSON; at most ${maxServedBytes} are passed on.`,
+  );
+}
+
+function jsonTextOf(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (thrown) {
+    throw new AppError('tool_failed', `What the plugin returned is not JSON: ${textOf(thrown)}`);
+  }
+}
+
+function promptDescriptorOf(name: string, { title, description, ...rest }: PluginPrompt): PromptDescriptor {
+  return {
+    name,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    arguments: (rest.arguments ?? []).map(({ complete: _, ...argument }) => argument),
+  };
+}

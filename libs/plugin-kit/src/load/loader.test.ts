@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import type { PluginDefinition } from '../contract/contract.ts';
+import { loadPlugins } from './loader.ts';
+
+const plugin = (name: string): PluginDefinition => ({ name, version: '1', register: () => ({}) });
+const folder = mkdtempSync(join(tmpdir(), 'plugins-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Modules by specifier, as a package registry would have them. */
+const importFrom = (modules: Record<string, unknown>) => async (specifier: string) => {
+  if (!(specifier in modules)) throw new Error(`Cannot find ${specifier}`);
+  return modules[specifier];
+};
+const namesOf = ({ loaded }: { loaded: PluginDefinition[] }) => loaded.map(({ name }) => name);
+
+it('loads built-ins first, then modules, and survives the bad ones', async () => {
+  const result = await loadPlugins({
+    builtIn: [plugin('time'), { ...plugin('BAD'), name: 'BAD name', version: '' }],
+    modulePaths: ['missing', 'broken', 'good'],
+    importModule: importFrom({
+      broken: { plugin: { ...plugin('broken'), tools: [{}] } },
+      good: { default: plugin('good') },
+    }),
+  });
+  expect(namesOf(result)).toEqual(['time', 'good']);
+  const messagesOf = (source: string) =>
+    result.diagnostics.filter((each) => each.source === source).map(({ message }) => message);
+  expect(messagesOf('built-in BAD name')).toHaveLength(2);
+  expect(messagesOf('missing')).toEqual(['missing: import failed: Cannot find missing']);
+  expect(messagesOf('broken')).toHaveLength(4);
+  expect(messagesOf('broken')[0]).toContain('broken: tools[0].name: ');
+  expect(result.diagnostics.every(({ level }) => level === 'error')).toBe(true);
+});
+
+it('gives a name to the first plugin that has it', async () => {
+  const result = await loadPlugins({
+    builtIn: [plugin('time')],
+    modulePaths: ['other'],
+    importModule: importFrom({ other: { plugin: plugin('time') } }),
+  });
+  expect(namesOf(result)).toEqual(['time']);
+  expect(result.diagnostics).toEqual([
+    { source: 'other', level: 'error', message: 'other: name: "time" is taken by another plugin' },
+  ]);
+});
+
+it('does not wait for a module that never ends loading', async () => {
+  const result = await loadPlugins({
+    builtIn: [],
+    modulePaths: ['hangs', 'good'],
+    importModule: (specifier) =>
+      specifier === 'hangs' ? new Promise(() => {}) : Promise.resolve({ plugin: plugin('good') }),
+    importTimeoutMs: 10,
+  });
+  expect(namesOf(result)).toEqual(['good']);
+  expect(result.diagnostics[0]?.message).toContain('hangs: import failed: took longer');
+});
+
+it('imports files by absolute and relative path, and packages by name', async () => {
+  const write = (name: string) => {
+    const file = join(folder, `${name}.mjs`);
+    writeFileSync(file, `export const plugin = { name: '${name}', version: '1', register() {} };`);
+    return file;
+  };
+  const bare = relative(process.cwd(), write('bare'));
+  const result = await loadPlugins({
+    builtIn: [],
+    modulePaths: [write('absolute'), bare, '@harness/contracts'],
+  });
+  expect(namesOf(result)).toEqual(['absolute', 'bare']);
+  expect(result.diagnostics).toEqual([
+    expect.objectContaining({
+      source: '@harness/contracts',
+      message: expect.stringContaining('export: must be'),
+    }),
+  ]);
+});
+
+it('lets a module that lies anywhere import plugin-kit and zod', async () => {
+  const path = join(folder, 'anywhere.ts');
+  writeFileSync(
+    path,
+    `import { definePlugin, defineTool } from '@harness/plugin-kit';
+    import { z } from 'zod';
+    const greet = defineTool({ name: 'greet', description: 'Greets', input: z.object({}), handler: () => 'hello' });
+    export const plugin = definePlugin({ name: 'anywhere', version: '1', tools: [greet], register: () => ({}) });`,
+  );
+  const result = await loadPlugins({ builtIn: [], modulePaths: [path] });
+  expect(result.diagnostics).toEqual([]);
+  expect(namesOf(result)).toEqual(['anywhere']);
+});

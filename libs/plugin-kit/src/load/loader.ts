@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs';
+import { isAbsolute, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { PluginDefinition } from '../contract/contract.ts';
+import { proveSchemas } from '../schema/prove-schemas.ts';
+import { textOf } from '../text-of.ts';
+import { withTimeLimit } from '../tools/time-limit.ts';
+import { offerOwnPackages } from './own-packages.ts';
+import { exportOf, validatePluginExport } from './validate.ts';
+
+/** What went wrong with one plugin; the others run. `source` is a module path, or the name of a plugin. */
+export interface Diagnostic {
+  source: string;
+  level: 'error' | 'warning';
+  message: string;
+}
+
+export interface PluginSources {
+  /** Come first, in this order. */
+  builtIn: readonly PluginDefinition[];
+  /** Files (absolute or relative to the working directory) or package names. */
+  modulePaths: readonly string[];
+  importModule?: (specifier: string) => Promise<unknown>;
+  /** Milliseconds; a module may wait for ever at its top level. Default 30 000. */
+  importTimeoutMs?: number;
+}
+
+/** Never rejects for what a plugin does: a bad one is a diagnostic. A name belongs to the first that has it. */
+export async function loadPlugins(
+  sources: PluginSources,
+): Promise<{ loaded: PluginDefinition[]; diagnostics: Diagnostic[] }> {
+  const { importModule = (specifier: string) => import(specifier), importTimeoutMs = 30_000 } = sources;
+  const loaded: PluginDefinition[] = [];
+  const diagnostics: Diagnostic[] = [];
+  const report = (source: string, message: string) => diagnostics.push({ source, level: 'error', message });
+
+  const add = (moduleExports: unknown, source: string) => {
+    const validation = validatePluginExport(moduleExports, source);
+    if (!validation.valid) {
+      for (const error of validation.errors) report(source, error);
+      return;
+    }
+    const { plugin } = validation;
+    if (loaded.some(({ name }) => name === plugin.name)) {
+      report(source, `${source}: name: "${plugin.name}" is taken by another plugin`);
+    } else loaded.push(plugin);
+  };
+
+  if (sources.modulePaths.length > 0) offerOwnPackages();
+  for (const [index, plugin] of sources.builtIn.entries()) {
+    add({ plugin }, `built-in ${plugin?.name ?? index}`);
+  }
+  for (const modulePath of sources.modulePaths) {
+    const timeoutError = () => new Error(`took longer than ${importTimeoutMs} ms`);
+    try {
+      const imported = await withTimeLimit({ timeoutMs: importTimeoutMs, timeoutError }, () =>
+        importModule(specifierOf(modulePath)),
+      );
+      const unproven = await proveSchemas(toolsOf(imported));
+      for (const problem of unproven) report(modulePath, `${modulePath}: ${problem}`);
+      if (unproven.length === 0) add(imported, modulePath);
+    } catch (thrown) {
+      report(modulePath, `${modulePath}: import failed: ${textOf(thrown)}`);
+    }
+  }
+  return { loaded, diagnostics };
+}
+
+const toolsOf = (moduleExports: unknown): unknown => {
+  const plugin = exportOf(moduleExports);
+  return typeof plugin === 'object' && plugin !== null && 'tools' in plugin ? plugin.tools : undefined;
+};
+
+/** `plugins/a.ts` may be a file or a package's subpath: it is a file where there is one. */
+export function specifierOf(modulePath: string): string {
+  const file = resolve(modulePath);
+  const isFile = isAbsolute(modulePath) || /^\.{1,2}[\\/]/.test(modulePath) || existsSync(file);
+  return isFile ? pathToFileURL(file).href : modulePath;
+}

@@ -1,0 +1,295 @@
+/** The door for what plugin authors export: reports every problem at once and never throws. */
+
+import type { PluginDefinition } from '../contract/contract.ts';
+import { commandNamePattern } from '../host/commands.ts';
+import { createSchemaCompiler, type SchemaCompiler } from '../schema/schema.ts';
+import { textOf } from '../text-of.ts';
+import { invisibleIn } from './invisible-text.ts';
+import { parseUriTemplate } from './uri-template.ts';
+
+export type PluginValidation = { valid: true; plugin: PluginDefinition } | { valid: false; errors: string[] };
+
+const pluginNamePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+const toolNamePattern = /^[A-Za-z0-9_-]{1,64}$/;
+/** Of `<plugin>__<tool>`: sessions put `mcp__harness__` before it, and model APIs take 128 characters. */
+const maxQualifiedName = 114;
+/** setTimeout fires at once for anything above. */
+const maxTimeoutMs = 2 ** 31 - 1;
+
+/** What is wrong with a field's value; undefined = nothing. */
+type Problem = (value: unknown) => string | undefined;
+
+/**
+ * Takes the export `plugin`, else `default`. `register` is not called.
+ * Each error reads `<modulePath>: <field>: <problem>`, the field of a tool as `tools[i].<field>`.
+ */
+export function validatePluginExport(moduleExports: unknown, modulePath: string): PluginValidation {
+  const errors: string[] = [];
+  const report = (field: string, problem: string | undefined) => {
+    if (problem !== undefined) errors.push(`${modulePath}: ${field}: ${problem}`);
+  };
+  let plugin: unknown;
+  try {
+    plugin = exportOf(moduleExports);
+    if (isObject(plugin)) reportPlugin(plugin, report);
+    else report('export', 'must be a plugin object, exported as "plugin" or "default"');
+  } catch (thrown) {
+    // A getter or a proxy of the author's: what was found before it still counts.
+    report('export', `could not be read: ${textOf(thrown)}`);
+  }
+  return errors.length === 0 ? { valid: true, plugin: plugin as PluginDefinition } : { valid: false, errors };
+}
+
+/**
+ * What a module offers as its plugin. A CommonJS module's exports are the `default` of what Node imports; they are the
+ * plugin, or have it as their own `plugin` or `default`.
+ */
+export function exportOf(moduleExports: unknown): unknown {
+  if (!isObject(moduleExports)) return undefined;
+  const found = moduleExports.plugin ?? moduleExports.default;
+  if (!isObject(found) || 'register' in found) return found;
+  return found.plugin ?? found.default ?? found;
+}
+
+type Rules = Record<string, Problem>;
+type Report = (field: string, problem: string | undefined) => void;
+
+function reportPlugin(plugin: Record<string, unknown>, report: Report): void {
+  const rules: Record<string, Problem> = {
+    name: first(matches(pluginNamePattern), hasNoSeparator),
+    version: isNonBlank,
+    register: isFunction,
+    start: optional(isFunction),
+    stop: optional(isFunction),
+    prefix: optional(isBoolean),
+  };
+  for (const [field, problem] of Object.entries(rules)) report(field, problem(plugin[field]));
+  for (const [field, kind] of Object.entries(kinds)) {
+    const parts = plugin[field];
+    if (Array.isArray(parts)) reportParts(parts, { field, ...kind, report });
+    else report(field, optional(isList)(parts));
+  }
+  if (plugin.prefix !== false) reportLongNames(plugin, report);
+}
+
+function reportLongNames({ name, tools }: Record<string, unknown>, report: Report): void {
+  for (const [index, tool] of (Array.isArray(tools) ? tools : []).entries()) {
+    if (!isObject(tool) || typeof tool.name !== 'string') continue;
+    const qualified = `${name}__${tool.name}`;
+    if (qualified.length <= maxQualifiedName) continue;
+    const problem = `"${qualified}" must be at most ${maxQualifiedName} characters, and has ${qualified.length}`;
+    report(`tools[${index}].name`, problem);
+  }
+}
+
+interface Kind {
+  /** One of them, for people. */
+  word: string;
+  needed: string;
+  /** The field that tells one from another. */
+  id: string;
+  rules(): Rules;
+}
+
+/** What a plugin has lists of. */
+const kinds: Record<string, Kind> = {
+  tools: { word: 'tool', needed: 'name, description, schema and handler', id: 'name', rules: toolRules },
+  commands: {
+    word: 'command',
+    needed: 'name, description and execute',
+    id: 'name',
+    rules: () => ({
+      name: matches(commandNamePattern),
+      description: first(isNonBlank, isVisible, isOneLine),
+      argumentHint: optional(first(isNonBlank, isVisible, isOneLine)),
+      execute: isFunction,
+    }),
+  },
+  resources: {
+    word: 'resource',
+    needed: 'uri, name and read',
+    id: 'uri',
+    rules: () => ({ uri: isUri, ...servedRules, read: isFunction }),
+  },
+  resourceTemplates: {
+    word: 'template',
+    needed: 'uriTemplate, name and read',
+    id: 'uriTemplate',
+    rules: () => ({
+      uriTemplate: isUriTemplate,
+      ...servedRules,
+      read: isFunction,
+      complete: optional(isObjectOf(isFunction)),
+    }),
+  },
+  prompts: {
+    word: 'prompt',
+    needed: 'name and get',
+    id: 'name',
+    rules: () => ({
+      name: matches(toolNamePattern),
+      title: optional(first(isNonBlank, isVisible)),
+      description: optional(first(isNonBlank, isVisible)),
+      arguments: optional(isArguments),
+      get: isFunction,
+    }),
+  },
+};
+
+function toolRules(): Rules {
+  const compiler = createSchemaCompiler();
+  return {
+    name: first(isVisible, matches(toolNamePattern)),
+    description: first(isNonBlank, isVisible),
+    schema: first(describesObject(compiler), isVisible),
+    handler: isFunction,
+    title: optional(first(isNonBlank, isVisible)),
+    outputSchema: optional(first(describesObject(compiler), isVisible)),
+    annotations: optional(
+      first((value) => (isPlainObject(value) ? undefined : 'must be a plain object'), isVisible),
+    ),
+    timeoutMs: optional(isTimeout),
+    aliases: optional(isNames),
+    scope: optional(isNonBlank),
+    idempotent: optional(isBoolean),
+    task: optional(isTaskMode),
+    beforeTask: optional(isFunction),
+  };
+}
+
+/** A list of the plugin's: each an object by the rules, none twice. */
+function reportParts(
+  parts: unknown[],
+  { field: list, word, needed, id, rules, report }: Kind & { field: string; report: Report },
+): void {
+  const firstUse = new Map<unknown, number>();
+  const problems = Object.entries(rules());
+  for (const [index, part] of parts.entries()) {
+    const at = `${list}[${index}]`;
+    if (!isObject(part)) {
+      report(at, `must be an object with ${needed}`);
+      continue;
+    }
+    const own = part[id];
+    for (const [field, problemOf] of problems) {
+      const problem = problemOf(part[field]);
+      report(`${at}.${field}`, problem && `${problem} (${word} ${JSON.stringify(own)})`);
+    }
+    if (firstUse.has(own)) report(`${at}.${id}`, `"${own}" is already used by ${list}[${firstUse.get(own)}]`);
+    else if (typeof own === 'string') firstUse.set(own, index);
+  }
+}
+
+const describesObject =
+  (compiler: SchemaCompiler): Problem =>
+  (value) => {
+    if (!isPlainObject(value)) return 'must be a plain JSON Schema object (defineTool converts Zod)';
+    if (value.type !== undefined && value.type !== 'object') {
+      return `must describe an object: type is ${JSON.stringify(value.type)}`;
+    }
+    try {
+      compiler.compile(value);
+    } catch (thrown) {
+      return `must compile as JSON Schema 2020-12: ${textOf(thrown)}`;
+    }
+  };
+
+const optional =
+  (problem: Problem): Problem =>
+  (value) =>
+    value === undefined ? undefined : problem(value);
+
+const first =
+  (...problems: Problem[]): Problem =>
+  (value) => {
+    for (const problem of problems) {
+      const found = problem(value);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+
+const isVisible: Problem = (value) => {
+  const found = invisibleIn(value);
+  return found && `has a character that models read and people do not see: ${found}`;
+};
+
+const matches =
+  (pattern: RegExp): Problem =>
+  (value) =>
+    typeof value === 'string' && pattern.test(value)
+      ? undefined
+      : `must be a string matching ${pattern.source}`;
+
+const hasNoSeparator: Problem = (value) =>
+  String(value).includes('__') ? 'must be without "__", which stands between plugin and tool' : undefined;
+
+const isNonBlank: Problem = (value) =>
+  typeof value === 'string' && /\S/.test(value) ? undefined : 'must be a non-blank string';
+
+const isNames: Problem = (value) =>
+  isPlainObject(value) && Object.values(value).every((name) => typeof name === 'string')
+    ? undefined
+    : 'must be an object of names by their old ones';
+
+const isObjectOf =
+  (problem: Problem): Problem =>
+  (value) =>
+    isPlainObject(value)
+      ? Object.values(value)
+          .map(problem)
+          .find((found) => found !== undefined)
+      : 'must be a plain object';
+
+const isArguments: Problem = (value) =>
+  Array.isArray(value) &&
+  value.every((one) => isObject(one) && isNonBlank(one.name) === undefined && isVisible(one) === undefined)
+    ? undefined
+    : 'must be an array of objects with a name, and without characters that nobody sees';
+
+const isBoolean: Problem = (value) => (typeof value === 'boolean' ? undefined : 'must be a boolean');
+
+const isTaskMode: Problem = (value) =>
+  value === 'optional' || value === 'required' ? undefined : 'must be "optional" or "required"';
+
+const isUri: Problem = (value) =>
+  typeof value === 'string' && URL.canParse(value) ? undefined : 'must be an absolute URI';
+
+const isUriTemplate: Problem = (value) => {
+  if (typeof value !== 'string') return 'must be a string';
+  try {
+    parseUriTemplate(value);
+  } catch (thrown) {
+    return textOf(thrown);
+  }
+};
+
+const isFunction: Problem = (value) => (typeof value === 'function' ? undefined : 'must be a function');
+
+const isList: Problem = (value) => (Array.isArray(value) ? undefined : 'must be an array');
+
+/** One line of it stands in a list. */
+const isOneLine: Problem = (value) => (/[\r\n]/.test(String(value)) ? 'must be one line' : undefined);
+
+const isTimeout: Problem = (value) =>
+  typeof value === 'number' && value > 0 && value <= maxTimeoutMs
+    ? undefined
+    : `must be a number of milliseconds from 1 to ${maxTimeoutMs}`;
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** An object literal of any realm: class instances, Zod schemas among them, are not JSON. */
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (!isObject(value)) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** Of resources and their templates alike. */
+const servedRules: Rules = {
+  name: first(isNonBlank, isVisible),
+  title: optional(first(isNonBlank, isVisible)),
+  description: optional(first(isNonBlank, isVisible)),
+  mimeType: optional(isNonBlank),
+};

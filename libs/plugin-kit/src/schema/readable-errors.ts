@@ -1,0 +1,101 @@
+/** What is wrong with a value, in words for the model or person who wrote it: field, expectation, what was given. */
+import type { ErrorObject } from 'ajv/dist/2020.js';
+import { cleanText } from '../tools/clean-text.ts';
+
+/** One thing wrong with a value; `instancePath` is a JSON pointer, '' for the value itself. */
+export type SchemaError = Pick<ErrorObject, 'instancePath' | 'keyword' | 'params' | 'schemaPath'> & {
+  message: string;
+  /** The value itself as JSON, cut; absent where the problem is what is not there, or a name. */
+  given?: string;
+};
+
+/** Problems that are told; of more, their number is. */
+export const maxErrors = 20;
+const maxAllowedValues = 20;
+const maxGivenChars = 80;
+const maxGivenDepth = 4;
+
+/** Ajv's error as we tell it; made with Ajv's option `verbose`, which brings the value. */
+export function schemaErrorOf(error: ErrorObject): SchemaError {
+  const { instancePath, keyword, params, schemaPath } = error;
+  const message = expectationOf(error);
+  const given = isAboutValue(keyword) ? shownOf(error.data) : undefined;
+  return { instancePath, keyword, params, schemaPath, message, ...(given === undefined ? {} : { given }) };
+}
+
+/** One line for each error; `root` names the value itself. */
+export function readableErrors(errors: readonly SchemaError[], root = '(input)'): string {
+  const lines = [...new Set(errors.map((error) => `- ${lineOf(error, root)}`))];
+  const hidden = lines.length - maxErrors;
+  return [...lines.slice(0, maxErrors), ...(hidden > 0 ? [`- and ${hidden} more problems`] : [])].join('\n');
+}
+
+function lineOf({ instancePath, keyword, params, message, given }: SchemaError, root: string): string {
+  const at = (child?: unknown) =>
+    child === undefined ? instancePath || root : `${instancePath}/${pointerPartOf(String(child))}`;
+  switch (keyword) {
+    case 'required':
+      return `${at(params.missingProperty)}: missing required property "${params.missingProperty}"`;
+    case 'additionalProperties':
+      return `${at(params.additionalProperty)}: unknown property "${params.additionalProperty}"`;
+    case 'unevaluatedProperties':
+      return `${at(params.unevaluatedProperty)}: unknown property "${params.unevaluatedProperty}"`;
+    case 'propertyNames':
+      return `${at(params.propertyName)}: property name "${params.propertyName}" is not allowed`;
+    default:
+      return `${at()}: ${message}${given === undefined ? '' : ` (given: ${given})`}`;
+  }
+}
+
+function expectationOf({
+  keyword,
+  params,
+  instancePath,
+  message = `fails "${keyword}"`,
+}: ErrorObject): string {
+  switch (keyword) {
+    case 'enum':
+      return `must be one of ${listOf(params.allowedValues)}`;
+    case 'const':
+      return `must be ${JSON.stringify(params.allowedValue)}`;
+    case 'pattern':
+      return params.pattern === nonBlank
+        ? `${instancePath.split('/').at(-1)} must not be blank`.trim()
+        : message;
+    default:
+      return message;
+  }
+}
+
+/** How schemas say that a text needs a visible character. */
+const nonBlank = '\\S';
+
+const aboutNames = new Set(
+  'required additionalProperties unevaluatedProperties propertyNames dependentRequired'.split(' '),
+);
+const isAboutValue = (keyword: string) => !aboutNames.has(keyword);
+
+function shownOf(value: unknown): string | undefined {
+  const text = cleanText(JSON.stringify(excerptOf(value, maxGivenDepth)) ?? '');
+  if (text === '') return undefined;
+  const characters = [...text.slice(0, 2 * maxGivenChars)];
+  return characters.length <= maxGivenChars ? text : `${characters.slice(0, maxGivenChars).join('')}…`;
+}
+
+/** As much of a value as may be shown: values may be large, deep, or contain themselves. */
+function excerptOf(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return value.slice(0, 2 * maxGivenChars);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === 0) return '…';
+  if (Array.isArray(value)) return value.slice(0, maxGivenChars).map((part) => excerptOf(part, depth - 1));
+  const entries = Object.entries(value).slice(0, maxGivenChars);
+  return Object.fromEntries(entries.map(([key, part]) => [key, excerptOf(part, depth - 1)]));
+}
+
+const pointerPartOf = (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1');
+
+function listOf(values: unknown[]): string {
+  const shown = values.slice(0, maxAllowedValues).map((value) => JSON.stringify(value));
+  const hidden = values.length - shown.length;
+  return hidden > 0 ? `${shown.join(', ')} and ${hidden} more` : shown.join(', ');
+}

@@ -1,0 +1,213 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonSchema } from '../contract/contract.ts';
+import { readableErrors } from './readable-errors.ts';
+import { createSchemaCompiler } from './schema.ts';
+
+const compile = (schema: JsonSchema) => createSchemaCompiler().compile(schema);
+const object = (properties: JsonSchema, rest: JsonSchema = {}): JsonSchema => ({
+  type: 'object',
+  properties,
+  ...rest,
+});
+/** What a check says, and how long it took, ms. */
+function timed(check: (value: unknown) => Parameters<typeof readableErrors>[0], value: unknown) {
+  const start = performance.now();
+  const report = readableErrors(check(value));
+  return { report, ms: performance.now() - start };
+}
+const nested = (
+  levels: number,
+  wrap: (inner: JsonSchema) => JsonSchema,
+  inner: JsonSchema = {},
+): JsonSchema => (levels === 0 ? inner : nested(levels - 1, wrap, wrap(inner)));
+const listsAround = (inner: unknown) => list(32, () => 0).reduce((value) => [value], inner);
+const list = (length: number, item: (index: number) => unknown) =>
+  Array.from({ length }, (_, index) => item(index));
+
+describe('is refused', () => {
+  const cyclic: Record<string, unknown> = { type: 'object' };
+  cyclic.default = cyclic;
+  let deepest: JsonSchema = {};
+  for (let level = 0; level < 100_000; level++) deepest = { items: deepest };
+  const bombs: [what: string, schema: JsonSchema, reason: string][] = [
+    [
+      '65 KB, counted in bytes',
+      object({ a: { description: '€'.repeat(22_000) } }),
+      'larger than 65536 bytes',
+    ],
+    [
+      'tens of thousands of branches',
+      { anyOf: list(30_000, (n) => ({ const: n })) },
+      'larger than 65536 bytes',
+    ],
+    ['short branches', { anyOf: list(501, () => ({})) }, 'more than 500 subschemas'],
+    ['booleans as branches', { anyOf: list(501, () => true) }, 'more than 500 subschemas'],
+    [
+      'definitions',
+      { $defs: Object.fromEntries(list(501, (n) => [n, {}]) as [string, object][]) },
+      'more than 500',
+    ],
+    ['33 levels', nested(33, (items) => ({ items })), 'deeper than 32'],
+    ['a deep value', { default: nested(200, (a) => ({ a })) }, 'deeper than 100 levels'],
+    ['a depth of 1000', nested(1000, (a) => object({ a })), 'deeper than 100 levels'],
+    ['a depth of 100 000', deepest, 'cannot be written as JSON'],
+    ['a cycle', cyclic, 'cannot be written as JSON'],
+    [
+      'a remote $ref',
+      object({ a: { $ref: 'https://example.com/x.json' } }),
+      '$ref "https://example.com/x.json"',
+    ],
+    ['a file', object({ a: { $ref: 'file:///etc/passwd' } }), 'names no schema within'],
+    ['a relative $ref', object({ a: { $ref: 'other.json#/x' } }), 'names no schema within'],
+    ['the meta-schema', { $ref: 'https://json-schema.org/draft/2020-12/schema' }, 'names no schema within'],
+    [
+      'a $dynamicRef to elsewhere',
+      object({ a: { $dynamicRef: 'https://x.y/#n' } }),
+      '$dynamicRef "https://x.y/#n"',
+    ],
+    ['a $ref into a value', { default: { items: {} }, $ref: '#/default/items' }, 'names no schema within'],
+    ['a $ref with a broken escape', { $ref: '#/%' }, 'names no schema within'],
+    ['$data', object({ a: { type: 'number', minimum: { $data: '1/b' } } }), 'minimum: $data'],
+    ['$data in a pattern', object({ a: { pattern: { $data: '1/b' } } }), 'pattern: $data'],
+    ['uniqueItems without maxItems', object({ a: { uniqueItems: true } }), 'uniqueItems needs a maxItems'],
+    ['uniqueItems of many', object({ a: { uniqueItems: true, maxItems: 20_000 } }), 'at most 1000'],
+    ['look-around', object({ a: { pattern: '^(?=x)' } }), 'look-around'],
+    ['look-around in patternProperties', { patternProperties: { '^(?!x)': {} } }, 'look-around'],
+    ['a back-reference', object({ a: { pattern: '(a)\\1' } }), 'back-references'],
+    ['$async within', object({ a: { $async: true } }), '$async'],
+  ];
+  it.each(bombs)('%s', (_what, schema, reason) => {
+    const start = performance.now();
+    expect(() => compile(schema)).toThrow(reason);
+    expect(performance.now() - start).toBeLessThan(5_000);
+  });
+});
+
+describe('is taken', () => {
+  const plain: [what: string, schema: JsonSchema, good: unknown, bad: unknown][] = [
+    ['a property called $data', object({ $data: { type: 'number' } }), { $data: 1 }, { $data: 'x' }],
+    ['a value called $data', object({ a: { const: { $data: 1 } } }), { a: { $data: 1 } }, { a: 1 }],
+    ['a property called $ref', object({ $ref: { type: 'string' } }), { $ref: 'https://x.y' }, { $ref: 1 }],
+    [
+      'uniqueItems with maxItems',
+      object({ a: { uniqueItems: true, maxItems: 9 } }),
+      { a: [1] },
+      { a: [1, 1] },
+    ],
+    ['uniqueItems: false', object({ a: { uniqueItems: false, maxItems: 1 } }), { a: [1] }, { a: [1, 1] }],
+    ['32 levels', nested(32, (items) => ({ items }), { type: 'number' }), listsAround(1), listsAround('x')],
+    [
+      'references by path, with escapes',
+      object({ a: { $ref: '#/$defs/b~1c%20d' } }, { $defs: { 'b/c d': { type: 'number' } } }),
+      { a: 1 },
+      { a: 'x' },
+    ],
+    [
+      'references by the document’s own $id',
+      object(
+        { a: { $ref: 'urn:example:tool#/$defs/n' }, b: { $ref: 'urn:example:part' } },
+        {
+          $id: 'urn:example:tool',
+          $defs: { n: { type: 'number' }, p: { $id: 'urn:example:part', type: 'null' } },
+        },
+      ),
+      { a: 1, b: null },
+      { a: 1, b: 1 },
+    ],
+  ];
+  it.each(plain)('%s', (_what, schema, good, bad) => {
+    const check = compile(schema);
+    expect(check(good)).toEqual([]);
+    expect(check(bad)).not.toEqual([]);
+  });
+
+  it('with 499 subschemas on 100 000 values', () => {
+    const check = compile(
+      object({ a: { items: { type: 'number' } } }, { $defs: { x: { anyOf: list(490, () => ({})) } } }),
+    );
+    const a: unknown[] = list(100_000, (n) => n);
+    expect(check({ a })).toEqual([]);
+    expect(readableErrors(check({ a: [...a, 'x'] }))).toBe('- /a/100000: must be number (given: "x")');
+  });
+});
+
+describe('one validation has a bound', () => {
+  /** Each level asks for the next twice. */
+  const fanOut = (use: (ref: string) => JsonSchema) => ({
+    ...use('#/$defs/l0'),
+    $defs: Object.fromEntries(
+      list(25, (level) => [
+        `l${level}`,
+        level === 24 ? { minimum: 0 } : use(`#/$defs/l${(level as number) + 1}`),
+      ]) as [],
+    ),
+  });
+  const twice = ($ref: string) => ({ allOf: [{ $ref }, { $ref }] });
+  const twicePerChild = ($ref: string) => ({
+    allOf: [{ properties: { a: { $ref } } }, { properties: { a: { $ref } } }],
+  });
+  const deep = nested(30, (a) => ({ a }), { a: 1 });
+  const bombs: [what: string, schema: JsonSchema, value: unknown][] = [
+    ['25 levels of $ref, 33 million schemas', fanOut(twice), 5],
+    ['the same through an object', fanOut(twicePerChild), deep],
+    [
+      'a recursive schema that asks twice',
+      { $defs: { n: twicePerChild('#/$defs/n') }, $ref: '#/$defs/n' },
+      deep,
+    ],
+    [
+      '$dynamicRef',
+      { $dynamicAnchor: 'n', allOf: list(2, () => ({ properties: { a: { $dynamicRef: '#n' } } })) },
+      deep,
+    ],
+    [
+      'hundreds of patterns on one text',
+      { allOf: list(400, (n) => ({ pattern: `^([a-z]{1,50}|${n})*$` })) },
+      'a'.repeat(200_000),
+    ],
+    ['one pattern with a thousand states', { pattern: '^[ab]*a[ab]{900}[^ab]$' }, 'ab'.repeat(100_000)],
+    [
+      'unique arrays of objects',
+      { items: { uniqueItems: true, maxItems: 1000 } },
+      list(80, () => list(1000, (n) => ({ n }))),
+    ],
+    ['a long URL', { format: 'url' }, `http://${'['.repeat(20_000)}!`],
+    ['a long regular expression', { format: 'regex' }, 'a:'.repeat(50_000)],
+    ['a long enum', { items: { enum: list(10_000, (n) => n) } }, list(80_000, () => -1 + 10_000)],
+  ];
+  it.each(bombs)('%s', (_what, schema, value) => {
+    const { report, ms } = timed(compile(schema), value);
+    expect(report).toContain('could not be checked: it takes too many steps');
+    expect(ms).toBeLessThan(5_000);
+  });
+
+  it('and the next one starts anew', () => {
+    const check = compile(fanOut(twice));
+    expect(readableErrors(check(5))).toContain('too many steps');
+    const small = compile(object({ a: { type: 'number' } }));
+    for (let time = 0; time < 3; time++) expect(small({ a: 1 })).toEqual([]);
+    expect(readableErrors(check(-5))).toContain('must be >= 0');
+  });
+
+  it('exponential patterns are linear', () => {
+    const { report, ms } = timed(compile(object({ a: { pattern: '^(a+)+$' } })), {
+      a: `${'a'.repeat(50_000)}!`,
+    });
+    expect(report).toContain('must match pattern');
+    expect(ms).toBeLessThan(5_000);
+  });
+});
+
+it('equal schemas are compiled once, whoever wrote them', () => {
+  const compiler = createSchemaCompiler();
+  const schemaOf = (description: string) => object({ a: { type: 'number', description } });
+  expect(compiler.compile(schemaOf('x'))).toBe(compiler.compile(schemaOf('x')));
+  expect(compiler.compile(schemaOf('x'))).not.toBe(compiler.compile(schemaOf('y')));
+});
+
+it('no compiler knows the $id of another', () => {
+  const $id = 'https://example.com/shared';
+  createSchemaCompiler().compile({ $id, type: 'object' });
+  expect(() => compile(object({ a: { $ref: $id } }))).toThrow('names no schema within');
+  expect(compile({ $id, type: 'object' })({})).toEqual([]);
+});

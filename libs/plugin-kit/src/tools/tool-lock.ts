@@ -1,0 +1,105 @@
+/**
+ * The tool lock: what a person has accepted each tool to say of itself. Agents do what descriptions tell them, so one
+ * that has changed since, by an update or by somebody's hand, is another tool until it is accepted again.
+ */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { PluginDefinition } from '../contract/contract.ts';
+import { type CollectedTool, collectTools } from '../host/collect.ts';
+import type { Diagnostic } from '../load/loader.ts';
+import { canonicalJson } from './canonical-json.ts';
+import { descriptorOf, type ToolDescriptor } from './tool-descriptor.ts';
+
+const ToolLockFile = z.object({
+  /** By qualified name. `version` is the plugin's when it was accepted, for people to read. */
+  tools: z.record(
+    z.string(),
+    z.object({ version: z.string().optional(), sha256: z.string().regex(/^[0-9a-f]{64}$/) }),
+  ),
+});
+export type ToolLock = z.infer<typeof ToolLockFile>;
+
+/** Throws an Error that says what is wrong with the file's text. */
+export function parseToolLock(text: string): ToolLock {
+  const parsed = ToolLockFile.safeParse(JSON.parse(text));
+  if (parsed.success) return parsed.data;
+  throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
+}
+
+/** Accepts the tools of these plugins as they are. */
+export function lockOf(plugins: readonly PluginDefinition[]): ToolLock {
+  const versions = new Map(plugins.map(({ name, version }) => [name, version]));
+  const entries = collectTools(plugins).map((tool): [string, ToolLock['tools'][string]] => {
+    const version = versions.get(tool.pluginName);
+    const sha256 = hashOfTool(descriptorOf(tool));
+    return [tool.qualifiedName, { ...(version !== undefined && { version }), sha256 }];
+  });
+  return { tools: Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1))) };
+}
+
+/** SHA-256, in hex, of all that a client is told of the tool. */
+export function hashOfTool(descriptor: ToolDescriptor): string {
+  const { name, title, description, inputSchema, outputSchema, annotations } = descriptor;
+  const told = { name, title, description, inputSchema, outputSchema, annotations };
+  return createHash('sha256').update(canonicalJson(told)).digest('hex');
+}
+
+export const isAccepted = (descriptor: ToolDescriptor, { tools }: ToolLock): boolean =>
+  Object.hasOwn(tools, descriptor.name) && tools[descriptor.name]?.sha256 === hashOfTool(descriptor);
+
+/** Qualified names. */
+export interface LockComparison {
+  /** Not what was accepted. */
+  drifted: string[];
+  /** Never accepted. */
+  unknown: string[];
+  /** Accepted, and not there. */
+  missing: string[];
+}
+
+export function compareWithLock(descriptors: readonly ToolDescriptor[], lock: ToolLock): LockComparison {
+  const notAccepted = descriptors
+    .filter((descriptor) => !isAccepted(descriptor, lock))
+    .map(({ name }) => name);
+  const offered = new Set(descriptors.map(({ name }) => name));
+  return {
+    drifted: notAccepted.filter((name) => Object.hasOwn(lock.tools, name)),
+    unknown: notAccepted.filter((name) => !Object.hasOwn(lock.tools, name)),
+    missing: Object.keys(lock.tools).filter((name) => !offered.has(name)),
+  };
+}
+
+/** A lock in force. */
+export interface ToolLocking {
+  lock: ToolLock;
+  /** Withhold what is not accepted: it is neither listed nor callable. */
+  enforce: boolean;
+}
+
+/** What the lock has to say of these tools. */
+export function lockDiagnosticsOf(
+  tools: readonly CollectedTool[],
+  { lock, enforce }: ToolLocking,
+): Diagnostic[] {
+  const { drifted, unknown, missing } = compareWithLock(tools.map(descriptorOf), lock);
+  const owners = new Map(tools.map(({ qualifiedName, pluginName }) => [qualifiedName, pluginName]));
+  const outcome = enforce ? 'and is withheld until it is accepted' : 'accept it';
+  const notAccepted = (name: string, what: string): Diagnostic => ({
+    source: owners.get(name) ?? source,
+    level: enforce ? 'error' : 'warning',
+    message: `${name} ${what} the tool lock, ${outcome}: npm run tools:lock`,
+  });
+  return [
+    ...drifted.map((name) => notAccepted(name, 'is not as it was accepted in')),
+    ...unknown.map((name) => notAccepted(name, 'is not in')),
+    ...missing.map(
+      (name): Diagnostic => ({
+        source,
+        level: 'warning',
+        message: `${name} is in the tool lock, and no plugin offers it`,
+      }),
+    ),
+  ];
+}
+
+const source = 'tool lock';

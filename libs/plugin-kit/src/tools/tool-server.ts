@@ -1,0 +1,250 @@
+/**
+ * The tool plane that MCP, REST and sessions all go through. It knows no protocol: the gateway's doors translate.
+ * A tool's own failure is a result with `isError`; only a call that reaches no tool rejects. A tool server is one
+ * immutable snapshot: when the tools change, another takes its place, and calls under way end on the old one.
+ */
+import { AppError } from '@harness/contracts';
+import type {
+  InputRequired,
+  PluginContext,
+  PluginLogger,
+  PluginTool,
+  ToolInput,
+} from '../contract/contract.ts';
+import type { CollectedTool } from '../host/collect.ts';
+import { createDetachedContext, silentLogger } from '../host/detached-context.ts';
+import { maxErrors, readableErrors } from '../schema/readable-errors.ts';
+import { createSchemaCompiler, type SchemaCheck, type SchemaCompiler } from '../schema/schema.ts';
+import { withoutAliases } from './aliases.ts';
+import { boundResult } from './bound-result.ts';
+import { checkInputRequired, isInputRequired } from './input-required.ts';
+import type { ToolMiddleware } from './middleware.ts';
+import { permissionFilter } from './permission-filter.ts';
+import { handlerMetaOf, runTool, type ToolCallMeta, type ToolOutcome, timeLimitOf } from './run-tool.ts';
+import { withTimeLimit } from './time-limit.ts';
+import { descriptorOf, type ToolDescriptor } from './tool-descriptor.ts';
+import { failedResultOf } from './tool-result.ts';
+
+/** What one caller may see and call; an absent part restricts nothing. */
+export interface ToolView {
+  /** Qualified names; `weather__*` = all that begin so. */
+  tools?: readonly string[] | undefined;
+  /** Scopes of the caller's key; a tool with a scope needs it among these. */
+  scopes?: readonly string[] | undefined;
+}
+
+export interface ToolServer {
+  readonly name: 'harness';
+  /** Whether the tool is marked not idempotent: the same call must not run twice. */
+  runsOnce(name: string): boolean;
+  /** Whether the call may outlive its request. */
+  taskModeOf(name: string): PluginTool['task'];
+  /** Frozen and made once for each view, in plugin order. */
+  list(view?: ToolView): readonly ToolDescriptor[];
+  find(name: string, view?: ToolView): ToolDescriptor | undefined;
+  /**
+   * Never runs the handler on input that its schema refuses (`invalid_tool_input` in `_meta['harness/error']`).
+   * Rejects with `tool_not_found`, with `forbidden` for a tool that `list(view)` does not show, and with
+   * `capability_missing` when the tool asks a client that cannot be asked.
+   */
+  call(name: string, input: unknown, meta: ToolCallMeta, view?: ToolView): Promise<ToolOutcome>;
+  /** What the tool needs to ask before a task is made of the call. Rejects like `call`, and with `invalid_tool_input`. */
+  beforeTask(
+    name: string,
+    input: unknown,
+    meta: ToolCallMeta,
+    view?: ToolView,
+  ): Promise<InputRequired | undefined>;
+}
+
+export interface ToolServerDeps {
+  contextOf?: (pluginName: string) => PluginContext;
+  logger?: PluginLogger;
+  /** For tools that state none; 300 000 unless given. */
+  defaultTimeoutMs?: number;
+  /** Whether a tool is offered at all; every one unless given. */
+  admit?: ((descriptor: ToolDescriptor, pluginName: string) => boolean) | undefined;
+  /** In this order before a call and in the reverse after it; the permission filter comes before all. */
+  middleware?: readonly ToolMiddleware[];
+}
+
+export interface Entry {
+  tool: CollectedTool;
+  descriptor: ToolDescriptor;
+  checkInput: SchemaCheck;
+  checkOutput: SchemaCheck | undefined;
+}
+
+interface Shown {
+  list: readonly ToolDescriptor[];
+  byName: ReadonlyMap<string, ToolDescriptor>;
+}
+
+/** Views differ by key and by thread's allow-list; beyond this many they are made anew. */
+const maxViews = 1_000;
+
+/** Null when there is no tool. Throws for tools that never passed `validatePluginExport`: two of one name; a bad schema fails its calls. */
+export function createToolServer(
+  collected: readonly CollectedTool[],
+  deps: ToolServerDeps = {},
+): ToolServer | null {
+  if (collected.length === 0) return null;
+  const { logger = silentLogger, defaultTimeoutMs = 300_000 } = deps;
+  const contextOf = deps.contextOf ?? createDetachedContexts();
+  const entries = entriesOf(collected, deps.admit);
+  const middleware = [permissionFilter(entries), ...(deps.middleware ?? [])];
+  const shownIn = createViews(entries, middleware);
+  const before = middleware.filter(({ beforeCall }) => beforeCall);
+  const after = middleware.filter(({ afterCall }) => afterCall).toReversed();
+
+  const find = (name: string, view: ToolView): Entry => {
+    const entry = entries.get(name);
+    if (!entry) throw new AppError('tool_not_found', `There is no tool "${name}".`);
+    if (!shownIn(view).byName.has(name))
+      throw new AppError('forbidden', `The tool "${name}" is not allowed here.`);
+    return entry;
+  };
+  const run = async (entry: Entry, input: unknown, meta: ToolCallMeta): Promise<ToolOutcome> => {
+    const { tool } = entry;
+    try {
+      const call = { tool: tool.qualifiedName, input: parseInput(entry, input), meta };
+      for (const { beforeCall } of before) await beforeCall?.(call);
+      const ctx = contextOf(tool.pluginName);
+      const timeoutMs = tool.timeoutMs ?? defaultTimeoutMs;
+      return await runTool({ ...entry, ctx, input: call.input, meta, timeoutMs });
+    } catch (thrown) {
+      if (thrown instanceof AppError && thrown.code === 'capability_missing') throw thrown;
+      const source = { tool: tool.qualifiedName, threadId: meta.threadId };
+      // A model's bad input is everyday, and may hold what nobody should read in a log: only the fields are named.
+      if (thrown instanceof AppError && thrown.code === 'invalid_tool_input')
+        logger.info({ ...source, fields: fieldsIn(thrown.details) }, 'tool input refused');
+      else logger.warn({ ...source, err: thrown }, 'tool call failed');
+      return boundResult(failedResultOf(thrown));
+    }
+  };
+
+  return {
+    name: 'harness',
+    runsOnce: (name) => entries.get(name)?.tool.idempotent === false,
+    taskModeOf: (name) => entries.get(name)?.tool.task,
+    list: (view = {}) => shownIn(view).list,
+    find: (name, view = {}) => shownIn(view).byName.get(name),
+    async call(name, input, meta, view = {}) {
+      let outcome = await run(find(name, view), input, meta);
+      for (const { afterCall } of after) {
+        const changed = await afterCall?.({ tool: name, meta }, outcome);
+        if (changed) outcome = isInputRequired(changed) ? changed : boundResult(changed);
+      }
+      return outcome;
+    },
+    async beforeTask(name, input, meta, view = {}) {
+      const entry = find(name, view);
+      const parsed = parseInput(entry, input);
+      const { tool } = entry;
+      const limit = timeLimitOf(tool, tool.timeoutMs ?? defaultTimeoutMs, meta.signal);
+      const ctx = contextOf(tool.pluginName);
+      const asked = await withTimeLimit(limit, (signal) =>
+        tool.beforeTask?.(ctx, parsed, handlerMetaOf(meta, { signal, progress: () => undefined })),
+      );
+      if (!isInputRequired(asked)) return undefined;
+      checkInputRequired(asked, meta.capabilities ?? {});
+      return asked;
+    },
+  };
+}
+
+function createViews(entries: ReadonlyMap<string, Entry>, middleware: readonly ToolMiddleware[]) {
+  const all = Object.freeze([...entries.values()].map(({ descriptor }) => descriptor));
+  const views = new Map<string, Shown>();
+  const byObject = new WeakMap<ToolView, Shown>();
+  const shownBy = (view: ToolView): Shown => {
+    const key = JSON.stringify([view.scopes, view.tools]); // names are as somebody wrote them, with any character
+    const known = views.get(key);
+    if (known) return known;
+    const list = Object.freeze(
+      middleware.reduce<readonly ToolDescriptor[]>(
+        (tools, { filterTools }) => filterTools?.(tools, view) ?? tools,
+        all,
+      ),
+    );
+    const shown = { list, byName: new Map(list.map((tool) => [tool.name, tool])) };
+    if (views.size >= maxViews) views.clear();
+    views.set(key, shown);
+    return shown;
+  };
+  return (view: ToolView): Shown => {
+    const known = byObject.get(view);
+    if (known) return known;
+    const shown = shownBy(view);
+    byObject.set(view, shown);
+    return shown;
+  };
+}
+
+/** What was made of a tool before: when one plugin changes, those of the others are not compiled again. */
+const madeBefore = new WeakMap<CollectedTool, Entry>();
+
+function entriesOf(
+  collected: readonly CollectedTool[],
+  admit: ToolServerDeps['admit'] = () => true,
+): Map<string, Entry> {
+  const compilers = new Map<string, SchemaCompiler>();
+  const compilerOf = (pluginName: string): SchemaCompiler => {
+    const compiler = compilers.get(pluginName) ?? createSchemaCompiler();
+    compilers.set(pluginName, compiler);
+    return compiler;
+  };
+  const entries = new Map<string, Entry>();
+  for (const tool of collected) {
+    const { pluginName, qualifiedName } = tool;
+    if (entries.has(qualifiedName)) throw new Error(`Two tools are named ${qualifiedName}.`);
+    const entry = madeBefore.get(tool) ?? entryOf(tool, compilerOf(pluginName));
+    madeBefore.set(tool, entry);
+    if (admit(entry.descriptor, pluginName)) entries.set(qualifiedName, entry);
+  }
+  return entries;
+}
+
+function entryOf(tool: CollectedTool, compiler: SchemaCompiler): Entry {
+  const descriptor = descriptorOf(tool);
+  const { inputSchema, outputSchema } = descriptor;
+  return {
+    tool,
+    descriptor,
+    checkInput: lazily(() => compiler.compile(inputSchema)),
+    checkOutput: outputSchema && lazily(() => compiler.compile(outputSchema)),
+  };
+}
+
+/** Compiled when it is first needed: a worker has all tools and calls few, and the validation has tried it already. */
+function lazily(compile: () => SchemaCheck): SchemaCheck {
+  let check: SchemaCheck | undefined;
+  return (value) => {
+    check ??= compile();
+    return check(value);
+  };
+}
+
+/** MCP leaves `arguments` out where a tool takes none. */
+function parseInput({ tool, checkInput }: Entry, given: unknown = {}): ToolInput {
+  const input = tool.aliases ? withoutAliases(given, tool.aliases) : given;
+  const errors = checkInput(input);
+  if (errors.length === 0) return input as ToolInput;
+  const message = `The input of ${tool.qualifiedName} is not valid:\n${readableErrors(errors)}`;
+  throw new AppError('invalid_tool_input', message, { details: errors });
+}
+
+const fieldsIn = (details: unknown): string[] =>
+  (Array.isArray(details) ? (details as { instancePath?: unknown }[]) : [])
+    .slice(0, maxErrors)
+    .map(({ instancePath }) => String(instancePath));
+
+/** One per plugin, so that two plugins never share a store. */
+function createDetachedContexts(): (pluginName: string) => PluginContext {
+  const contexts = new Map<string, PluginContext>();
+  return (pluginName) => {
+    const ctx = contexts.get(pluginName) ?? createDetachedContext();
+    contexts.set(pluginName, ctx);
+    return ctx;
+  };
+}

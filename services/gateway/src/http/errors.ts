@@ -1,0 +1,124 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { AppError, type ErrorCode, toAppError } from '@harness/contracts';
+import { maxErrors, readableErrors, schemaErrorOf } from '@harness/plugin-kit';
+import type { ErrorObject } from 'ajv';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { challengeOf } from '../oauth/protected-resource.ts';
+import type { OAuthSettings } from '../oauth/settings.ts';
+
+const contentType = 'application/json; charset=utf-8';
+
+/** REST's door: every failure leaves as `{error: {code, message, details?}}`. */
+export function addErrorDoor(app: FastifyInstance, oauth: OAuthSettings | undefined): void {
+  const allowedAt = noteRoutes(app);
+  const send = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const error = appErrorOf(thrown);
+    const level = error.status >= 500 ? 'error' : 'debug';
+    request.log[level]({ err: thrown, code: error.code }, 'request failed');
+    const challenge = challengeOf(error, request, oauth);
+    if (challenge) reply.header('WWW-Authenticate', challenge);
+    if (error.retry) reply.header('Retry-After', '1');
+    return reply.code(error.status).type(contentType).send({ error: error.toBody() });
+  };
+  app.setErrorHandler((thrown: FastifyError, request, reply) => send(thrown, request, reply));
+  app.setNotFoundHandler((request, reply) => {
+    const { method, url } = request;
+    const [path = ''] = url.split('?');
+    const allowed = allowedAt(path);
+    if (allowed.length === 0)
+      return send(new AppError('not_found', `There is no ${method} ${path}.`), request, reply);
+    reply.header('Allow', allowed.join(', '));
+    const message = `There is no ${method} ${path}; there is ${allowed.join(', ')}.`;
+    return send(new AppError('method_not_allowed', message), request, reply);
+  });
+}
+
+/** What Fastify refuses before there is a route. */
+export function refuseUnrouted(error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
+  const { status, body } = answerOf(appErrorOf(error));
+  reply.raw.statusCode = status;
+  reply.raw.setHeader('Content-Type', contentType).end(body);
+}
+
+/** What Node's parser refuses before there is a request; the connection is of no use any more. */
+export function refuseUnread(error: Error & { code?: string }, socket: Socket): void {
+  // Reset, or answered already: there is nobody to tell.
+  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0)
+    return void socket.destroy();
+  const { status, body } = answerOf(nodeErrorOf(error.code));
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `Content-Type: ${contentType}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+const answerOf = (error: AppError) => ({
+  status: error.status,
+  body: JSON.stringify({ error: error.toBody() }),
+});
+
+function nodeErrorOf(code: string | undefined): AppError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new AppError('headers_too_large', 'The headers, or the URL, are too large.');
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new AppError('body_too_large', 'The chunks of the body say too much of themselves.');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new AppError('request_timeout', 'The request did not arrive whole in time.');
+    default:
+      return new AppError('invalid_request', 'This is no HTTP request.');
+  }
+}
+
+/** Notes the routes that are added; returns which methods there are at a path. */
+function noteRoutes(app: FastifyInstance): (path: string) => string[] {
+  const routes: { parts: string[]; methods: string[] }[] = [];
+  app.addHook('onRoute', ({ path, method }) => {
+    routes.push({ parts: path.split('/'), methods: [method].flat() });
+  });
+  return (path) => {
+    const asked = path.split('/');
+    const fits = ({ parts }: { parts: string[] }) =>
+      parts.length === asked.length && parts.every((part, i) => part === asked[i] || part.startsWith(':'));
+    return [...new Set(routes.filter(fits).flatMap(({ methods }) => methods))];
+  };
+}
+
+const fastifyCodes: Record<string, ErrorCode> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_MAX_PARAM_LENGTH: 'url_too_long',
+};
+
+export function appErrorOf(thrown: unknown): AppError {
+  const fastify = thrown as Partial<FastifyError>;
+  if (fastify.validation) {
+    const root = fastify.validationContext ?? '';
+    // With the place in front, so that a header and a field of the body are told apart.
+    const errors = fastify.validation.slice(0, maxErrors + 1).map((error) => {
+      const told = schemaErrorOf(error as ErrorObject);
+      return { ...told, instancePath: `${root}${told.instancePath}` };
+    });
+    const details = errors.map(({ instancePath, message, given, params }) => ({
+      path: instancePath,
+      message,
+      ...(given === undefined ? {} : { given }),
+      ...params,
+    }));
+    const message = `The request is not valid:\n${readableErrors(errors)}`;
+    return new AppError('invalid_request', message, { details: details.slice(0, maxErrors) });
+  }
+  if (thrown instanceof AppError) return thrown;
+  // What Fastify itself refuses (bad JSON, wrong media type, too large) is the caller's doing.
+  if (typeof fastify.statusCode === 'number' && fastify.statusCode < 500) {
+    return new AppError(
+      fastifyCodes[fastify.code ?? ''] ?? 'invalid_request',
+      fastify.message ?? 'The request is not valid.',
+    );
+  }
+  return toAppError(thrown);
+}

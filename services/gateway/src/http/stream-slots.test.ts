@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { createPlaces } from './stream-slots.ts';
+
+const ada = { tenant: 'acme', keyId: 'ada' };
+const bob = { tenant: 'acme', keyId: 'bob' };
+
+test('one key cannot take all places, and all keys together have a bound', () => {
+  const places = createPlaces({ most: 3, mostOfKey: 2 });
+  const giveBack = places.take(ada);
+  places.take(ada);
+  expect(() => places.take(ada)).toThrow('Too many');
+  places.take(bob);
+  expect(() => places.take(bob)).toThrow('Too many');
+  giveBack();
+  giveBack(); // once is enough
+  places.take(bob);
+  expect(() => places.take(ada)).toThrow('Too many');
+});

@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { AppError } from '@harness/contracts';
+import type { Replicas } from '@harness/dispatch';
+import type { InputRequest } from '@harness/plugin-kit';
+import type { Params, RequestId } from '../wire/json-rpc.ts';
+import { readAnswer } from './legacy-protocol.ts';
+
+/**
+ * Requests to clients of the 2025 protocols. The answer comes as a request of its own, to any gateway: the id says which
+ * one waits for it.
+ */
+export interface ClientRequests {
+  /** Sends it and waits. Throws `capability_missing` for an error of the client, or no answer, and the signal's reason. */
+  ask(
+    request: InputRequest,
+    send: (message: object) => void,
+    signal: AbortSignal,
+  ): Promise<Record<string, unknown>>;
+  /** A client's answer. One that nobody waits for any more is dropped. */
+  settle(id: RequestId, message: Params): Promise<void>;
+  close(): void;
+}
+
+/** A person may be reading it. */
+const timeoutMs = 600_000;
+
+export function createClientRequests(replicas: Replicas): ClientRequests {
+  const waiting = new Map<string, (message: Params) => void>();
+  const stop = replicas.onSignal((signal) => {
+    if (signal.kind === 'reply') deliver(signal.message as Params);
+  });
+  const deliver = (message: Params) => waiting.get(String(message.id))?.(message);
+
+  return {
+    async ask({ method, params = {} }, send, signal) {
+      const id = `${replicas.id}.${randomUUID()}`;
+      const late = new AbortController();
+      const timer = setTimeout(() => {
+        const message = `The client did not answer ${method} within ${timeoutMs / 60_000} minutes.`;
+        late.abort(new AppError('tool_timeout', message));
+      }, timeoutMs);
+      const limit = AbortSignal.any([signal, late.signal]);
+      const answer = await new Promise<Params>((resolve, reject) => {
+        const onAbort = () => reject(limit.reason);
+        if (limit.aborted) return onAbort();
+        limit.addEventListener('abort', onAbort, { once: true });
+        waiting.set(id, resolve);
+        send({ jsonrpc: '2.0', id, method, params });
+      }).finally(() => {
+        clearTimeout(timer);
+        waiting.delete(id);
+      });
+      const { result, error } = answer as { result?: Params; error?: { message?: unknown } };
+      if (result !== undefined) return readAnswer(method, result);
+      throw new AppError(
+        'capability_missing',
+        `The client refused ${method}: ${String(error?.message ?? '')}`,
+      );
+    },
+    async settle(id, message) {
+      const [replica = ''] = String(id).split('.');
+      if (replica === replicas.id) deliver(message);
+      else if (replica) await replicas.send(replica, { kind: 'reply', message });
+    },
+    close: stop,
+  };
+}

@@ -1,0 +1,143 @@
+/** Streams that clients of the 2025 protocols open with GET: news of what is offered, and the rest of a cut answer. */
+import { randomUUID } from 'node:crypto';
+import { AppError } from '@harness/contracts';
+import { type Dispatch, type McpSession, untilReached } from '@harness/dispatch';
+import type { FastifyReply } from 'fastify';
+import type { Change, Changes } from '../../content/list-changes.ts';
+import { onGone } from '../../http/client-disconnect.ts';
+import { createPlaces } from '../../http/stream-slots.ts';
+import { notificationMessage, type RequestId } from '../wire/json-rpc.ts';
+import type { AnswerOptions } from '../wire/mcp-response.ts';
+import type { ServerNotification } from './legacy-protocol.ts';
+
+export interface LegacyStreams {
+  /** A session's standing stream. A newer one takes its place, at whichever gateway. */
+  open(session: McpSession, reply: FastifyReply): Promise<void>;
+  /** What followed the event, then what follows. Throws `invalid_request` for an event of another session or long ago. */
+  resume(session: McpSession, lastEventId: string, reply: FastifyReply): Promise<void>;
+  /** Where an answer of the session is kept for those who come back. */
+  logOf(sessionId: string, requestId: RequestId): NonNullable<AnswerOptions['log']>;
+  close(): void;
+}
+
+const keepAliveMs = 15_000;
+const maxStreams = 5_000;
+const maxStreamsPerKey = 1_000;
+
+export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes }): LegacyStreams {
+  const { dispatch, changes } = deps;
+  const { answerLog, mcpSessions, replicas } = dispatch;
+  /** Redis brings every gateway the openings in one order: what is heard before one's own is older, and has lost. */
+  const standing = new Map<string, { stream: string; keyId: string; reply: FastifyReply; heard: boolean }>();
+  const open = new Set<FastifyReply>();
+  let closed = false;
+  // One timer for all: thousands of idle streams are to cost little.
+  const keepAlive = setInterval(() => {
+    for (const reply of open) write(reply, ':\n\n');
+  }, keepAliveMs);
+  keepAlive.unref();
+
+  const places = createPlaces({ most: maxStreams, mostOfKey: maxStreamsPerKey });
+  const begin = (session: McpSession, reply: FastifyReply) => {
+    const giveBack = places.take(session);
+    reply.hijack();
+    open.add(reply);
+    const { raw } = reply;
+    raw.writeHead(200, {
+      ...(reply.getHeaders() as Record<string, string>),
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    });
+    raw.write(':\n\n');
+    onGone(raw, () => {
+      open.delete(reply);
+      giveBack();
+    });
+    return raw;
+  };
+  const drop = (sessionId: string) => {
+    standing.get(sessionId)?.reply.raw.end();
+    standing.delete(sessionId);
+  };
+  const giveWay = (sessionId: string, stream: string) => {
+    const held = standing.get(sessionId);
+    if (held?.stream === stream) held.heard = true;
+    else if (held?.heard) drop(sessionId);
+  };
+  const tell = async (change: Change) => {
+    const message = messageOf(change);
+    for (const [sessionId, { reply, keyId }] of standing) {
+      if ('list' in change && change.keyId !== undefined && change.keyId !== keyId) continue;
+      if ('uri' in change && !(await mcpSessions.isSubscribed(sessionId, change.uri))) continue;
+      write(reply, `event: message\ndata: ${JSON.stringify(message)}\n\n`);
+    }
+  };
+  const stops = [
+    changes.onChange((change) => void tell(change).catch(() => undefined)),
+    replicas.onSignal((signal) => {
+      if (signal.kind === 'session_ended') drop(signal.sessionId);
+      if (signal.kind === 'stream_opened') giveWay(signal.sessionId, signal.stream);
+      if (signal.kind === 'missed') for (const held of standing.values()) held.heard = true;
+    }),
+  ];
+
+  return {
+    async open(session, reply) {
+      const { sessionId, keyId } = session;
+      const stream = randomUUID();
+      const raw = begin(session, reply);
+      drop(sessionId);
+      standing.set(sessionId, { stream, keyId, reply, heard: false });
+      onGone(raw, () => {
+        if (standing.get(sessionId)?.stream === stream) standing.delete(sessionId);
+      });
+      await replicas.broadcast({ kind: 'stream_opened', sessionId, stream });
+    },
+    async resume(session, lastEventId, reply) {
+      const { sessionId } = session;
+      const [stream = '', position = ''] = lastEventId.split('_');
+      const over = new AbortController();
+      onGone(reply.raw, () => over.abort());
+      const messages = await answerLog.follow(`${sessionId}:${stream}`, position, over.signal);
+      // Not 404: by that a client would take its session for lost.
+      if (!messages)
+        throw new AppError('invalid_request', 'There is nothing to come back for under this event id.');
+      const raw = begin(session, reply);
+      try {
+        for await (const { id, message } of messages)
+          write(reply, `event: message\nid: ${stream}_${id}\ndata: ${JSON.stringify(message)}\n\n`);
+      } finally {
+        raw.end(); // also when Redis has gone: the client comes back once more
+      }
+    },
+    logOf(sessionId, requestId) {
+      const stream = randomUUID();
+      const name = `${sessionId}:${stream}`;
+      const idOf = async (write: () => Promise<string>) =>
+        `${stream}_${await untilReached(write, () => closed)}`;
+      return {
+        open: () => idOf(() => answerLog.open(name, requestId)),
+        append: (message, last) => idOf(() => answerLog.append(name, message, last)),
+      };
+    },
+    close() {
+      closed = true;
+      clearInterval(keepAlive);
+      for (const stop of stops) stop();
+      for (const { raw } of open) raw.end();
+    },
+  };
+}
+
+/** A stream may have been ended meanwhile, by the client, a newer one, or the end of this gateway. */
+function write({ raw }: FastifyReply, text: string): void {
+  if (!raw.writableEnded && !raw.destroyed) raw.write(text);
+}
+
+const messageOf = (change: Change) =>
+  notificationMessage<ServerNotification>(
+    'uri' in change
+      ? { method: 'notifications/resources/updated', params: { uri: change.uri } }
+      : { method: `notifications/${change.list}/list_changed` },
+  );

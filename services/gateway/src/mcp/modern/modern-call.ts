@@ -1,0 +1,81 @@
+/** A request of MCP 2026-07-28 that is in every way as it should be; anything else is left to the SDK to refuse. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { LogLevel, ToolDescriptor } from '@harness/plugin-kit';
+import { logLevels } from '../methods.ts';
+import type { Incoming, Params, RequestId } from '../wire/json-rpc.ts';
+
+export const modernVersion = '2026-07-28';
+
+export interface ModernCall {
+  id: RequestId;
+  method: string;
+  params: Params;
+  capabilities: Record<string, unknown>;
+  logLevel: LogLevel | undefined;
+  inputs: Record<string, Record<string, unknown>> | undefined;
+  requestState: string | undefined;
+}
+
+const metaKey = (name: string) => `io.modelcontextprotocol/${name}`;
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export function readModernCall(headers: IncomingHttpHeaders, incoming: Incoming): ModernCall | undefined {
+  if (incoming.kind !== 'request') return undefined;
+  const { id, method, params } = incoming;
+  const meta = params._meta;
+  if (!isObject(meta) || meta[metaKey('protocolVersion')] !== modernVersion) return undefined;
+  const capabilities = meta[metaKey('clientCapabilities')];
+  const logLevel = meta[metaKey('logLevel')];
+  const { inputResponses, requestState } = params;
+  const isRight =
+    headers['mcp-protocol-version'] === modernVersion &&
+    headerText(headers['mcp-method']) === method &&
+    isObject(capabilities) &&
+    (logLevel === undefined || logLevels.includes(logLevel as LogLevel)) &&
+    (requestState === undefined || typeof requestState === 'string') &&
+    (inputResponses === undefined ||
+      (isObject(inputResponses) && Object.values(inputResponses).every(isObject)));
+  if (!isRight) return undefined;
+  return {
+    id,
+    method,
+    params,
+    capabilities,
+    logLevel: logLevel as LogLevel | undefined,
+    inputs: inputResponses as ModernCall['inputs'],
+    requestState,
+  };
+}
+
+const sentinel = /^=\?base64\?(.*)\?=$/s;
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** A header's value, decoded where it says that it is encoded; undefined when absent or no valid encoding. */
+export function headerText(header: string | string[] | undefined): string | undefined {
+  if (typeof header !== 'string') return undefined;
+  const value = header.trim();
+  const encoded = sentinel.exec(value)?.[1];
+  if (encoded === undefined) return value;
+  return base64.test(encoded) ? Buffer.from(encoded, 'base64').toString('utf8') : undefined;
+}
+
+/** The first input whose header (`x-mcp-header` in its schema) is missing or says something else; null = all agree. */
+export function disagreeingParam(
+  headers: IncomingHttpHeaders,
+  tool: ToolDescriptor | undefined,
+  input: unknown,
+): string | null {
+  const properties = tool?.inputSchema.properties;
+  if (!isObject(properties)) return null;
+  for (const [name, schema] of Object.entries(properties)) {
+    const header = isObject(schema) ? schema['x-mcp-header'] : undefined;
+    if (typeof header !== 'string') continue;
+    const value = isObject(input) ? input[name] : undefined;
+    const said = headers[`mcp-param-${header.toLowerCase()}`];
+    const wanted = value === undefined || value === null ? undefined : String(value);
+    if (said === undefined ? wanted !== undefined : headerText(said) !== wanted) return header;
+  }
+  return null;
+}

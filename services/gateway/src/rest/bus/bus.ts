@@ -1,0 +1,163 @@
+/**
+ * The bus over REST: a mirror of its tools, made from their table, and lists. What a route does, the tool does: one
+ * validation, one audit, one set of permissions; only the failures become HTTP statuses.
+ */
+import {
+  AppError,
+  BusTaskState,
+  type BusToolName,
+  busTools,
+  type ErrorBody,
+  type ErrorCode,
+  errorCodes,
+} from '@harness/contracts';
+import type { ToolResult } from '@harness/plugin-kit';
+import { busPlugin, busPluginName } from '@harness/plugins';
+import type { FastifyInstance } from 'fastify';
+import type { RouteDeps } from '../../app-deps.ts';
+import { requireScope } from '../../http/authenticate.ts';
+import { leavingOf } from '../../http/client-disconnect.ts';
+import { answers, jsonSchemaOf, listOf, page, refTo } from '../../openapi/schemas.ts';
+import { createEventDoor, eventQuery, eventResponse } from '../threads/events.ts';
+
+const tags = ['bus'];
+const scope = 'bus';
+const failures = [400, 404, 409, 412, 422, 428, 429] as const;
+
+export function addBusRoutes(app: FastifyInstance, routes: RouteDeps): void {
+  for (const name of Object.keys(busTools) as BusToolName[]) addToolRoute(app, routes, name);
+  addLists(app, routes);
+  const sendEvents = createEventDoor(routes);
+  app.get<{ Querystring: { after?: string; follow: boolean } }>(
+    '/v1/bus/events',
+    {
+      schema: {
+        tags,
+        operationId: 'getBusEvents',
+        summary: 'Events of the bus: SSE, or a JSON page with Accept: application/json',
+        querystring: eventQuery,
+        response: answers(eventResponse, 400, 410),
+      },
+    },
+    async (request, reply) => {
+      requireScope(request.caller, scope);
+      return sendEvents(request, reply, { busOf: request.caller.principal.tenant });
+    },
+  );
+}
+
+/** submit_task -> busSubmitTask */
+const operationIdOf = (name: BusToolName) =>
+  `bus_${name}`.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+function addToolRoute(app: FastifyInstance, { tools, plugins }: RouteDeps, name: BusToolName): void {
+  const { title, description, input, output, method, path } = busTools[name];
+  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, param]) => param as string);
+  const { properties, required = [] } = jsonSchemaOf(input) as {
+    properties: Record<string, object>;
+    required?: string[];
+  };
+  const only = (isOwn: (property: string) => boolean) => ({
+    type: 'object',
+    properties: Object.fromEntries(Object.entries(properties).filter(([property]) => isOwn(property))),
+    required: required.filter(isOwn),
+  });
+  const body = only((property) => !inPath.includes(property));
+  const created = name === 'submit_task' ? { 201: jsonSchemaOf(output) } : {};
+  app.route<{ Params: Record<string, string>; Body?: Record<string, unknown> | null }>({
+    method,
+    url: path,
+    schema: {
+      tags,
+      operationId: operationIdOf(name),
+      summary: title,
+      description,
+      ...(inPath.length > 0 ? { params: only((property) => inPath.includes(property)) } : {}),
+      ...(Object.keys(body.properties).length > 0 ? { body } : {}),
+      response: answers({ 200: jsonSchemaOf(output), ...created }, ...failures),
+    },
+    // The tool checks its input, with the old names that it understands besides.
+    validatorCompiler: () => () => true,
+    async handler(request, reply) {
+      if (typeof (request.body ?? {}) !== 'object' || Array.isArray(request.body))
+        throw new AppError('invalid_request', 'The body must be an object.');
+      // Another plugin of this name has other tools.
+      if (!plugins.plugins.includes(busPlugin))
+        throw new AppError(
+          'not_found',
+          'The bus is switched off at this gateway (HARNESS_DISABLED_PLUGINS).',
+        );
+      const outcome = await tools.call(request.caller, {
+        name: `${busPluginName}__${name}`,
+        door: 'rest',
+        arguments: { ...request.body, ...request.params },
+        signal: leavingOf(reply.raw),
+      });
+      const told = structuredOf(outcome as ToolResult);
+      return reply.code(name === 'submit_task' && told.existing === false ? 201 : 200).send(told);
+    },
+  });
+}
+
+/** Throws what the tool told as its failure. */
+function structuredOf({ structuredContent, isError, _meta }: ToolResult): Record<string, unknown> {
+  if (!isError && structuredContent) return structuredContent;
+  const { code, message, details } = (_meta?.['harness/error'] ?? {}) as Partial<ErrorBody>;
+  const known = errorCodes.find((one): one is ErrorCode => one === code) ?? 'tool_failed';
+  throw new AppError(known, message ?? 'The tool failed.', { details });
+}
+
+function addLists(app: FastifyInstance, { dispatch }: RouteDeps): void {
+  const { bus } = dispatch;
+  app.get<{ Querystring: { limit: number; offset: number; state?: BusTaskState } }>(
+    '/v1/bus/tasks',
+    {
+      schema: {
+        tags,
+        operationId: 'listBusTasks',
+        summary: 'List tasks of the bus, latest first; `state=dead` are the dead letters',
+        querystring: {
+          ...page,
+          properties: { ...page.properties, state: { enum: [...BusTaskState.options] } },
+        },
+        response: answers({ 200: listOf('tasks', 'BusTask') }, 400),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, scope);
+      return { tasks: await bus.tasks(request.caller.principal.tenant, request.query) };
+    },
+  );
+  app.get<{ Params: { taskId: string } }>(
+    '/v1/bus/tasks/:taskId',
+    {
+      schema: {
+        tags,
+        operationId: 'getBusTask',
+        summary: 'Get a task of the bus, with its payload and result',
+        params: { type: 'object', properties: { taskId: { type: 'string' } }, required: ['taskId'] },
+        response: answers({ 200: refTo('BusTaskDetail') }, 404),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, scope);
+      return bus.get(request.caller.principal.tenant, request.params.taskId);
+    },
+  );
+  app.get<{ Querystring: { limit: number; offset: number } }>(
+    '/v1/bus/workers',
+    {
+      schema: {
+        tags,
+        operationId: 'listBusWorkers',
+        summary: 'List external workers, those heard of last first',
+        querystring: page,
+        response: answers({ 200: listOf('workers', 'BusWorker') }, 400),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, scope);
+      return { workers: await bus.workers(request.caller.principal.tenant, request.query) };
+    },
+  );
+}

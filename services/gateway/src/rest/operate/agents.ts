@@ -1,0 +1,28 @@
+import type { FastifyInstance } from 'fastify';
+import type { RouteDeps } from '../../app-deps.ts';
+import { requireScope } from '../../http/authenticate.ts';
+import { answers, loadedOf } from '../../openapi/schemas.ts';
+
+export function addAgentRoutes(app: FastifyInstance, { agents, folders }: RouteDeps): void {
+  app.get(
+    '/v1/agents',
+    {
+      schema: {
+        tags: ['threads'],
+        operationId: 'listAgents',
+        summary: 'List agents and what is wrong with those that did not load',
+        response: answers({ 200: loadedOf('agents', 'Agent') }),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'threads');
+      const described = agents.loaded.map(({ name, description, model, tools }) => ({
+        name,
+        description,
+        ...(model && { model }),
+        ...(tools && { tools }),
+      }));
+      return { agents: described, diagnostics: [...agents.diagnostics, ...folders.diagnostics('agents')] };
+    },
+  );
+}

@@ -1,0 +1,50 @@
+import type { FastifyInstance } from 'fastify';
+import { Gauge, Registry } from 'prom-client';
+import type { RouteDeps } from '../../app-deps.ts';
+import { requireScope } from '../../http/authenticate.ts';
+import { addFleetMetrics } from '../../metrics/fleet-metrics.ts';
+import { addPluginMetrics } from '../../metrics/plugin-metrics.ts';
+import { answers } from '../../openapi/schemas.ts';
+
+/**
+ * `/metrics` for Prometheus: this gateway, from `registry`, and the fleet. While Redis is away the fleet is left out, and
+ * `harness_redis_up` says so.
+ */
+export function addMetricsRoute(app: FastifyInstance, deps: RouteDeps & { registry: Registry }): void {
+  const { registry } = deps;
+  const fleet = new Registry();
+  const collect = addFleetMetrics(fleet, deps);
+  addPluginMetrics(registry, deps);
+  const redisUp = new Gauge({
+    name: 'harness_redis_up',
+    help: 'Redis told this gateway of the fleet (1), or did not answer (0)',
+    registers: [registry],
+  });
+  app.get(
+    '/metrics',
+    {
+      config: { probe: true },
+      schema: {
+        tags: ['health'],
+        operationId: 'getMetrics',
+        summary: 'Metrics for Prometheus (scope admin)',
+        response: answers({
+          200: { description: 'Its text format', content: { 'text/plain': { schema: { type: 'string' } } } },
+        }),
+      },
+    },
+    async (request, reply) => {
+      requireScope(request.caller, 'admin');
+      const told = await collect().then(
+        () => true,
+        (error) => {
+          request.log.warn({ err: error }, 'metrics: nothing is known of the fleet');
+          return false;
+        },
+      );
+      redisUp.set(told ? 1 : 0);
+      const texts = [await registry.metrics(), ...(told ? [await fleet.metrics()] : [])];
+      return reply.type(registry.contentType).send(texts.join('\n'));
+    },
+  );
+}

@@ -1,0 +1,40 @@
+import { skillPluginName } from '@harness/plugins';
+import type { FastifyInstance } from 'fastify';
+import type { RouteDeps } from '../../app-deps.ts';
+import { requireScope } from '../../http/authenticate.ts';
+import { answers, loadedOf } from '../../openapi/schemas.ts';
+
+export function addSkillRoutes(app: FastifyInstance, { skills, commands, folders }: RouteDeps): void {
+  app.get(
+    '/v1/skills',
+    {
+      schema: {
+        tags: ['tools'],
+        operationId: 'listSkills',
+        summary: 'List skills and what is wrong with those that did not load',
+        response: answers({ 200: loadedOf('skills', 'Skill') }),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'tools');
+      const described = skills.loaded.map((skill) => ({
+        name: skill.name,
+        description: skill.description,
+        ...(skill.modelInvocable && { tool: `${skillPluginName}__${skill.name}` }),
+        userInvocable: commands.isSkillCommand(skill),
+        modelInvocable: skill.modelInvocable,
+        context: skill.context,
+        ...(skill.allowedTools && { allowedTools: skill.allowedTools }),
+        ...(skill.argumentHint && { argumentHint: skill.argumentHint }),
+        ...(skill.model && { model: skill.model }),
+        files: skill.files.map(({ path, size }) => ({ path, size })),
+      }));
+      const diagnostics = [
+        ...skills.diagnostics,
+        ...commands.diagnostics(),
+        ...folders.diagnostics('skills'),
+      ];
+      return { skills: described, diagnostics };
+    },
+  );
+}

@@ -1,0 +1,44 @@
+import { WorkerInfo } from '@harness/contracts';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { RouteDeps } from '../../app-deps.ts';
+import { requireScope } from '../../http/authenticate.ts';
+import { answers, jsonSchemaOf, listOf } from '../../openapi/schemas.ts';
+
+const drained = jsonSchemaOf(WorkerInfo.pick({ workerId: true }).extend({ draining: z.literal(true) }));
+
+export function addWorkerRoutes(app: FastifyInstance, { dispatch }: RouteDeps): void {
+  const tags = ['workers'];
+  app.get(
+    '/v1/workers',
+    {
+      schema: {
+        tags,
+        operationId: 'listWorkers',
+        summary: 'List live workers',
+        response: answers({ 200: listOf('workers', 'Worker') }),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'admin');
+      return { workers: await dispatch.workers.list() };
+    },
+  );
+  app.post<{ Params: { workerId: string } }>(
+    '/v1/workers/:workerId/drain',
+    {
+      schema: {
+        tags,
+        operationId: 'drainWorker',
+        summary: 'Let a worker finish its turns and leave',
+        params: { type: 'object', properties: { workerId: { type: 'string' } }, required: ['workerId'] },
+        response: answers({ 202: drained }, 404),
+      },
+    },
+    async (request, reply) => {
+      requireScope(request.caller, 'admin');
+      await dispatch.workers.drain(request.params.workerId);
+      return reply.code(202).send({ workerId: request.params.workerId, draining: true });
+    },
+  );
+}

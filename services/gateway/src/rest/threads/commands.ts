@@ -1,0 +1,48 @@
+import { RunCommand } from '@harness/contracts';
+import type { FastifyInstance } from 'fastify';
+import type { RouteDeps } from '../../app-deps.ts';
+import { requireScope } from '../../http/authenticate.ts';
+import { answers, jsonSchemaOf, listOf, refTo } from '../../openapi/schemas.ts';
+import { threadParams } from './threads.ts';
+
+export function addCommandRoutes(app: FastifyInstance, { commands }: RouteDeps): void {
+  const tags = ['commands'];
+
+  app.get(
+    '/v1/commands',
+    {
+      schema: {
+        tags,
+        operationId: 'listCommands',
+        summary: 'List commands: built-in ones, those of skills and those of plugins',
+        response: answers({ 200: listOf('commands', 'Command') }),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'threads');
+      return { commands: commands.list() };
+    },
+  );
+
+  app.post<{ Params: { threadId: string }; Body: RunCommand }>(
+    '/v1/threads/:threadId/commands',
+    {
+      schema: {
+        tags,
+        operationId: 'runCommand',
+        summary: 'Run a command on a thread, with or without its slash',
+        params: threadParams,
+        body: jsonSchemaOf(RunCommand),
+        response: answers(
+          { 200: { description: 'It ran; isError says whether it failed', ...refTo('CommandResult') } },
+          400,
+          404,
+        ),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'threads');
+      return commands.run(request.caller, request.params.threadId, request.body.command);
+    },
+  );
+}

@@ -1,0 +1,80 @@
+import { Prewarm } from '@harness/contracts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { RouteDeps } from '../../app-deps.ts';
+import { requireScope } from '../../http/authenticate.ts';
+import { answers, jsonSchemaOf, refTo } from '../../openapi/schemas.ts';
+import { threadParams } from './threads.ts';
+
+interface ThreadRoute {
+  Params: { threadId: string };
+}
+
+export function addSessionRoutes(app: FastifyInstance, { dispatch }: RouteDeps): void {
+  const { sessions, threads } = dispatch;
+  const tags = ['sessions'];
+  const prewarm = async (request: FastifyRequest, threadId: string) => {
+    requireScope(request.caller, 'threads');
+    const { state, workerId } = await sessions.prewarm(request.caller.principal.tenant, threadId);
+    return { threadId, state, workerId };
+  };
+  const prewarmed = {
+    type: 'object',
+    properties: {
+      threadId: { type: 'string' },
+      state: { type: 'string' },
+      workerId: { type: ['string', 'null'] },
+    },
+  };
+
+  app.post<ThreadRoute>(
+    '/v1/threads/:threadId/prewarm',
+    {
+      schema: {
+        tags,
+        operationId: 'prewarmThread',
+        summary: 'Start the thread’s session where its next run will be',
+        params: threadParams,
+        response: answers({ 202: prewarmed }, 404),
+      },
+    },
+    async (request, reply) => reply.code(202).send(await prewarm(request, request.params.threadId)),
+  );
+
+  app.post<{ Body: Prewarm }>(
+    '/api/prewarm',
+    {
+      schema: {
+        tags,
+        operationId: 'prewarm',
+        summary: 'The same under its old name; makes a thread that is not there',
+        deprecated: true,
+        body: jsonSchemaOf(Prewarm),
+        response: answers({ 202: prewarmed }, 400, 404),
+      },
+    },
+    async (request, reply) => {
+      requireScope(request.caller, 'threads');
+      const { principal, tools } = request.caller;
+      const { threadId } = request.body;
+      await threads.create(principal.tenant, { threadId, ifExists: 'doNothing' }, tools);
+      return reply.code(202).send(await prewarm(request, threadId));
+    },
+  );
+
+  app.get<ThreadRoute>(
+    '/v1/threads/:threadId/session',
+    {
+      schema: {
+        tags,
+        operationId: 'getThreadSession',
+        summary: 'Where the thread’s session is, and how warm',
+        params: threadParams,
+        response: answers({ 200: refTo('ThreadSession') }, 404),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'threads');
+      return sessions.get(request.caller.principal.tenant, request.params.threadId);
+    },
+  );
+}

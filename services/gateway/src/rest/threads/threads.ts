@@ -1,0 +1,117 @@
+import { CreateThread, UpdateThread } from '@harness/contracts';
+import type { FastifyInstance } from 'fastify';
+import type { RouteDeps } from '../../app-deps.ts';
+import { checkProfile } from '../../content/thread-profile.ts';
+import { requireScope } from '../../http/authenticate.ts';
+import { answers, jsonSchemaOf, listOf, page, refTo } from '../../openapi/schemas.ts';
+
+export const threadParams = {
+  type: 'object',
+  properties: { threadId: { type: 'string', description: 'As it was made, or as its caller named it' } },
+  required: ['threadId'],
+};
+
+export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
+  const { threads } = deps.dispatch;
+  const tags = ['threads'];
+
+  app.post<{ Body: CreateThread }>(
+    '/v1/threads',
+    {
+      schema: {
+        tags,
+        operationId: 'createThread',
+        summary: 'Create a thread',
+        body: jsonSchemaOf(CreateThread),
+        response: answers(
+          {
+            200: { description: 'It existed (ifExists: doNothing)', ...refTo('Thread') },
+            201: refTo('Thread'),
+          },
+          400,
+          404,
+          409,
+        ),
+      },
+    },
+    async (request, reply) => {
+      requireScope(request.caller, 'threads');
+      checkProfile(deps, request.body);
+      const { principal, tools } = request.caller;
+      const { thread, created } = await threads.create(principal.tenant, request.body, tools);
+      return reply.code(created ? 201 : 200).send(thread);
+    },
+  );
+
+  app.get<{ Querystring: { limit: number; offset: number } }>(
+    '/v1/threads',
+    {
+      schema: {
+        tags,
+        operationId: 'listThreads',
+        summary: 'List threads, latest first',
+        querystring: page,
+        response: answers({ 200: listOf('threads', 'Thread') }, 400),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'threads');
+      return { threads: await threads.list(request.caller.principal.tenant, request.query) };
+    },
+  );
+
+  app.get<{ Params: { threadId: string } }>(
+    '/v1/threads/:threadId',
+    {
+      schema: {
+        tags,
+        operationId: 'getThread',
+        summary: 'Get a thread',
+        params: threadParams,
+        response: answers({ 200: refTo('Thread') }, 404),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'threads');
+      return threads.get(request.caller.principal.tenant, request.params.threadId);
+    },
+  );
+
+  app.patch<{ Params: { threadId: string }; Body: UpdateThread }>(
+    '/v1/threads/:threadId',
+    {
+      schema: {
+        tags,
+        operationId: 'updateThread',
+        summary: 'Change a thread, from its next turn on; null clears a field',
+        params: threadParams,
+        body: jsonSchemaOf(UpdateThread),
+        response: answers({ 200: refTo('Thread') }, 400, 404),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'threads');
+      checkProfile(deps, request.body);
+      const { principal, tools } = request.caller;
+      return threads.update(principal.tenant, request.params.threadId, request.body, tools);
+    },
+  );
+
+  app.delete<{ Params: { threadId: string } }>(
+    '/v1/threads/:threadId',
+    {
+      schema: {
+        tags,
+        operationId: 'deleteThread',
+        summary: 'Delete a thread, its runs and events, and every thread below it',
+        params: threadParams,
+        response: answers({ 204: { type: 'null', description: 'Gone' } }, 404),
+      },
+    },
+    async (request, reply) => {
+      requireScope(request.caller, 'threads');
+      await threads.delete(request.caller.principal.tenant, request.params.threadId);
+      return reply.code(204).send();
+    },
+  );
+}

@@ -1,0 +1,38 @@
+import type { CreateTask, Run, Task } from '@harness/contracts';
+import type { NewMessage } from '@harness/dispatch';
+import type { PluginLogger } from '@harness/plugin-kit';
+import type { RouteDeps } from '../app-deps.ts';
+import { callerScope } from '../tools/caller-scope.ts';
+
+/** Step 1 of a turn: a person's message goes into the thread's mailbox, and plugins hear of it once. Throws like `runs.append`. */
+export async function acceptMessage(
+  {
+    dispatch,
+    plugins,
+    logger,
+  }: Pick<RouteDeps, 'dispatch' | 'plugins'> & { logger: Pick<PluginLogger, 'info'> },
+  message: NewMessage,
+): Promise<Run> {
+  const { tenant, threadId, request } = message;
+  const { run, created } = await dispatch.runs.append(message);
+  logger.info({ threadId, runId: run.runId, created }, 'run accepted');
+  if (created)
+    await callerScope.run({ tenant }, () => plugins.hooks.message(threadId, 'user', request.input));
+  return run;
+}
+
+/** A task is delegated by a person or a service, and plugins hear of it once. Throws like `tasks.create`. */
+export async function acceptTask(
+  { dispatch, plugins }: Pick<RouteDeps, 'dispatch' | 'plugins'>,
+  wish: CreateTask & {
+    tenant: string;
+    idempotencyKey?: string | undefined;
+    callerTools: readonly string[] | undefined;
+  },
+): Promise<{ task: Task; existing: boolean }> {
+  const { tenant } = wish;
+  const { task, existing } = await dispatch.tasks.create(wish);
+  const { threadId, taskId } = task;
+  if (!existing) await callerScope.run({ tenant }, () => plugins.hooks.taskCreate(threadId, taskId));
+  return { task, existing };
+}

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { AppError, derivedThreadId, isFinalRunEvent } from '@harness/contracts';
+import type { Dispatch } from '@harness/dispatch';
+import type { InvokeOptions, Invoker } from '@harness/plugin-kit';
+import { callerScope } from '../tools/caller-scope.ts';
+
+const defaultTimeoutMs = 300_000;
+/** Whose a question is that a plugin asks by itself, in no call. */
+const ownTenant = 'default';
+
+/**
+ * `ctx.invoker` of a gateway, which runs no sessions: the question goes to a worker as a run on a thread of the
+ * plugin's own, one per tenant and session key and without tools. The thread belongs to the tenant in whose call the
+ * plugin asks: what it asks about is theirs, and no other tenant may read it or share the conversation.
+ */
+export function createThreadInvoker(deps: {
+  dispatch: Dispatch;
+  tokenSecret: string;
+  plugin: string;
+}): Invoker {
+  const { plugin, tokenSecret } = deps;
+  const { threads, runs, events, sessions } = deps.dispatch;
+  const tenantNow = () => callerScope.getStore()?.tenant ?? ownTenant;
+  const threadFor = async (options: InvokeOptions) => {
+    const tenant = tenantNow();
+    const key = options.threadId ?? options.sessionId ?? 'default';
+    const threadId = derivedThreadId(tokenSecret, 'invoke', tenant, plugin, key);
+    await threads.ensure(tenant, threadId, { allowedTools: [], metadata: { plugin, key } });
+    return { tenant, threadId };
+  };
+  const ask = async (prompt: string, options: InvokeOptions, signal: AbortSignal): Promise<string> => {
+    const { tenant, threadId } = await threadFor(options);
+    const request = { input: prompt, ...(options.model ? { model: options.model } : {}) };
+    const { run } = await runs.append({ tenant, threadId, request, idempotencyKey: randomUUID() });
+    for await (const event of events.follow(
+      { threadId },
+      { from: await runs.firstEventOf(run.runId) },
+      signal,
+    )) {
+      if (event.data.runId !== run.runId) continue;
+      const text = String(event.data.text ?? '');
+      if (event.type === 'agent.message_delta') options.onMessage?.({ type: 'delta', text });
+      if (event.type === 'agent.message') options.onMessage?.({ type: 'message', text });
+      if (isFinalRunEvent(event.type)) break;
+    }
+    const { status, result, error } = await runs.get(tenant, threadId, run.runId);
+    if (status === 'success') return result ?? '';
+    if (!signal.aborted) throw new AppError('model_error', error?.message ?? `The run ended as ${status}.`);
+    await runs.cancel(tenant, threadId, run.runId);
+    throw new AppError(
+      'invoke_timeout',
+      `The model did not answer within ${options.timeout ?? defaultTimeoutMs} ms.`,
+    );
+  };
+  return {
+    invoke: (prompt, options = {}) =>
+      ask(prompt, options, AbortSignal.timeout(options.timeout ?? defaultTimeoutMs)),
+    async prewarm(options = {}) {
+      const { threadId } = options;
+      if (threadId !== undefined && (await sessions.tryPrewarm(tenantNow(), threadId))) return;
+      const own = await threadFor(options);
+      await sessions.prewarm(own.tenant, own.threadId);
+    },
+  };
+}

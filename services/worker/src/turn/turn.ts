@@ -1,0 +1,325 @@
+/**
+ * One turn: hooks, session, events, commit.
+ *
+ * Ends of a turn:
+ *   committed    the run has its result (D1), whatever it was
+ *   again        the agent process died, or Redis refused the result: the attempt is spent, the next ring begins another
+ *   handed back  the worker drains or fenced itself: nobody's fault, the attempt is not counted
+ *   lost         another worker has the thread: nothing more is written (D3, D4)
+ */
+import { type ErrorBody, type FinalRunStatus, type SessionPath, toAppError } from '@harness/contracts';
+import { type Ending, type Lease, promptUuidOf, type Turn, untilReached } from '@harness/dispatch';
+import type { HookRunner } from '@harness/plugin-kit';
+import type { Logger } from '@harness/runtime';
+import type { Answer, Session } from '../session/session.ts';
+import type { Lent } from '../session/session-lease.ts';
+import { createEmitter, type Emitter } from './emitter.ts';
+import { afterFailure, afterReview, afterWork } from './task-outcome.ts';
+import { type TurnScope, turnScope } from './turn-scope.ts';
+
+export type TurnEnd = 'committed' | 'again' | 'handed back' | 'lost';
+
+/** Why a turn is stopped from outside. */
+export type StopReason = 'cancelled' | 'interrupted' | 'timeout' | 'drain' | 'unhealthy' | 'lost';
+
+export interface TurnDeps {
+  lease: Lease;
+  hooks: HookRunner;
+  logger: Logger;
+  turnTimeoutMs: number;
+  healthy(): boolean;
+  /** The thread's session, warm, resumed or new. Throws before anything was sent to the model. */
+  lend(turn: Turn): Promise<Lent>;
+  /** A session that is given back stays warm for this long, ms. */
+  sessionTtlMs: number;
+  give(threadId: string): void;
+  evict(threadId: string): void;
+  /** Whether the session that is lent has this message in its transcript already. */
+  wasSent(turn: Turn, session: Session): Promise<boolean>;
+  /** A skill took tools from the session during the turn. */
+  relist(threadId: string): void;
+  nextCounter(threadId: string): number;
+  /** Told of every result, and how many messages wait behind it. */
+  onCommitted(turn: Turn, ending: Ending, remaining: number): void;
+  /** Told of every turn that came to a session. */
+  onPath(path: SessionPath): void;
+}
+
+/** After an interrupt the session has this long to say how far it came, ms; then it is ended. */
+const interruptGraceMs = 5_000;
+/** What a turn came to is told to Redis for at least this long, ms, even if the turn's time is over. */
+const leastTellMs = 30_000;
+
+const continuation =
+  'The agent process ended in the middle of your last turn. Continue that turn now. Tool calls without a result may or may not have happened.';
+
+interface Told extends TurnDeps {
+  /** A step of a turn that Redis must hear of: repeated while Redis is away or full, as long as the turn has time. */
+  tell<T>(step: () => Promise<T>): Promise<T>;
+}
+
+function telling(deps: TurnDeps): Told {
+  const endsAt = performance.now() + deps.turnTimeoutMs;
+  const tell: Told['tell'] = (step) => {
+    const until = Math.max(endsAt, performance.now() + leastTellMs);
+    return untilReached(step, () => performance.now() > until);
+  };
+  return { ...deps, tell };
+}
+
+export async function runTurn(turn: Turn, stop: AbortController, rest: TurnDeps): Promise<TurnEnd> {
+  const deps = telling(rest);
+  const scope: TurnScope = {
+    tenant: turn.tenant,
+    threadId: turn.hold.threadId,
+    taskId: turn.task?.taskId,
+    signal: stop.signal,
+  };
+  const timer = setTimeout(() => stop.abort('timeout'), deps.turnTimeoutMs);
+  let asked = false;
+  const onAsked = () => {
+    asked = true;
+  };
+  try {
+    return await turnScope.run(scope, () =>
+      (turn.kind === 'review' ? reviewTurn : modelTurn)(turn, stop, { ...deps, onAsked }),
+    );
+  } catch (error) {
+    if (!asked) throw error;
+    // The model has the prompt, or the reviewer: this attempt is spent, and the next one sees how far it came.
+    deps.logger.error({ err: error, threadId: turn.hold.threadId, runId: turn.runId }, 'turn broke off');
+    deps.evict(turn.hold.threadId);
+    return 'again';
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const emitterOf = (turn: Turn, stop: AbortController, deps: Told): Emitter =>
+  createEmitter({
+    lease: { emit: (...events) => deps.tell(() => deps.lease.emit(...events)) },
+    turn,
+    nextCounter: () => deps.nextCounter(turn.hold.threadId),
+    onLost: () => stop.abort('lost'),
+    onCancel: () => stop.abort('cancelled'),
+    onInterrupt: () => stop.abort('interrupted'),
+  });
+
+const refusals = {
+  cancelled: { code: 'turn_cancelled', message: 'The run was cancelled while it waited.' },
+  interrupted: { code: 'turn_cancelled', message: 'A later message interrupted the run before it began.' },
+  park: { code: 'attempts_exhausted', message: 'The agent process died in every attempt at this turn.' },
+} as const;
+
+/** Commits a run that must not begin: cancelled or overtaken while it waited, or parked after too many crashes. */
+export function refuseTurn(turn: Turn, outcome: keyof typeof refusals, deps: TurnDeps): Promise<TurnEnd> {
+  return fail(turn, outcome === 'park' ? 'error' : outcome, refusals[outcome], deps);
+}
+
+/** Gives a turn back that did not come to its prompt: the attempt does not count. */
+export const handBack = (turn: Turn, deps: TurnDeps): Promise<void> =>
+  telling(deps).tell(() => deps.lease.handBack(turn));
+
+/** Commits the failure of a turn that did not come to a session, or is over. */
+export const fail = (
+  turn: Turn,
+  status: FinalRunStatus,
+  error: ErrorBody,
+  deps: TurnDeps,
+): Promise<TurnEnd> => failTurn(turn, status, error, telling(deps));
+
+/** Commits a failure, with what it means for the task. */
+async function failTurn(
+  turn: Turn,
+  status: FinalRunStatus,
+  error: ErrorBody,
+  deps: Told,
+  rest: Partial<Ending> = {},
+): Promise<TurnEnd> {
+  const consequence = turn.task ? afterFailure(turn.task, turn.runId, status, error) : undefined;
+  const end = await commit(turn, { ...rest, status, error, ...consequence }, deps);
+  if (end === 'committed' && turn.task) await deps.hooks.taskFailed(turn.shownId, turn.task.taskId, error);
+  return end;
+}
+
+interface TurnParts {
+  turn: Turn;
+  stop: AbortController;
+  deps: Told;
+}
+
+type AskingDeps = Told & {
+  /** The model, or whoever reviews, is asked from now on: what fails after this spends the attempt. */
+  onAsked(): void;
+};
+
+async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): Promise<TurnEnd> {
+  const startedAt = performance.now();
+  const { threadId } = begun.hold;
+  const { session, path, hold } = await deps.lend(begun);
+  const turn = { ...begun, hold };
+  const parts = { turn, stop, deps };
+  const emitter = emitterOf(turn, stop, deps);
+  const sessionMs = performance.now() - startedAt;
+  deps.onPath(path);
+  emitter.tellPath(path);
+  await emitter.flush();
+
+  // What the transcript holds decides, whatever became of the attempts before: a prompt sent twice is never answered.
+  const sent = path === 'resume' && (await deps.wasSent(turn, session));
+  const about = { runId: turn.runId, path, finishedRuns: turn.finishedRuns, kind: turn.kind };
+  const prompt = sent ? continuation : await deps.hooks.beforeInvoke(turn.shownId, turn.input, about);
+  if (stop.signal.aborted || !deps.healthy()) return stopped(parts, undefined);
+
+  deps.onAsked();
+  const askedAt = performance.now();
+  let firstTokenMs: number | null = null;
+  const answering = session.ask({
+    prompt,
+    uuid: promptUuidOf(turn, sent),
+    onEvent(event) {
+      firstTokenMs ??= performance.now() - askedAt;
+      emitter.push(event);
+    },
+  });
+  const answer = await untilStopped(answering, stop.signal);
+  await emitter.flush();
+  const timings = (): Ending['timings'] => ({
+    queuedMs: Math.max(0, Math.round(Date.now() - turn.createdAtMs - (performance.now() - startedAt))),
+    sessionMs: Math.round(sessionMs),
+    firstTokenMs: firstTokenMs === null ? null : Math.round(firstTokenMs),
+    totalMs: Math.round(performance.now() - startedAt),
+  });
+
+  if (stop.signal.aborted || !deps.healthy()) {
+    return stopped(parts, { session, answering, path, timings });
+  }
+  if (answer === undefined || answer instanceof Error) {
+    deps.logger.warn(
+      { err: answer, threadId, runId: turn.runId, attempt: turn.attempt },
+      'the agent process died',
+    );
+    deps.evict(threadId);
+    return 'again';
+  }
+  const rest = { usage: answer.usage, timings: timings(), path, warmForMs: deps.sessionTtlMs };
+  if (answer.outcome === 'error') {
+    const error = { code: 'model_error', message: answer.message };
+    const end = await failTurn(turn, 'error', error, deps, rest);
+    deps.give(threadId);
+    return end;
+  }
+  await deps.hooks.afterInvoke(turn.shownId, answer.text);
+  if (stop.signal.reason === 'lost') return stopped(parts, undefined);
+  const consequence = turn.task ? afterWork(turn.task, turn.runId, answer.text) : undefined;
+  const end = await commit(turn, { ...rest, status: 'success', result: answer.text, ...consequence }, deps);
+  deps.give(threadId);
+  if (end === 'committed') await deps.hooks.message(turn.shownId, 'assistant', answer.text);
+  return end;
+}
+
+/** A review is a turn of its own in the child's mailbox: it runs the `onTaskComplete` hooks. */
+async function reviewTurn(turn: Turn, stop: AbortController, deps: AskingDeps): Promise<TurnEnd> {
+  const parts = { turn, stop, deps };
+  const emitter = emitterOf(turn, stop, deps);
+  const { task } = turn;
+  if (task?.status !== 'working') return commit(turn, { status: 'cancelled' }, deps);
+  if (turn.failure) return failTurn(turn, 'error', turn.failure, deps);
+  emitter.push({ type: 'task.review_started', taskId: task.taskId, iteration: task.iteration });
+  await emitter.flush();
+  if (stop.signal.aborted) return stopped(parts, undefined);
+  deps.onAsked();
+  const verdict = await deps.hooks.taskComplete(turn.shownId, task.taskId, turn.input);
+  if (stop.signal.aborted || !deps.healthy()) return stopped(parts, undefined);
+  const result = verdict.accepted ? 'accepted' : `not accepted: ${verdict.feedback}`;
+  const consequence = afterReview(task, turn.runId, turn.input, verdict);
+  return commit(turn, { status: 'success', result, ...consequence }, deps);
+}
+
+interface Asked {
+  session: Session;
+  answering: Promise<Answer>;
+  path: SessionPath;
+  timings(): Ending['timings'];
+}
+
+/** Ends a turn that was stopped from outside; `asked` when the model had the prompt already. */
+async function stopped({ turn, stop, deps }: TurnParts, asked: Asked | undefined): Promise<TurnEnd> {
+  const { threadId } = turn.hold;
+  const reason: StopReason = stop.signal.aborted ? stop.signal.reason : 'unhealthy';
+  if (reason === 'lost') {
+    deps.evict(threadId);
+    return 'lost';
+  }
+  if (reason === 'drain' || reason === 'unhealthy') {
+    deps.evict(threadId);
+    await deps.tell(() => deps.lease.handBack(turn));
+    return 'handed back';
+  }
+  const kept = asked !== undefined && (await interrupted(asked));
+  if (!kept) deps.evict(threadId);
+  const ends = {
+    timeout: { code: 'turn_timeout', message: `The turn did not end within ${deps.turnTimeoutMs} ms.` },
+    cancelled: { code: 'turn_cancelled', message: 'The run was cancelled.' },
+    interrupted: { code: 'turn_cancelled', message: 'A later message interrupted the run.' },
+  };
+  const warmForMs = kept ? deps.sessionTtlMs : undefined;
+  const end = await failTurn(
+    turn,
+    reason,
+    ends[reason],
+    deps,
+    asked ? { timings: asked.timings(), path: asked.path, warmForMs } : {},
+  );
+  if (kept) deps.give(threadId);
+  return end;
+}
+
+/** True when the session ended its turn in good order and can go on. */
+async function interrupted({ session, answering }: Asked): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), interruptGraceMs);
+  });
+  const settled = session
+    .interrupt()
+    .then(() => answering)
+    .then(
+      () => true,
+      () => false,
+    );
+  try {
+    return await Promise.race([settled, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The answer, the error it failed with, or undefined when the turn was stopped first. */
+async function untilStopped(
+  answering: Promise<Answer>,
+  signal: AbortSignal,
+): Promise<Answer | Error | undefined> {
+  let onAbort: (() => void) | undefined;
+  const abort = new Promise<undefined>((resolve) => {
+    onAbort = () => resolve(undefined);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) resolve(undefined);
+  });
+  try {
+    return await Promise.race([answering.catch(toAppError), abort]);
+  } finally {
+    if (onAbort) signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function commit(turn: Turn, ending: Ending, deps: Told): Promise<TurnEnd> {
+  const done = await deps.tell(() => deps.lease.commit(turn, ending));
+  if (!done) return 'lost';
+  deps.onCommitted(turn, ending, done.remaining);
+  if (done.narrowed) deps.relist(turn.hold.threadId);
+  for (const mail of ending.mail ?? []) {
+    if (mail.kind !== 'review') await deps.hooks.message(mail.threadId, 'system', mail.input);
+  }
+  return 'committed';
+}
