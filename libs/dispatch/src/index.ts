@@ -5,7 +5,7 @@
 
 export type { Bus, BusHold, NewBusTask } from './bus/bus.ts';
 export { startBusSweeper } from './bus/bus-sweeper.ts';
-export { type Authority, createDispatch, type Dispatch, type Ledger } from './dispatch.ts';
+export { createDispatch, type Dispatch } from './dispatch.ts';
 export type { EventLog, EventScope } from './events/event-log.ts';
 export type { Subscriber } from './events/log-reader.ts';
 export type { AnswerLog, LoggedMessage } from './gateway/answer-log.ts';
@@ -21,6 +21,7 @@ export type {
   WorkProfile,
 } from './gateway/profiles.ts';
 export type { Replicas, Signal } from './gateway/replicas.ts';
+export type { Authority, Ledger } from './gateway/tool-authority.ts';
 export type {
   Begin,
   Claim,
@@ -32,8 +33,9 @@ export type {
   TaskChange,
   Turn,
 } from './lease/lease.ts';
+export { defaultLimits, type Limits } from './limits.ts';
 export { createGate } from './redis/gate.ts';
-export { defaultLimits, type Limits, type ScriptName, scriptText } from './redis/scripts.ts';
+export { type Script, scriptAt, scriptText } from './redis/scripts.ts';
 export { untilReached } from './redis/until-reached.ts';
 export type { WriteProbe, WriteProbeOptions } from './redis/write-probe.ts';
 export { promptUuidOf } from './session/prompt-id.ts';

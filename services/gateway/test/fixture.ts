@@ -56,6 +56,10 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
   const redisUrl = options.redisUrl ?? inject('redisUrl');
   const redis = connectRedis(redisUrl, { logger, patience: 'fail-fast' });
   const subscriber = connectRedis(redisUrl, { logger, patience: 'fail-fast' });
+  // Nobody takes the shared Redis away; on a busy machine its answers may be late.
+  if (options.redisUrl === undefined)
+    for (const { options: patience } of [redis, subscriber])
+      Object.assign(patience, { commandTimeout: 10_000, socketTimeout: 20_000 });
   const dispatch = createDispatch({ redis, subscriber, logger, tag: options.tag ?? randomUUID() });
   await Promise.all([redis, subscriber].map((connection) => once(connection, 'ready')));
   await dispatch.replicas.join();

@@ -24,9 +24,14 @@ import type { Keys } from '../redis/keys.ts';
 import type { Log } from '../redis/log.ts';
 import { reached } from '../redis/reached.ts';
 import type { Hash } from '../redis/records.ts';
-import { listOf, type Scripts } from '../redis/scripts.ts';
+import { listOf, type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import { busTaskDetailOf, busTaskOf, busWorkerOf, labelsOf, labelsTextOf } from './bus-records.ts';
-import { type BusPoll, createBusPolls } from './workers/bus-polls.ts';
+import { type BusPoll, createBusPolls, workerScripts } from './workers/bus-polls.ts';
+
+const lua = scriptsBeside(import.meta.url, {
+  confirmed: ['bus-submit', 'bus-done', 'bus-failed', 'bus-retry'],
+  unconfirmed: ['bus-status', 'bus-count', 'bus-sweep'],
+});
 
 export interface Page {
   limit: number;
@@ -145,7 +150,7 @@ export function createBus(deps: {
       workers: number;
       polling: number;
       oldestQueuedAt?: number;
-    }>('bus-status', { tenant });
+    }>(lua['bus-status'], { tenant });
     return {
       depth: counts.queued,
       assigned: counts.assigned,
@@ -170,7 +175,7 @@ export function createBus(deps: {
       if (reserved.test(taskId)) {
         throw new AppError('invalid_request', `Ids like "${taskId}" are those of delegated tasks.`);
       }
-      const answer = await scripts.call<Answer>('bus-submit', {
+      const answer = await scripts.call<Answer>(lua['bus-submit'], {
         tenant,
         taskId,
         payload: jsonTextOf(payload, 'payload'),
@@ -187,19 +192,23 @@ export function createBus(deps: {
     },
     async register({ tenant, name, labels = [] }) {
       const text = labelsTextOf(labels);
-      const answer = await scripts.call<Answer>('bus-register', { tenant, name, labels: text });
+      const answer = await scripts.call<Answer>(workerScripts['bus-register'], {
+        tenant,
+        name,
+        labels: text,
+      });
       if (answer.outcome === 'full') {
         throw new AppError('bus_full', `The bus knows ${answer.limit} workers, and no more.`);
       }
       return { state: answer.state as BusWorkerState, labels: labelsOf(text) };
     },
     poll: polls.poll,
-    ack: async (hold) => deadlineIn(await move('bus-ack', hold)),
-    heartbeat: async (hold) => deadlineIn(await move('bus-heartbeat', hold)),
+    ack: async (hold) => deadlineIn(await move(workerScripts['bus-ack'], hold)),
+    heartbeat: async (hold) => deadlineIn(await move(workerScripts['bus-heartbeat'], hold)),
     async done(hold, result) {
       const text = jsonTextOf(result, 'result');
       const words = typeof result === 'string' ? result : (text ?? '');
-      const { existing } = await move('bus-done', {
+      const { existing } = await move(lua['bus-done'], {
         ...hold,
         result: text,
         digest: digestOf(result),
@@ -208,16 +217,16 @@ export function createBus(deps: {
       return { existing: existing === true };
     },
     async failed(hold, reason) {
-      const { existing, final } = await move('bus-failed', { ...hold, reason: reason.toWellFormed() });
+      const { existing, final } = await move(lua['bus-failed'], { ...hold, reason: reason.toWellFormed() });
       return { existing: existing === true, final: final === true };
     },
     async reset(tenant, name) {
-      const answer = await scripts.call<Answer>('bus-reset', { tenant, name });
+      const answer = await scripts.call<Answer>(workerScripts['bus-reset'], { tenant, name });
       if (answer.outcome !== 'ok') throw new AppError('worker_not_found', `There is no worker "${name}".`);
       return { before: answer.before as BusWorkerState, taskId: answer.taskId ?? null };
     },
     async retry(tenant, taskId) {
-      const { before } = await move('bus-retry', { tenant, taskId });
+      const { before } = await move(lua['bus-retry'], { tenant, taskId });
       const state = await reached(redis.hget(taskKey(tenant, taskId), 'state'));
       return { before: before as BusTaskState, state: (state ?? 'queued') as BusTaskState };
     },
@@ -226,7 +235,7 @@ export function createBus(deps: {
       const read = () => reached(redis.hgetall(keys.one('bcounts')));
       let sums = await read();
       if (sums.workers === undefined) {
-        await scripts.call('bus-count', {});
+        await scripts.call(lua['bus-count'], {});
         sums = await read();
       }
       const of = (name: string) => Number(sums[name] ?? 0);
@@ -256,7 +265,7 @@ export function createBus(deps: {
     },
     async sweep(tidy = false) {
       for (let more = true; more; ) {
-        const found = await scripts.call<{ rung: Ring[]; more: boolean }>('bus-sweep', {
+        const found = await scripts.call<{ rung: Ring[]; more: boolean }>(lua['bus-sweep'], {
           count: sweepCount,
           tidy,
         });

@@ -3,8 +3,10 @@ import type { Redis } from 'ioredis';
 import type { Feed } from '../redis/feed.ts';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
-import { listOf, type Scripts } from '../redis/scripts.ts';
+import { listOf, type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import { createLogReader, isBefore, type Log, type LogReader, type Subscriber } from './log-reader.ts';
+
+const lua = scriptsBeside(import.meta.url, { unconfirmed: ['tree-events'] });
 
 /** Which events: one thread's, or (`children`) those of a root thread and all below it; or those of a tenant's bus. */
 export type EventScope =
@@ -66,7 +68,7 @@ export function createEventLog(deps: { redis: Redis; keys: Keys; scripts: Script
     }
     const { threadId } = scope;
     const args = { threadId, start, count: limit };
-    const { entries, full } = await scripts.call<TreePage>('tree-events', args);
+    const { entries, full } = await scripts.call<TreePage>(lua['tree-events'], args);
     return { entries: listOf(entries), full };
   };
   /** The oldest event that is kept, if some that came after the cursor are not. */
@@ -78,7 +80,7 @@ export function createEventLog(deps: { redis: Redis; keys: Keys; scripts: Script
   };
   const oldestOfTree = async ({ threadId }: TreeScope, after: string) => {
     const args = { threadId, start: '+', count: 1, after };
-    const answer = await scripts.call<TreePage>('tree-events', args);
+    const answer = await scripts.call<TreePage>(lua['tree-events'], args);
     return answer.oldest;
   };
   const check = async (scope: EventScope, after: string | undefined) => {

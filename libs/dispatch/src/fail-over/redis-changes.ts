@@ -1,8 +1,10 @@
 import type { Log } from '../redis/log.ts';
-import type { Scripts } from '../redis/scripts.ts';
+import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import { untilReached } from '../redis/until-reached.ts';
 import type { Losses } from './losses.ts';
 import type { RedisServer } from './redis-server.ts';
+
+const lua = scriptsBeside(import.meta.url, { unconfirmed: ['note-server'] });
 
 /** Hears to which Redis this process is connected, and tells when it has become another one. */
 export interface RedisChanges {
@@ -31,7 +33,7 @@ export function createRedisChanges(deps: { scripts: Scripts; losses: Losses; log
     seen({ replicationId }) {
       const until = performance.now() + tellMs;
       untilReached(
-        () => scripts.call('note-server', { replicationId }),
+        () => scripts.call(lua['note-server'], { replicationId }),
         () => performance.now() > until,
       ).catch((err) => logger.warn({ err }, 'redis: the change was not noted'));
       if (known !== undefined && known !== replicationId) changed(known, replicationId);

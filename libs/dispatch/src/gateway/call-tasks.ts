@@ -9,8 +9,10 @@ import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
-import type { Scripts } from '../redis/scripts.ts';
+import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import type { Replicas } from './replicas.ts';
+
+const lua = scriptsBeside(import.meta.url, { confirmed: ['call-task'] });
 
 export interface CallTask<Call = unknown> {
   taskId: string;
@@ -65,7 +67,7 @@ export function createCallTasks(deps: {
 }): CallTasks {
   const { redis, keys, scripts, replicas } = deps;
   const run = (op: string, tenant: string, taskId: string, args: object) =>
-    scripts.call<{ outcome: 'ok' | 'not_found' | 'ended'; resumed?: boolean }>('call-task', {
+    scripts.call<{ outcome: 'ok' | 'not_found' | 'ended'; resumed?: boolean }>(lua['call-task'], {
       op,
       tenant,
       taskId,

@@ -1,6 +1,8 @@
 import { jsonOf } from '@harness/contracts';
-import { listOf, type Scripts } from '../redis/scripts.ts';
+import { listOf, type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import type { Replicas } from './replicas.ts';
+
+const lua = scriptsBeside(import.meta.url, { unconfirmed: ['publish-profiles'] });
 
 /** What an agent or an active skill makes of a session. */
 export interface WorkProfile {
@@ -52,7 +54,7 @@ export function createProfiles({ scripts, replicas }: { scripts: Scripts; replic
   return {
     async publish(kind, { profiles, digest, place }, since) {
       const offer = (more: object) =>
-        scripts.call<{ outcome: string; since: number; others?: OtherFolder[] }>('publish-profiles', {
+        scripts.call<{ outcome: string; since: number; others?: OtherFolder[] }>(lua['publish-profiles'], {
           kind,
           replica: replicas.id,
           digest,

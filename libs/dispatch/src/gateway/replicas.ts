@@ -12,8 +12,10 @@ import type { Feed } from '../redis/feed.ts';
 import type { Keys } from '../redis/keys.ts';
 import type { Log } from '../redis/log.ts';
 import { reached } from '../redis/reached.ts';
-import type { Scripts } from '../redis/scripts.ts';
+import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import { untilReached } from '../redis/until-reached.ts';
+
+const lua = scriptsBeside(import.meta.url, { unconfirmed: ['signal'] });
 
 export type Signal =
   | { kind: 'resource_updated'; uri: string }
@@ -109,7 +111,7 @@ export function createReplicas(deps: {
     });
   };
   const say = async (signal: Signal, replica?: string) => {
-    await scripts.call('signal', { replica, text: jsonOf(signal) });
+    await scripts.call(lua.signal, { replica, text: jsonOf(signal) });
   };
 
   const listen = async () => {

@@ -25,9 +25,14 @@ import {
 } from '@harness/contracts';
 import type { WorkProfile } from '../gateway/profiles.ts';
 import { type Hash, taskOf } from '../redis/records.ts';
-import { listOf, type Scripts } from '../redis/scripts.ts';
+import { listOf, type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import type { Mail } from '../thread/mail.ts';
 import type { Doorbell } from './doorbell.ts';
+
+const lua = scriptsBeside(import.meta.url, {
+  confirmed: ['commit'],
+  unconfirmed: ['claim', 'begin', 'emit', 'hand-back', 'release', 'look', 'raise-epoch'],
+});
 
 /** A thread held at an epoch. */
 export interface Hold {
@@ -175,7 +180,7 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
         epoch: number;
         owner: string;
         isLastAttempt: boolean;
-      }>('claim', {
+      }>(lua.claim, {
         threadId,
         me,
       });
@@ -187,7 +192,7 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
       return { outcome: answer.outcome as 'dead' | 'gone' };
     },
     async begin(hold, nonce) {
-      const answer = await scripts.call<Begun>('begin', { ...hold, nonce });
+      const answer = await scripts.call<Begun>(lua.begin, { ...hold, nonce });
       if (answer.outcome === 'fenced') return { outcome: 'fenced' };
       if (answer.outcome === 'empty') {
         return {
@@ -208,13 +213,16 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
         delivered,
         ...(taskId ? { task: { taskId, fields: data } } : { data: jsonOf({ runId, ...data }) }),
       }));
-      const answer = await scripts.call<{ outcome: string; cancel?: boolean; interrupt?: boolean }>('emit', {
-        ...hold,
-        counter,
-        runId,
-        path,
-        events: sent,
-      });
+      const answer = await scripts.call<{ outcome: string; cancel?: boolean; interrupt?: boolean }>(
+        lua.emit,
+        {
+          ...hold,
+          counter,
+          runId,
+          path,
+          events: sent,
+        },
+      );
       return {
         lost: answer.outcome === 'fenced',
         cancel: answer.cancel === true,
@@ -225,7 +233,7 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
       const { hold, runId, seq } = turn;
       const { status, error, usage, timings, ...rest } = ending;
       const shown = { runId, status, result: ending.result, error, usage, timings, path: ending.path };
-      const answer = await scripts.call<Committed>('commit', {
+      const answer = await scripts.call<Committed>(lua.commit, {
         ...hold,
         ...rest,
         runId,
@@ -241,15 +249,15 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
       return { remaining: answer.remaining ?? 0, ...(answer.narrowed && { narrowed: true }) };
     },
     async handBack(turn) {
-      await scripts.call('hand-back', { ...turn.hold, nonce: turn.nonce });
+      await scripts.call(lua['hand-back'], { ...turn.hold, nonce: turn.nonce });
     },
     async release(hold, { ring } = { ring: true }) {
-      const { waiting } = await scripts.call<{ waiting?: number }>('release', { ...hold });
+      const { waiting } = await scripts.call<{ waiting?: number }>(lua.release, { ...hold });
       if (waiting && ring) void doorbell.ring(hold.threadId);
     },
     async look(me, held) {
       const [workerId = ''] = me.split('#');
-      const found = await scripts.call<{ [Field in keyof Looked]?: Looked[Field] }>('look', {
+      const found = await scripts.call<{ [Field in keyof Looked]?: Looked[Field] }>(lua.look, {
         me,
         workerId,
         held,
@@ -262,7 +270,10 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
       };
     },
     async raiseEpoch(hold) {
-      const { outcome, epoch } = await scripts.call<{ outcome: string; epoch: number }>('raise-epoch', hold);
+      const { outcome, epoch } = await scripts.call<{ outcome: string; epoch: number }>(
+        lua['raise-epoch'],
+        hold,
+      );
       return outcome === 'ok' ? { ...hold, epoch } : undefined;
     },
   };

@@ -1,178 +1,95 @@
 import { randomUUID } from 'node:crypto';
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Acks } from '../fail-over/acks.ts';
+import type { Limits } from '../limits.ts';
 import type { Keys } from './keys.ts';
 import { linkScript } from './link-script.ts';
 import { reached } from './reached.ts';
 
-/** Bounds that the scripts keep. */
-export interface Limits {
-  /** Finished runs, results and idle threads expire after this. */
-  retentionMs: number;
-  /** How long an idempotency key is remembered. */
-  idemTtlMs: number;
-  /** Events kept per thread, approximately. */
-  eventCap: number;
-  /** Runs listed per thread; the latest. */
-  runCap: number;
-  /** Size of a thread's transcripts; beyond it the thread cannot move to another worker. */
-  transcriptBytes: number;
-  /** Waiting messages per thread. */
-  maxMail: number;
-  /** Crashes before a message is parked. */
-  maxAttempts: number;
-  /** Delegation: levels below the first thread, open tasks per thread, tasks from one user message. */
-  maxDepth: number;
-  maxChildren: number;
-  maxChain: number;
-  /** The bus: an assignment is acknowledged within this, */
-  busAckMs: number;
-  /** a worker that sends heartbeats sends the next within this, */
-  busHeartbeatMs: number;
-  /** and one that never does ends its task within this. */
-  busSilentMs: number;
-  /** Nobody swept for so long: the bus was away, and no lease ends for that. */
-  busAwayMs: number;
-  /** Assignments lost before a task is dead. */
-  busMaxLosses: number;
-  /** Tasks of a tenant that are not done, its workers, and its done tasks that are kept. */
-  busMaxTasks: number;
-  busMaxWorkers: number;
-  busDoneCap: number;
-  busEventCap: number;
+/** A Lua script; what its text may use stands in prelude.lua. */
+export interface Script {
+  name: string;
+  file: URL;
+  /** Whether replicas must confirm what it did before its answer counts, where they are asked to (HARNESS_REDIS_ACKS). */
+  isConfirmed: boolean;
 }
 
-const day = 86_400_000;
-export const defaultLimits: Limits = {
-  retentionMs: 7 * day,
-  idemTtlMs: day,
-  eventCap: 5_000,
-  runCap: 1_000,
-  transcriptBytes: 32 * 1024 * 1024,
-  maxMail: 100,
-  maxAttempts: 3,
-  maxDepth: 3,
-  maxChildren: 10,
-  maxChain: 50,
-  busAckMs: 30_000,
-  busHeartbeatMs: 300_000,
-  busSilentMs: 1_800_000,
-  busAwayMs: 5_000,
-  busMaxLosses: 3,
-  busMaxTasks: 10_000,
-  busMaxWorkers: 5_000,
-  busDoneCap: 10_000,
-  busEventCap: 50_000,
-};
+/**
+ * The scripts of a room: `<name>.lua` beside the module of this URL. `unconfirmed` are those whose effect nobody is
+ * promised, or that happen again by themselves.
+ */
+export function scriptsBeside<Confirmed extends string = never, Unconfirmed extends string = never>(
+  moduleUrl: string,
+  names: { confirmed?: readonly Confirmed[]; unconfirmed?: readonly Unconfirmed[] },
+): Readonly<Record<Confirmed | Unconfirmed, Script>> {
+  const entries = ([true, false] as const).flatMap((isConfirmed) =>
+    ((isConfirmed ? names.confirmed : names.unconfirmed) ?? []).map((name): [string, Script] => [
+      name,
+      { name, file: new URL(`${name}.lua`, moduleUrl), isConfirmed },
+    ]),
+  );
+  return Object.fromEntries(entries) as Record<Confirmed | Unconfirmed, Script>;
+}
 
-const names = [
-  'append',
-  'authority',
-  'begin',
-  'bus-ack',
-  'bus-count',
-  'bus-done',
-  'bus-failed',
-  'bus-heartbeat',
-  'bus-leave',
-  'bus-poll',
-  'bus-register',
-  'bus-reset',
-  'bus-retry',
-  'bus-status',
-  'bus-submit',
-  'bus-sweep',
-  'call-task',
-  'cancel-run',
-  'cancel-task',
-  'claim',
-  'commit',
-  'create-task',
-  'create-thread',
-  'data-version',
-  'delete-thread',
-  'emit',
-  'hand-back',
-  'ledger',
-  'look',
-  'narrow',
-  'note',
-  'note-server',
-  'prewarm',
-  'publish-profiles',
-  'raise-epoch',
-  'release',
-  'repair-task',
-  'session-state',
-  'signal',
-  'sweep',
-  'transcript-append',
-  'tree-events',
-  'update-thread',
-] as const;
-export type ScriptName = (typeof names)[number];
-
-/** Nobody is told that these happened, or it happens again by itself: they wait for no replica. */
-const unconfirmed: ReadonlySet<ScriptName> = new Set([
-  'authority',
-  'begin',
-  'bus-count',
-  'bus-heartbeat',
-  'bus-status',
-  'bus-sweep',
-  'claim',
-  'data-version',
-  'emit',
-  'hand-back',
-  'ledger',
-  'look',
-  'note-server',
-  'prewarm',
-  'publish-profiles',
-  'raise-epoch',
-  'release',
-  'session-state',
-  'signal',
-  'sweep',
-  'tree-events',
-]);
+/** A script by its room and name (`thread/append`), for tests and benchmarks that call one by itself. */
+export const scriptAt = (path: string): Script => ({
+  name: path.slice(path.lastIndexOf('/') + 1),
+  file: new URL(`../${path}.lua`, import.meta.url),
+  isConfirmed: false,
+});
 
 export interface Scripts {
   /**
-   * Runs one script of lua/. Safe to repeat: each recognises its own earlier effects.
+   * Runs one script. Safe to repeat: each recognises its own earlier effects.
    * Throws `unavailable` when Redis does not answer, or its replicas do not confirm: then it may or may not have
    * happened.
    */
-  call<Answer>(name: ScriptName, args: object): Promise<Answer>;
+  call<Answer>(script: Script, args: object): Promise<Answer>;
 }
 
-/** A command becomes a method of the connection: the prefix keeps it from hiding one that exists (`emit`). */
-const commandOf = (name: ScriptName) => `harness:${name}`;
-
-const rooms = new URL('../', import.meta.url);
-const files = globSync('**/*.lua', { cwd: rooms });
-const source = (name: string) => {
-  const file = files.find((path) => path.endsWith(`/${name}.lua`));
-  return readFileSync(new URL(String(file), rooms), 'utf8');
-};
+const textOf = (file: URL) => readFileSync(file, 'utf8');
+/** What scripts share, by room, in an order in which Lua may run it. */
+const libraries = [
+  'redis/prelude',
+  'lease/owner',
+  'events/add-event',
+  'gateway/tell-gateways',
+  'thread/tools-of-thread',
+  'thread/threads',
+  'thread/mailbox',
+  'task/tasks',
+  'bus/bus',
+].map((path) => new URL(`../${path}.lua`, import.meta.url));
 
 /** What Redis runs for this script. */
-export const scriptText = (name: ScriptName, limits: Limits): string =>
-  linkScript(`${source('prelude')}\n${source('bus')}`, source(name), limits);
+export const scriptText = ({ file }: Script, limits: Limits): string =>
+  linkScript(libraries.map(textOf).join('\n'), textOf(file), limits);
 
+type Command = (key: string, args: string) => Promise<string>;
+
+/** `limits` and the prefix of `keys` are the same for every call. */
 export function createScripts(deps: { redis: Redis; keys: Keys; limits: Limits; acks: Acks }): Scripts {
   const { redis, keys, limits, acks } = deps;
-  for (const name of names)
-    redis.defineCommand(commandOf(name), { numberOfKeys: 1, lua: scriptText(name, limits) });
-  const commands = redis as unknown as Record<string, (key: string, args: string) => Promise<string>>;
+  const commands = new Map<string, Command>();
+  /** ioredis sends the text once and its digest from then on. */
+  const commandOf = (script: Script): Command => {
+    const known = commands.get(script.file.href);
+    if (known) return known;
+    // A command becomes a method of the connection: the prefix keeps it from hiding one that exists (`emit`).
+    const name = `harness:${script.name}`;
+    redis.defineCommand(name, { numberOfKeys: 1, lua: scriptText(script, limits) });
+    const command = (redis as unknown as Record<string, Command>)[name]?.bind(redis) as Command;
+    commands.set(script.file.href, command);
+    return command;
+  };
   return {
-    async call(name, args) {
+    async call(script, args) {
       const argsText = jsonOf({ seed: randomUUID(), ...args });
-      const run = () => reached(commands[commandOf(name)]?.call(redis, keys.prefix, argsText));
-      const answer = await (unconfirmed.has(name) ? run() : acks.acknowledged(run));
-      return JSON.parse(answer as string);
+      const run = () => reached(commandOf(script)(keys.prefix, argsText));
+      const answer = await (script.isConfirmed ? acks.acknowledged(run) : run());
+      return JSON.parse(answer);
     },
   };
 }

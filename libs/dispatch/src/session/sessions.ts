@@ -5,8 +5,10 @@ import type { Hold } from '../lease/lease.ts';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 import type { Hash } from '../redis/records.ts';
-import type { Scripts } from '../redis/scripts.ts';
+import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import { idOfNamedThread } from '../thread/thread-id.ts';
+
+const lua = scriptsBeside(import.meta.url, { unconfirmed: ['prewarm', 'session-state'] });
 
 /**
  * How much of a conversation the store has: all of it; its beginning, while entries wait in the worker (behind); as much
@@ -54,7 +56,10 @@ export function createSessions(deps: {
   };
 
   const tryPrewarm = async (tenant: string | undefined, threadId: string): Promise<boolean> => {
-    const answer = await scripts.call<{ threadId?: string; owner?: string }>('prewarm', { tenant, threadId });
+    const answer = await scripts.call<{ threadId?: string; owner?: string }>(lua.prewarm, {
+      tenant,
+      threadId,
+    });
     if (answer.threadId === undefined) return false;
     await doorbell.ring(answer.threadId, answer.owner, 'prewarm');
     return true;
@@ -69,7 +74,7 @@ export function createSessions(deps: {
     },
     async note(hold, { event, ...note }) {
       const { type, ...data } = event ?? {};
-      const { outcome } = await scripts.call<{ outcome: string }>('session-state', {
+      const { outcome } = await scripts.call<{ outcome: string }>(lua['session-state'], {
         ...hold,
         ...note,
         ...(event && { event: { type, data: jsonOf(data) } }),

@@ -3,7 +3,9 @@ import type { Redis } from 'ioredis';
 import type { Hold } from '../lease/lease.ts';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
-import type { Scripts } from '../redis/scripts.ts';
+import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
+
+const lua = scriptsBeside(import.meta.url, { confirmed: ['transcript-append'] });
 
 /** One line of a transcript; `uuid` makes a repeated append a no-op. */
 export interface TranscriptEntry {
@@ -54,7 +56,7 @@ export function createTranscripts(deps: { redis: Redis; keys: Keys; scripts: Scr
     },
     storeOf: (threadId, hold) => ({
       async append(key, entries) {
-        const { outcome } = await scripts.call<{ outcome: string }>('transcript-append', {
+        const { outcome } = await scripts.call<{ outcome: string }>(lua['transcript-append'], {
           ...hold(),
           name: nameOf(key),
           entries: entries.map((entry) => ({ uuid: entry.uuid, text: jsonOf(entry) })),

@@ -7,9 +7,11 @@ import type { Keys } from '../redis/keys.ts';
 import type { Log } from '../redis/log.ts';
 import { reached } from '../redis/reached.ts';
 import { type Hash, taskOf } from '../redis/records.ts';
-import type { Scripts } from '../redis/scripts.ts';
+import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import { cancelledMailOf } from '../thread/mail.ts';
 import { idOfNamedThread } from '../thread/thread-id.ts';
+
+const lua = scriptsBeside(import.meta.url, { confirmed: ['create-task', 'cancel-task'] });
 
 export interface NewTask {
   tenant: string;
@@ -115,7 +117,7 @@ export function createTasks(deps: {
           'invalid_request',
           'An agent works on the fleet; on the bus, whoever takes the task does.',
         );
-      const answer = await scripts.call<Created>('create-task', {
+      const answer = await scripts.call<Created>(lua['create-task'], {
         ...wish,
         callerTools,
         target,
@@ -154,7 +156,7 @@ export function createTasks(deps: {
         threadId?: string;
         owner?: string;
         rung?: { threadId: string; owner?: string };
-      }>('cancel-task', { tenant, taskId, mail });
+      }>(lua['cancel-task'], { tenant, taskId, mail });
       if (answer.threadId) void doorbell.ring(answer.threadId, answer.owner);
       if (answer.rung) void doorbell.ring(answer.rung.threadId, answer.rung.owner, 'notification');
       return get(tenant, taskId);

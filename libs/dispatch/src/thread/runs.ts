@@ -6,7 +6,9 @@ import { digestOf, sha256 } from '../redis/digest.ts';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 import { type Hash, runOf } from '../redis/records.ts';
-import type { Scripts } from '../redis/scripts.ts';
+import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
+
+const lua = scriptsBeside(import.meta.url, { confirmed: ['append', 'cancel-run'] });
 
 export interface NewMessage {
   tenant: string;
@@ -73,7 +75,7 @@ export function createRuns(deps: {
     get,
     async append({ tenant, threadId, request, idempotencyKey, callerTools }) {
       const { input, model, metadata } = request;
-      const answer = await scripts.call<Appended>('append', {
+      const answer = await scripts.call<Appended>(lua.append, {
         tenant,
         threadId,
         idemHash: sha256(idempotencyKey),
@@ -112,7 +114,7 @@ export function createRuns(deps: {
     },
     async cancel(tenant, threadId, runId) {
       const answer = await scripts.call<{ outcome: string; threadId?: string; owner?: string }>(
-        'cancel-run',
+        lua['cancel-run'],
         {
           tenant,
           threadId,

@@ -12,9 +12,13 @@ import type { Doorbell } from '../lease/doorbell.ts';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 import { type Hash, taskOf, threadOf } from '../redis/records.ts';
-import { listOf, type Scripts } from '../redis/scripts.ts';
+import { listOf, type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import { cancelledMailOf } from './mail.ts';
 import { idOfNamedThread } from './thread-id.ts';
+
+const lua = scriptsBeside(import.meta.url, {
+  confirmed: ['create-thread', 'update-thread', 'delete-thread'],
+});
 
 export interface Threads {
   /**
@@ -87,14 +91,14 @@ export function createThreads(deps: {
     locate,
     async ensure(tenant, ownId, profile = {}, callerTools) {
       const fields = { tenant, ...storedOf(profile) };
-      await scripts.call('create-thread', { threadId: ownId, fields, callerTools });
+      await scripts.call(lua['create-thread'], { threadId: ownId, fields, callerTools });
     },
     async create(tenant, request, callerTools) {
       const { threadId = newThreadId(), ifExists = 'raise', ...profile } = request;
       const fields = { tenant, ...storedOf(profile) };
       const named = request.threadId !== undefined;
       const args = { threadId, named, fields, callerTools };
-      const made = await scripts.call<{ outcome: 'created' | 'exists' }>('create-thread', args);
+      const made = await scripts.call<{ outcome: 'created' | 'exists' }>(lua['create-thread'], args);
       if (made.outcome === 'exists' && ifExists === 'raise') {
         throw new AppError('thread_exists', `Thread ${threadId} exists.`);
       }
@@ -102,13 +106,16 @@ export function createThreads(deps: {
     },
     async update(tenant, threadId, change, callerTools) {
       const clear = Object.entries(change).flatMap(([name, value]) => (value === null ? [name] : []));
-      const made = await scripts.call<{ outcome: 'updated' | 'not_found' | 'too_wide' }>('update-thread', {
-        threadId,
-        tenant,
-        set: storedOf(change),
-        clear,
-        callerTools,
-      });
+      const made = await scripts.call<{ outcome: 'updated' | 'not_found' | 'too_wide' }>(
+        lua['update-thread'],
+        {
+          threadId,
+          tenant,
+          set: storedOf(change),
+          clear,
+          callerTools,
+        },
+      );
       if (made.outcome === 'not_found') throw notFound(threadId);
       if (made.outcome === 'too_wide') {
         throw new AppError(
@@ -131,7 +138,7 @@ export function createThreads(deps: {
         outcome: string;
         threadIds?: string[];
         rung?: { threadId: string; owner?: string };
-      }>('delete-thread', {
+      }>(lua['delete-thread'], {
         tenant,
         threadId,
         mail: task?.parentThreadId ? cancelledMailOf(task) : undefined,

@@ -3,8 +3,10 @@
  * version means, and migrate-data.ts for one-way changes.
  */
 import type { Log } from '../redis/log.ts';
-import type { Scripts } from '../redis/scripts.ts';
+import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import { type DataChange, dataChanges } from './data-changes.ts';
+
+export const versionScripts = scriptsBeside(import.meta.url, { unconfirmed: ['data-version'] });
 
 /** Whether this process may work on the data. `message` is one line for the operator. */
 export type Admission = { outcome: 'admitted' } | { outcome: 'refused'; message: string };
@@ -71,7 +73,7 @@ export function createDataVersion(deps: {
   return {
     async enter() {
       const args = { move: 'enter', data, least, readFrom };
-      const answer = await scripts.call<VersionAnswer>('data-version', args);
+      const answer = await scripts.call<VersionAnswer>(versionScripts['data-version'], args);
       if (answer.outcome !== 'ok')
         return { outcome: 'refused', message: refusalOf(answer, { mine: data, changes }) };
       const { from } = answer;
@@ -80,7 +82,7 @@ export function createDataVersion(deps: {
       // Without a record the data would count as that of the first releases.
       keeping ??= setInterval(() => {
         scripts
-          .call('data-version', { move: 'keep', data, least })
+          .call(versionScripts['data-version'], { move: 'keep', data, least })
           .catch((error) => logger.debug({ err: error }, 'data version not looked at'));
       }, keepMs).unref();
       return { outcome: 'admitted' };

@@ -4,11 +4,12 @@
  */
 import type { Redis } from 'ioredis';
 import { noAcks } from '../fail-over/acks.ts';
+import { defaultLimits } from '../limits.ts';
 import { createKeys, type Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
-import { createScripts, defaultLimits } from '../redis/scripts.ts';
+import { createScripts } from '../redis/scripts.ts';
 import { type DataChange, dataChanges, type MigrationDeps } from './data-changes.ts';
-import { partsOf, refusalOf, type VersionAnswer, versionsOf } from './data-version.ts';
+import { partsOf, refusalOf, type VersionAnswer, versionScripts, versionsOf } from './data-version.ts';
 
 /** What a migration came to. `from` is the version found; `message` is one line for the operator. */
 export type Migration =
@@ -38,7 +39,8 @@ export async function migrateData(
   const keys = createKeys(tag);
   const scripts = createScripts({ redis, keys, limits: defaultLimits, acks: noAcks });
   const { data, least } = versionsOf(changes);
-  const move = (args: object) => scripts.call<VersionAnswer>('data-version', { data, least, force, ...args });
+  const move = (args: object) =>
+    scripts.call<VersionAnswer>(versionScripts['data-version'], { data, least, force, ...args });
 
   const begun = await move({ move: 'begin' });
   if (begun.outcome === 'running') return { outcome: 'refused', message: stillRunning(begun) };

@@ -8,8 +8,10 @@ import type { Feed } from '../redis/feed.ts';
 import { createGate } from '../redis/gate.ts';
 import type { Keys } from '../redis/keys.ts';
 import type { Log } from '../redis/log.ts';
-import type { Scripts } from '../redis/scripts.ts';
+import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import type { CheckinJob } from '../task/tasks.ts';
+
+const lua = scriptsBeside(import.meta.url, { confirmed: ['note'] });
 
 /** What a worker does with rings. */
 export interface RingHandler {
@@ -149,7 +151,7 @@ export function consumeRings(
   );
   const checkins = consume(checkinQueue, 4, async ({ data }) => {
     const { taskId, noteId, message } = data as CheckinJob;
-    await scripts.call('note', { taskId, noteId, type: 'task.checkin', fields: { message } });
+    await scripts.call(lua.note, { taskId, noteId, type: 'task.checkin', fields: { message } });
   });
 
   return {

@@ -3,7 +3,9 @@ import type { Redis } from 'ioredis';
 import type { Doorbell } from '../lease/doorbell.ts';
 import type { Keys } from '../redis/keys.ts';
 import type { Log } from '../redis/log.ts';
-import { listOf, type Scripts } from '../redis/scripts.ts';
+import { listOf, type Scripts, scriptsBeside } from '../redis/scripts.ts';
+
+const lua = scriptsBeside(import.meta.url, { confirmed: ['repair-task'], unconfirmed: ['sweep'] });
 
 export interface SweepOptions {
   /** Mail older than this is rung again, ms. */
@@ -34,10 +36,10 @@ export function startSweeper(
 ): Sweeper {
   const { redis, keys, scripts, doorbell, logger } = deps;
   const sweep = async () => {
-    const found = await scripts.call<Found>('sweep', { ...options, count: 200 });
+    const found = await scripts.call<Found>(lua.sweep, { ...options, count: 200 });
     await Promise.all(listOf(found.ring).map(({ threadId, owner }) => doorbell.ring(threadId, owner)));
     for (const taskId of listOf(found.tasks)) {
-      const answer = await scripts.call<{ threadId?: string; owner?: string }>('repair-task', {
+      const answer = await scripts.call<{ threadId?: string; owner?: string }>(lua['repair-task'], {
         taskId,
         runId: newRunId(),
       });

@@ -1,6 +1,6 @@
 import type { Task } from '@harness/contracts';
 import { expect, test } from 'vitest';
-import { feedbackOf } from '../../src/index.ts';
+import { feedbackOf, scriptAt } from '../../src/index.ts';
 import { openBus, refusalOf } from '../bus-fixture.ts';
 import { beginTurn } from '../fixture.ts';
 
@@ -113,7 +113,10 @@ test('what a torn log lost of the way to the bus and back is made good', async (
   const task = await delegate();
   const id = `${task.taskId}.1`;
   const repair = () =>
-    dispatch.scripts.call('repair-task', { taskId: task.taskId, runId: `run_${'0'.repeat(32)}` });
+    dispatch.scripts.call(scriptAt('worker/repair-task'), {
+      taskId: task.taskId,
+      runId: `run_${'0'.repeat(32)}`,
+    });
   expect(await repair()).toEqual({ outcome: 'fine' });
   await redis.del(dispatch.keys.of('bt', `${tenant}:${id}`));
   await repair();

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { AppError, type BusTaskState } from '@harness/contracts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { scriptAt } from '../../src/index.ts';
 import { openBus } from '../bus-fixture.ts';
 
 const workers = ['w0', 'w1'];
@@ -91,10 +92,10 @@ async function openModel() {
           replicaTtlMs: 60_000,
           waitMs: 60_000,
         };
-        return void (await scripts.call('bus-poll', place));
+        return void (await scripts.call(scriptAt('bus/workers/bus-poll'), place));
       }
       case 'leave':
-        return void (await scripts.call('bus-leave', {
+        return void (await scripts.call(scriptAt('bus/workers/bus-leave'), {
           tenant,
           name: one.worker,
           poll: polls.get(one.worker) ?? 'none',

@@ -6,6 +6,7 @@ import {
   consumeRings,
   createDispatch,
   type Dispatch,
+  scriptAt,
   startLiveness,
   startSweeper,
   type Turn,
@@ -126,7 +127,7 @@ test('D5: a message whose doorbell was never rung is found by the sweep', async 
   const { dispatch } = openDispatch(tag);
   const [threadId = ''] = await openThreads(dispatch, 1);
   const mail = { runId: `run_${'0'.repeat(32)}`, kind: 'message', input: '0' };
-  await dispatch.scripts.call('append', {
+  await dispatch.scripts.call(scriptAt('thread/append'), {
     tenant,
     threadId,
     idemHash: 'x',

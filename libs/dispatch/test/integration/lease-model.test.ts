@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { runUuidOf } from '@harness/contracts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Begin, type Dispatch, type Hold, promptUuidOf, type Turn } from '../../src/index.ts';
+import { type Begin, type Dispatch, type Hold, promptUuidOf, scriptAt, type Turn } from '../../src/index.ts';
 import { type Bench, openBench } from '../fixture.ts';
 
 const tenant = 'default';
@@ -217,7 +217,7 @@ const live = (worker: number) =>
 
 const sweep = () =>
   command('sweep', async (model, { dispatch, threadIds }) => {
-    const found = await dispatch.scripts.call<{ ring: { threadId: string }[] }>('sweep', {
+    const found = await dispatch.scripts.call<{ ring: { threadId: string }[] }>(scriptAt('worker/sweep'), {
       graceMs: 0,
       busyGraceMs: 0,
       taskGraceMs: 1000,

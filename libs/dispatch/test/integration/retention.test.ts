@@ -1,12 +1,12 @@
 /** A thread is kept while it has work, and for the time of retention after it. Ages are the test's: it sets them back. */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { defaultLimits } from '../../src/index.ts';
+import { defaultLimits, scriptAt } from '../../src/index.ts';
 import { type Bench, beginTurn, openBench } from '../fixture.ts';
 import { openParent, tenant } from '../task-fixture.ts';
 
 const graces = { graceMs: 1_500, busyGraceMs: 5_000, taskGraceMs: 30_000, count: 200 };
-const sweep = ({ dispatch }: Bench) => dispatch.scripts.call('sweep', graces);
+const sweep = ({ dispatch }: Bench) => dispatch.scripts.call(scriptAt('worker/sweep'), graces);
 
 /** Makes it look as if nothing had happened on the thread for longer than it is kept. */
 async function age({ dispatch, redis }: Bench, threadId: string) {
@@ -85,7 +85,8 @@ test('the sums of all buses are right again after Redis became another, whatever
   for (const taskId of ['a', 'b', 'c']) await submit(taskId);
   await bus.sweep();
   expect(await bus.totals()).toMatchObject({ queued: 3 });
-  for (const replicationId of ['one', 'two']) await scripts.call('note-server', { replicationId });
+  for (const replicationId of ['one', 'two'])
+    await scripts.call(scriptAt('fail-over/note-server'), { replicationId });
   await submit('d');
   await bus.sweep();
   await submit('e');

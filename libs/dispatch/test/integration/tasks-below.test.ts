@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reviewOf } from '../../src/index.ts';
+import { reviewOf, scriptAt } from '../../src/index.ts';
 import { beginTurn, openBench } from '../fixture.ts';
 import { accept, endWork, kindsOf, openParent, tenant } from '../task-fixture.ts';
 
@@ -82,7 +82,10 @@ test('a task whose word from below was lost with a torn log goes on to its revie
   await endWork(bench, task.threadId, me, 'so far');
   const { keys, scripts } = bench.dispatch;
   const repair = () =>
-    scripts.call<{ outcome: string }>('repair-task', { taskId: task.taskId, runId: 'run_again' });
+    scripts.call<{ outcome: string }>(scriptAt('worker/repair-task'), {
+      taskId: task.taskId,
+      runId: 'run_again',
+    });
   expect(await repair()).toMatchObject({ outcome: 'fine' });
   await bench.redis.del(keys.of('task', below.task.taskId)); // torn: its parent's list still has it
   expect(await repair()).toMatchObject({ outcome: 'ok' });

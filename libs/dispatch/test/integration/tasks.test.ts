@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { feedbackOf, notificationOf, reviewOf } from '../../src/index.ts';
+import { feedbackOf, notificationOf, reviewOf, scriptAt } from '../../src/index.ts';
 import { beginTurn, openBench } from '../fixture.ts';
 import { kindsOf, openParent, tenant } from '../task-fixture.ts';
 
@@ -142,9 +142,14 @@ test('a task whose mail was lost with a torn log gets it again', async () => {
   const { task } = await delegate('toolu_1');
   const { keys, scripts } = bench.dispatch;
   await bench.redis.xdel(keys.of('mb', task.threadId), '1-0');
-  const found = await scripts.call('sweep', { graceMs: 0, busyGraceMs: 0, taskGraceMs: -1, count: 10 });
+  const found = await scripts.call(scriptAt('worker/sweep'), {
+    graceMs: 0,
+    busyGraceMs: 0,
+    taskGraceMs: -1,
+    count: 10,
+  });
   expect(found).toMatchObject({ tasks: [task.taskId] });
-  await scripts.call('repair-task', { taskId: task.taskId, runId: 'run_again' });
+  await scripts.call(scriptAt('worker/repair-task'), { taskId: task.taskId, runId: 'run_again' });
   expect(await beginTurn(bench, task.threadId, await bench.alive('wrk_a'))).toMatchObject({
     input: 'count',
     kind: 'delegate',
@@ -166,7 +171,7 @@ test('feedback that was lost with a torn log is said again in the same words', a
   });
   const { keys, scripts } = bench.dispatch;
   await bench.redis.del(keys.of('mb', threadId));
-  await scripts.call('repair-task', { taskId, runId: 'run_again' });
+  await scripts.call(scriptAt('worker/repair-task'), { taskId, runId: 'run_again' });
   expect(await beginTurn(bench, threadId, me)).toMatchObject({ kind: 'feedback', input: mail.input });
   expect(mail.input).toContain('> call: x');
 });

@@ -1,5 +1,6 @@
 /** Events of a tree are stored once, on their threads, and read in one order. */
 import { expect, test } from 'vitest';
+import { scriptAt } from '../../src/index.ts';
 import { openBench } from '../fixture.ts';
 import { openParent, tenant } from '../task-fixture.ts';
 
@@ -14,7 +15,7 @@ test('page by page, with children made on the way: every event once, in order, t
     await runs.append({ tenant, threadId, request: { input: 'x' }, idempotencyKey: `${n}` });
     if (n === 10) made.push(await delegate('toolu_3', 'three'));
     const { taskId = '' } = made[n % 2]?.task ?? {};
-    await scripts.call('note', {
+    await scripts.call(scriptAt('worker/note'), {
       taskId,
       noteId: `note ${n}`,
       type: 'task.checkin',

@@ -6,7 +6,7 @@ import { proveSchemas } from '../schema/prove-schemas.ts';
 import { textOf } from '../text-of.ts';
 import { withTimeLimit } from '../tools/time-limit.ts';
 import { offerOwnPackages } from './own-packages.ts';
-import { exportOf, validatePluginExport } from './validate.ts';
+import { exportOf, type ValidationOptions, validatePluginExport } from './validate.ts';
 
 /** What went wrong with one plugin; the others run. `source` is a module path, or the name of a plugin. */
 export interface Diagnostic {
@@ -34,8 +34,8 @@ export async function loadPlugins(
   const diagnostics: Diagnostic[] = [];
   const report = (source: string, message: string) => diagnostics.push({ source, level: 'error', message });
 
-  const add = (moduleExports: unknown, source: string) => {
-    const validation = validatePluginExport(moduleExports, source);
+  const add = (moduleExports: unknown, source: string, options?: ValidationOptions) => {
+    const validation = validatePluginExport(moduleExports, source, options);
     if (!validation.valid) {
       for (const error of validation.errors) report(source, error);
       return;
@@ -48,7 +48,7 @@ export async function loadPlugins(
 
   if (sources.modulePaths.length > 0) offerOwnPackages();
   for (const [index, plugin] of sources.builtIn.entries()) {
-    add({ plugin }, `built-in ${plugin?.name ?? index}`);
+    add({ plugin }, `built-in ${plugin?.name ?? index}`, { compileSchemas: false });
   }
   for (const modulePath of sources.modulePaths) {
     const timeoutError = () => new Error(`took longer than ${importTimeoutMs} ms`);

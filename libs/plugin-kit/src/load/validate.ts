@@ -23,7 +23,11 @@ type Problem = (value: unknown) => string | undefined;
  * Takes the export `plugin`, else `default`. `register` is not called.
  * Each error reads `<modulePath>: <field>: <problem>`, the field of a tool as `tools[i].<field>`.
  */
-export function validatePluginExport(moduleExports: unknown, modulePath: string): PluginValidation {
+export function validatePluginExport(
+  moduleExports: unknown,
+  modulePath: string,
+  { compileSchemas = true }: ValidationOptions = {},
+): PluginValidation {
   const errors: string[] = [];
   const report = (field: string, problem: string | undefined) => {
     if (problem !== undefined) errors.push(`${modulePath}: ${field}: ${problem}`);
@@ -31,7 +35,7 @@ export function validatePluginExport(moduleExports: unknown, modulePath: string)
   let plugin: unknown;
   try {
     plugin = exportOf(moduleExports);
-    if (isObject(plugin)) reportPlugin(plugin, report);
+    if (isObject(plugin)) reportPlugin(plugin, { report, compileSchemas });
     else report('export', 'must be a plugin object, exported as "plugin" or "default"');
   } catch (thrown) {
     // A getter or a proxy of the author's: what was found before it still counts.
@@ -51,10 +55,18 @@ export function exportOf(moduleExports: unknown): unknown {
   return found.plugin ?? found.default ?? found;
 }
 
+export interface ValidationOptions {
+  /** False for plugins of our own, whose schemas a test has compiled: that takes a tenth of a start. */
+  compileSchemas?: boolean;
+}
+
 type Rules = Record<string, Problem>;
 type Report = (field: string, problem: string | undefined) => void;
 
-function reportPlugin(plugin: Record<string, unknown>, report: Report): void {
+function reportPlugin(
+  plugin: Record<string, unknown>,
+  { report, compileSchemas }: { report: Report; compileSchemas: boolean },
+): void {
   const rules: Record<string, Problem> = {
     name: first(matches(pluginNamePattern), hasNoSeparator),
     version: isNonBlank,
@@ -66,7 +78,8 @@ function reportPlugin(plugin: Record<string, unknown>, report: Report): void {
   for (const [field, problem] of Object.entries(rules)) report(field, problem(plugin[field]));
   for (const [field, kind] of Object.entries(kinds)) {
     const parts = plugin[field];
-    if (Array.isArray(parts)) reportParts(parts, { field, ...kind, report });
+    if (Array.isArray(parts))
+      reportParts(parts, { field, ...kind, rules: () => kind.rules(compileSchemas), report });
     else report(field, optional(isList)(parts));
   }
   if (plugin.prefix !== false) reportLongNames(plugin, report);
@@ -88,7 +101,7 @@ interface Kind {
   needed: string;
   /** The field that tells one from another. */
   id: string;
-  rules(): Rules;
+  rules(compileSchemas: boolean): Rules;
 }
 
 /** What a plugin has lists of. */
@@ -136,8 +149,8 @@ const kinds: Record<string, Kind> = {
   },
 };
 
-function toolRules(): Rules {
-  const compiler = createSchemaCompiler();
+function toolRules(compileSchemas: boolean): Rules {
+  const compiler = compileSchemas ? createSchemaCompiler() : undefined;
   return {
     name: first(isVisible, matches(toolNamePattern)),
     description: first(isNonBlank, isVisible),
@@ -160,7 +173,14 @@ function toolRules(): Rules {
 /** A list of the plugin's: each an object by the rules, none twice. */
 function reportParts(
   parts: unknown[],
-  { field: list, word, needed, id, rules, report }: Kind & { field: string; report: Report },
+  {
+    field: list,
+    word,
+    needed,
+    id,
+    rules,
+    report,
+  }: Omit<Kind, 'rules'> & { field: string; rules(): Rules; report: Report },
 ): void {
   const firstUse = new Map<unknown, number>();
   const problems = Object.entries(rules());
@@ -181,14 +201,14 @@ function reportParts(
 }
 
 const describesObject =
-  (compiler: SchemaCompiler): Problem =>
+  (compiler: SchemaCompiler | undefined): Problem =>
   (value) => {
     if (!isPlainObject(value)) return 'must be a plain JSON Schema object (defineTool converts Zod)';
     if (value.type !== undefined && value.type !== 'object') {
       return `must describe an object: type is ${JSON.stringify(value.type)}`;
     }
     try {
-      compiler.compile(value);
+      compiler?.compile(value);
     } catch (thrown) {
       return `must compile as JSON Schema 2020-12: ${textOf(thrown)}`;
     }

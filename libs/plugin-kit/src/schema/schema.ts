@@ -35,7 +35,7 @@ export interface SchemaCompiler {
 /** One per plugin, so that a `$id` of one plugin is unknown to the others and all goes when the plugin goes. */
 export function createSchemaCompiler(): SchemaCompiler {
   const budget = createStepBudget();
-  const ajv = createAjv(budget);
+  let ajv: Ajv2020 | undefined; // made when the first schema is compiled: a process that calls no tool needs none
   const compiled = new Map<string, SchemaCheck>();
 
   return {
@@ -44,6 +44,7 @@ export function createSchemaCompiler(): SchemaCompiler {
       const hash = createHash('sha256').update(JSON.stringify(copy)).digest('base64');
       const known = compiled.get(hash);
       if (known) return known;
+      ajv ??= createAjv(budget);
       try {
         schemaOfSchemas().validateSchema(copy, true);
         const validate = ajv.compile(countSteps(copy));

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as after } from 'node:timers/promises';
-import { createDispatch, type Dispatch } from '@harness/dispatch';
+import { createDispatch, type Dispatch, scriptAt } from '@harness/dispatch';
 import { connectRedis, createLogger, type Redis } from '@harness/runtime';
 import { figureOf, quantile, textOf } from '../figures.ts';
 import { type BenchFleet, startBenchFleet, startModel } from '../fleet.ts';
@@ -89,7 +89,7 @@ async function tellBusyRun(redisUrl: string, rounds: number): Promise<void> {
 
 async function wholeRun(dispatch: Dispatch, threadId: string, me: string): Promise<void> {
   const { lease, transcripts } = dispatch;
-  await dispatch.scripts.call('append', appendArgs('default', threadId));
+  await dispatch.scripts.call(scriptAt('thread/append'), appendArgs('default', threadId));
   const claim = await lease.claim(threadId, me);
   if (claim.outcome !== 'mine') throw new Error('not claimed');
   const begin = await lease.begin(claim.hold, randomUUID());
@@ -195,7 +195,7 @@ async function sizeLine(
   const me = await aliveWorker(redis, dispatch);
   await inParallel(threads, async (n) => {
     const { tenant, threadId } = made[n] as (typeof made)[0];
-    await dispatch.scripts.call('append', appendArgs(tenant, threadId));
+    await dispatch.scripts.call(scriptAt('thread/append'), appendArgs(tenant, threadId));
     const claim = await dispatch.lease.claim(threadId, me);
     if (claim.outcome !== 'mine') throw new Error('not claimed');
     const begin = await dispatch.lease.begin(claim.hold, randomUUID());
@@ -213,7 +213,12 @@ async function sizeLine(
     const p50 = async (step: () => Promise<unknown>) => (await timesOf(step)).toFixed(2);
     const figures = [
       await p50(() =>
-        dispatch.scripts.call('sweep', { graceMs: 1500, busyGraceMs: 5000, taskGraceMs: 30_000, count: 200 }),
+        dispatch.scripts.call(scriptAt('worker/sweep'), {
+          graceMs: 1500,
+          busyGraceMs: 5000,
+          taskGraceMs: 30_000,
+          count: 200,
+        }),
       ),
       await p50(() => dispatch.bus.sweep(true)),
       await p50(async () => {

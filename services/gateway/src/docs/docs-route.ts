@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { type ApiDocument, renderDocsPage } from './docs-page.ts';
 
-/** `/docs`: openapi.yaml for people. Public like it; rendered once, when every route is known. */
+/** `/docs`: openapi.yaml for people. Public like it; rendered once, when it is first asked for. */
 export function addDocsRoute(app: FastifyInstance): void {
   const style = readFileSync(new URL('docs-page.css', import.meta.url), 'utf8');
   // Nothing may run, load or leave: only the style that stands in the page counts.
@@ -14,10 +14,11 @@ export function addDocsRoute(app: FastifyInstance): void {
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; ');
-  let page = '';
-  app.addHook('onReady', async () => {
-    page = renderDocsPage(app.swagger() as unknown as ApiDocument, style);
-  });
+  let page: string | undefined;
+  const rendered = () => {
+    page ??= renderDocsPage(app.swagger() as unknown as ApiDocument, style);
+    return page;
+  };
   app.get('/docs', { config: { public: true }, schema: { hide: true } }, async (_request, reply) =>
     reply
       .headers({
@@ -27,6 +28,6 @@ export function addDocsRoute(app: FastifyInstance): void {
         'cache-control': 'no-cache',
       })
       .type('text/html; charset=utf-8')
-      .send(page),
+      .send(rendered()),
   );
 }

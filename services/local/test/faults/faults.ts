@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { setTimeout as after } from 'node:timers/promises';
-import { defaultLimits, type ScriptName, scriptText } from '@harness/dispatch';
+import { defaultLimits, scriptAt, scriptText } from '@harness/dispatch';
 import type { FaultFleet, FaultWorker } from './fault-fleet.ts';
 import type { RedisProxy } from './tcp-proxy.ts';
 
@@ -107,9 +107,9 @@ export async function ringRaw({ redis }: FaultFleet, queue: string, threadId: st
 /** Commands whose answers are lost, by name. */
 export type CommandFilter = (args: string[]) => boolean;
 
-/** A call of one of dispatch's scripts, by name, from a process with the usual limits. */
-export function callOf(script: ScriptName): CommandFilter {
-  const lua = scriptText(script, defaultLimits);
+/** A call of one of dispatch's scripts (`thread/append`), from a process with the usual limits. */
+export function callOf(path: string): CommandFilter {
+  const lua = scriptText(scriptAt(path), defaultLimits);
   const sha = createHash('sha1').update(lua).digest('hex');
   return ([command = '', code]) =>
     /^evalsha$/i.test(command) ? code === sha : /^eval$/i.test(command) && code === lua;

@@ -17,20 +17,20 @@ import { until } from './until.ts';
 test('F12 Redis does what it is asked and the answer is lost, for every step of a turn', async () => {
   const wrong = await violationsOf({ workers: 2 }, async (story) => {
     const scripts = [
-      'append',
-      'claim',
-      'begin',
-      'emit',
-      'commit',
-      'authority',
-      'sweep',
-      'session-state',
-    ] as const;
+      'thread/append',
+      'lease/claim',
+      'lease/begin',
+      'lease/emit',
+      'lease/commit',
+      'gateway/authority',
+      'worker/sweep',
+      'session/session-state',
+    ];
     const steps = [...scripts.map((name) => [name, callOf(name)] as const), ...Object.entries(bullCommands)];
     for (const [name, fits] of steps) {
       // Threads that are new take every step, those that follow only those of a warm one.
       await story.load({ threads: 3, messages: 4, gapMs: 200 });
-      const limitMs = name === 'sweep' ? 3_000 : 1_000; // workers sweep every 1 to 2 s, not for each message
+      const limitMs = name === 'worker/sweep' ? 3_000 : 1_000; // workers sweep every 1 to 2 s, not for each message
       const droppedOf = proxiesOf(story).map((proxy) => proxy.dropReplies(fits, 1, limitMs));
       const dropped = (await Promise.all(droppedOf)).reduce((sum, one) => sum + one, 0);
       expect([name, dropped > 0]).toEqual([name, true]);

@@ -34,8 +34,8 @@ const faults: Record<string, (story: Story, load: Load) => Promise<unknown>> = {
   'cut one off': (story) => cutOff(story.random.pick(proxiesOf(story)), story.random.upTo(2 * ttlMs)),
   'forget scripts': flushScripts,
   'lose answers': (story) => {
-    const names = ['append', 'claim', 'begin', 'emit', 'commit', 'release', 'sweep'] as const;
-    const scripts = names.map((name) => callOf(name));
+    const turn = ['claim', 'begin', 'emit', 'commit', 'release'].map((name) => `lease/${name}`);
+    const scripts = ['thread/append', ...turn, 'worker/sweep'].map(callOf);
     const fits = story.random.pick([...scripts, ...Object.values(bullCommands)]);
     return Promise.all(proxiesOf(story).map((proxy) => proxy.dropReplies(fits, 2, 2_000)));
   },

@@ -12,8 +12,13 @@ import { randomUUID } from 'node:crypto';
 import { AppError, type BusAssignment } from '@harness/contracts';
 import { type Replicas, replicaTtlMs } from '../../gateway/replicas.ts';
 import type { Log } from '../../redis/log.ts';
-import type { Scripts } from '../../redis/scripts.ts';
+import { type Scripts, scriptsBeside } from '../../redis/scripts.ts';
 import { type AssignedTask, assignmentOf } from '../bus-records.ts';
+
+export const workerScripts = scriptsBeside(import.meta.url, {
+  confirmed: ['bus-poll', 'bus-leave', 'bus-register', 'bus-reset', 'bus-ack'],
+  unconfirmed: ['bus-heartbeat'],
+});
 
 export interface BusPolls {
   /** Null when the time is over. Throws worker_not_found, wrong_state, turn_cancelled, unavailable. */
@@ -57,7 +62,7 @@ export function createBusPolls(deps: { scripts: Scripts; replicas: Replicas; log
   });
 
   const ask = (wish: BusPoll, poll: string, waitMs: number) =>
-    scripts.call<Polled>('bus-poll', {
+    scripts.call<Polled>(workerScripts['bus-poll'], {
       tenant: wish.tenant,
       name: wish.name,
       poll,
@@ -66,7 +71,7 @@ export function createBusPolls(deps: { scripts: Scripts; replicas: Replicas; log
       waitMs: Math.max(0, Math.round(waitMs)),
     });
   const leave = ({ tenant, name }: BusPoll, poll: string, gone: boolean) =>
-    scripts.call<{ outcome: 'left' | 'over' | 'assigned'; task?: AssignedTask }>('bus-leave', {
+    scripts.call<{ outcome: 'left' | 'over' | 'assigned'; task?: AssignedTask }>(workerScripts['bus-leave'], {
       tenant,
       name,
       poll,

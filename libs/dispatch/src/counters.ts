@@ -1,0 +1,49 @@
+import type { Redis } from 'ioredis';
+import type { Keys } from './redis/keys.ts';
+import { reached } from './redis/reached.ts';
+import { oldestWaitingMs } from './thread/waiting.ts';
+
+/** What is counted of the whole fleet. Totals only rise; they are kept in Redis, so no worker takes any with it. */
+export interface Counters {
+  /** Accepted mail that a torn log lost. */
+  gaps: number;
+  /** System mail to deleted threads. */
+  dropped: number;
+  /** Processes that ended for what nobody caught. */
+  escapes: number;
+  /** Accepted messages that a fail-over of Redis took back. */
+  lost: number;
+  /** Times that Redis became another one, by a fail-over or a restart. */
+  redisChanges: number;
+  /** Threads with mail that is not done, now. */
+  pending: number;
+  /** Of the oldest message that waits for a worker, now; 0 without any. */
+  oldestWaitingMs: number;
+  /** Runs that have their result; path `none`: it came to no session. */
+  runs: { status: string; path: string; count: number }[];
+}
+
+/** Reads the counters of the fleet. Throws `unavailable` when Redis does not answer. */
+export async function countersOf({ redis, keys }: { redis: Redis; keys: Keys }): Promise<Counters> {
+  const names = (['gaps', 'dropped', 'escapes', 'lost'] as const).map(keys.one);
+  const [[gaps, dropped, escapes, lost], redisChanges, pending, waitingMs, runs] = await Promise.all([
+    reached(redis.mget(names)),
+    reached(redis.hget(keys.one('server'), 'changes')),
+    reached(redis.zcard(keys.one('pend'))),
+    oldestWaitingMs({ redis, keys }),
+    reached(redis.hgetall(keys.one('runs'))),
+  ]);
+  return {
+    gaps: Number(gaps),
+    dropped: Number(dropped),
+    escapes: Number(escapes),
+    lost: Number(lost),
+    redisChanges: Number(redisChanges),
+    pending,
+    oldestWaitingMs: waitingMs,
+    runs: Object.entries(runs).map(([kind, count]) => {
+      const [status = '', path = ''] = kind.split(':');
+      return { status, path, count: Number(count) };
+    }),
+  };
+}

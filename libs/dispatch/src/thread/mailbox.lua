@@ -1,0 +1,73 @@
+-- Mail: delivered, cancelled, finished.
+
+-- Puts mail into a thread's mailbox; returns its run, as its hash is. The run's record comes first, so mail never lacks one.
+local function deliver(threadId, mail)
+  local th = key('th', threadId)
+  local thread = redis.call('HMGET', th, 'tenant', 'alias', 'last', 'kept')
+  local last = tonumber(thread[3]) or 0
+  local seq = last + 1
+  -- A torn earlier delivery may have left its entry without `last`: step over it, begin counts the gap.
+  local tail = redis.call('XREVRANGE', key('mb', threadId), '+', '-', 'COUNT', 1)[1]
+  if tail then seq = math.max(seq, tonumber(string.match(tail[1], '^%d+')) + 1) end
+  local run = { runId = mail.runId, threadId = threadId, tenant = thread[1], alias = thread[2] or nil, seq = seq,
+    kind = mail.kind, status = 'pending', attempt = 0, input = mail.input, createdAt = stamp, chain = mail.chain or mail.runId }
+  for _, name in ipairs({ 'model', 'metadata', 'taskId', 'iteration', 'failure', 'tools' }) do run[name] = mail[name] end
+  setFields(key('run', mail.runId), run)
+  redis.call('HSET', th, 'last', seq, 'updatedAt', stamp)
+  redis.call('XADD', key('mb', threadId), seq .. '-0', 'runId', mail.runId, 'kind', mail.kind)
+  redis.call('ZADD', key('runs', threadId), seq, mail.runId)
+  if seq > C.runCap then redis.call('ZREMRANGEBYRANK', key('runs', threadId), 0, -C.runCap - 1) end
+  redis.call('ZADD', P .. 'pend', 'NX', now, threadId)
+  if not thread[4] then keepThread(threadId) end
+  run.eventId = addEvent(threadId, 'run.queued', cjson.encode({ runId = mail.runId, seq = seq, kind = mail.kind }))
+  redis.call('HSET', key('run', mail.runId), 'eventId', run.eventId)
+  return run
+end
+
+-- Mail of the system: delivered once per id; to a deleted thread it is dropped and counted; never refused as full.
+local function deliverOnce(mail)
+  if redis.call('EXISTS', key('th', mail.threadId)) == 0 then
+    redis.call('INCR', P .. 'dropped')
+    return nil
+  end
+  local sent = key('sent', mail.id)
+  if redis.call('EXISTS', sent) == 1 then return nil end
+  deliver(mail.threadId, mail)
+  redis.call('SET', sent, mail.runId, 'PX', C.idemTtlMs)
+  return liveOwner(mail.threadId) or ''
+end
+
+-- Flags a run as cancelled. A waiting one reads `cancelled` at once and is committed in its order; for a running one
+-- the flag is the truth and the message on the owner's control channel the hurry.
+local function cancelRun(threadId, runId)
+  local run = key('run', runId)
+  redis.call('HSET', run, 'cancel', '1')
+  if redis.call('HGET', run, 'status') == 'pending' then
+    redis.call('HSET', run, 'status', 'cancelled')
+  else
+    local owner = liveOwner(threadId)
+    if owner then
+      redis.call('PUBLISH', key('ctl', owner), cjson.encode({ action = 'cancel', threadId = threadId, runId = runId }))
+    end
+  end
+end
+
+local function cancelMail(threadId)
+  for _, entry in ipairs(redis.call('XRANGE', key('mb', threadId), '-', '+')) do cancelRun(threadId, entry[2][2]) end
+end
+
+-- A run has its result, and its thread goes on; returns how many messages wait.
+local function finishRun(threadId, seq)
+  local th = key('th', threadId)
+  redis.call('DEL', key('led', threadId))
+  redis.call('HDEL', th, 'nonce', 'run', 'attempt')
+  redis.call('HSET', th, 'done', seq)
+  redis.call('XDEL', key('mb', threadId), seq .. '-0')
+  local remaining = number(th, 'last') - seq
+  if remaining > 0 then
+    redis.call('ZADD', P .. 'pend', now, threadId)
+  else
+    redis.call('ZREM', P .. 'pend', threadId)
+  end
+  return remaining
+end

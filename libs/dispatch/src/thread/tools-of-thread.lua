@@ -1,0 +1,61 @@
+-- Which tools a thread and a run may use.
+
+-- Allow-lists of tools: a list of names, `x*` for all that begin with x; nil = all.
+local function covers(list, name)
+  for _, one in ipairs(list) do
+    if one == name then return true end
+    local beginning = string.match(one, '^(.*)%*$')
+    if beginning and string.sub(name, 1, #beginning) == beginning then return true end
+  end
+  return false
+end
+
+-- What both allow.
+local function commonTools(one, other)
+  if not one or not other then return one or other end
+  local kept, known = {}, {}
+  local function keep(from, within)
+    for _, name in ipairs(from) do
+      if not known[name] and covers(within, name) then
+        known[name] = true
+        kept[#kept + 1] = name
+      end
+    end
+  end
+  keep(one, other)
+  keep(other, one)
+  return kept
+end
+
+-- What the gateways know of an agent or a skill: {instructions, model?, tools?}; nil = not there.
+local function profileOf(kind, name) return name and decoded(redis.call('HGET', key('profiles', kind), name)) end
+
+-- The model of a thread's turns that name none.
+local function modelOf(thread)
+  local skill, agent = profileOf('skills', thread.skill), profileOf('agents', thread.agent)
+  return (skill and skill.model) or thread.model or (agent and agent.model)
+end
+
+-- The tools of a thread (a hash): its own, of those its agent's, of those its active skill's. An agent that is gone
+-- leaves none, for nobody knows which were meant, and so does a skill that is gone.
+local function toolsOf(thread)
+  local tools = decoded(thread.allowedTools)
+  if thread.agent then tools = commonTools(tools, (profileOf('agents', thread.agent) or { tools = {} }).tools) end
+  if thread.skill then tools = commonTools(tools, (profileOf('skills', thread.skill) or { tools = {} }).tools) end
+  return tools
+end
+
+-- A run keeps what it began with, whatever becomes of its thread, agent and skill meanwhile: `began` is what its session
+-- was given ('all' or a list), `tools` what is left of it where its sender's key or a skill has narrowed it.
+local function toolsOfRun(thread, run)
+  local tools = toolsOf(thread)
+  return encodeList(tools) or 'all', run.tools and encodeList(commonTools(tools, decoded(run.tools)))
+end
+
+local function toolsInRun(thread, runId)
+  if not runId then return toolsOf(thread) end
+  local held = redis.call('HMGET', key('run', runId), 'tools', 'began')
+  if held[1] then return decoded(held[1]) end
+  if held[2] == 'all' then return nil end
+  return decoded(held[2]) or toolsOf(thread)
+end
