@@ -43,15 +43,17 @@ test('while Redis refuses writes a gateway is not ready, and says why', async ()
   for (const [code, { begin, end }] of Object.entries(refusals)) {
     await begin();
     // A connection that READONLY has just ended is made anew: for a moment Redis does not answer.
-    await expect.poll(async () => (await call('GET', '/readyz')).body).toEqual({
-      status: 'not ready',
-      missing: ['redis'],
-      error: {
-        code: 'unavailable',
-        message: expect.stringContaining(`takes no writes (${code})`),
-        details: { redis: code },
-      },
-    });
+    await expect
+      .poll(async () => (await call('GET', '/readyz')).body)
+      .toEqual({
+        status: 'not ready',
+        missing: ['redis'],
+        error: {
+          code: 'unavailable',
+          message: expect.stringContaining(`takes no writes (${code})`),
+          details: { redis: code },
+        },
+      });
     expect((await call('GET', '/readyz')).headers.get('retry-after')).toBe('1');
     expect((await call('GET', '/healthz')).status).toBe(200);
     expect((await call('POST', '/v1/threads', {})).status).toBe(503);
