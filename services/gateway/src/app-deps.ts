@@ -4,7 +4,7 @@ import type { AgentSet, SkillSet, StartedPlugins } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 import type { RouteOptions } from 'fastify';
 import type { Registry } from 'prom-client';
-import type { Commands } from './commands/create-commands.ts';
+import type { Commands } from './commands/command-call.ts';
 import type { FolderChecking, PublishedFolders } from './content/published-folders.ts';
 import type { ApiKey, Caller } from './http/authenticate.ts';
 import type { OAuthSettings } from './oauth/settings.ts';

@@ -10,7 +10,7 @@ import {
   runMain,
   watchEscapes,
 } from '@harness/runtime';
-import { loadWorkerConfig, useTempDir } from './config.ts';
+import { loadWorkerConfig, useTempDir, type WorkerConfig } from './config.ts';
 import { openEndpoint } from './process/endpoint.ts';
 import { startLeash } from './process/hold-leash.ts';
 import { createWorkerMetrics } from './process/worker-metrics.ts';
@@ -22,6 +22,7 @@ import { createLending } from './session/session-lease.ts';
 import { processesFor, sessionLimitOf } from './session/session-limit.ts';
 import { createSessionPool } from './session/session-pool.ts';
 import { createSpares } from './session/spares.ts';
+import { createThreadSlots } from './session/thread-slots.ts';
 import { createInvoker } from './turn/invoker.ts';
 import { turnScope } from './turn/turn-scope.ts';
 import { createWorker } from './worker.ts';
@@ -31,13 +32,35 @@ const leashShare = 0.8;
 
 runMain(async () => {
   const config = loadWorkerConfig();
+  const base = await openBase(config);
+  const sessions = await openSessions(base);
+  const plugins = await openPlugins(base, sessions);
+  const fleet = await joinFleet(base, sessions, plugins);
+  endInOrder(base, { sessions, plugins, fleet });
+
+  const { workerId, logger, endpoint } = base;
+  const maxSessions = sessions.maxSessions();
+  const names = plugins.host.plugins.map(({ name }) => name);
+  const url = endpoint?.url;
+  logger.info({ plugins: names, maxSessions, spares: config.HARNESS_SPARES, url }, 'worker ready');
+  process.send?.({ ready: true, workerId, maxSessions, url });
+});
+
+type Base = Awaited<ReturnType<typeof openBase>>;
+type Sessions = Awaited<ReturnType<typeof openSessions>>;
+type Plugins = Awaited<ReturnType<typeof openPlugins>>;
+type Fleet = Awaited<ReturnType<typeof joinFleet>>;
+
+/** Step 1: logs, health, metrics and Redis. Throws ConfigError when the data in Redis is of another version. */
+async function openBase(config: WorkerConfig) {
   const workerId = newWorkerId();
   const startedAt = new Date().toISOString();
   const logger = createLogger('worker', config.LOG_LEVEL).child({ workerId });
   const escapes = watchEscapes(logger);
   const metrics = createWorkerMetrics();
-  let state = (): WorkerState => ({ phase: 'starting', redis: undefined, healthy: false });
-  // First of all: a bad port is told at once, and a worker that waits for Redis answers /healthz.
+  /** What the endpoint reports; each step fills in what it knows. */
+  const status = { state: (): WorkerState => ({ phase: 'starting', redis: undefined, healthy: false }) };
+  // First of all: a bad port is reported at once, and a worker that waits for Redis answers /healthz.
   const endpoint =
     config.HARNESS_WORKER_PORT === undefined
       ? undefined
@@ -45,20 +68,14 @@ runMain(async () => {
           host: config.HARNESS_WORKER_HOST,
           port: config.HARNESS_WORKER_PORT,
           logger,
-          trouble: () => workerTroubleOf(state()),
+          trouble: () => workerTroubleOf(status.state()),
           metrics,
         });
   const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'wait' });
   const redis = connect();
   const limits = fleetLimitsOf(config);
-  const dispatch = createDispatch({
-    redis,
-    subscriber: connect(),
-    logger,
-    limits,
-    acks: config.HARNESS_REDIS_ACKS,
-  });
-  const { keys, scripts, doorbell, lease, feed, workers } = dispatch;
+  const acks = config.HARNESS_REDIS_ACKS;
+  const dispatch = createDispatch({ redis, subscriber: connect(), logger, limits, acks });
   escapes.onEscape(() => {
     metrics.escaped();
     dispatch.countEscape().catch(() => undefined);
@@ -67,11 +84,29 @@ runMain(async () => {
   if (admission.outcome === 'refused') throw new ConfigError(admission.message);
   const writes = dispatch.probeWrites({ onWritten: metrics.redisWritten });
   const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
+  return {
+    config,
+    workerId,
+    startedAt,
+    logger,
+    escapes,
+    metrics,
+    status,
+    endpoint,
+    redis,
+    dispatch,
+    writes,
+    tokenSecret,
+    mcpUrl: new URL('/mcp', config.HARNESS_GATEWAY_URL).href,
+    draining: false,
+  };
+}
 
+/** Step 2: everything that starts and keeps agent processes. */
+async function openSessions({ config, logger, mcpUrl }: Base) {
   const homes = await openSessionHomes();
   useTempDir(homes.root);
   const leash = startLeash({ limitMs: config.HARNESS_WORKER_TTL_MS * leashShare, logger });
-  const mcpUrl = new URL('/mcp', config.HARNESS_GATEWAY_URL).href;
   const opener = createSessionOpener({
     homes,
     logger,
@@ -84,22 +119,33 @@ runMain(async () => {
   });
   const maxSessions = () =>
     sessionLimitOf(config.HARNESS_MAX_SESSIONS, opener.living(), process.availableMemory());
-  const defaultModel = config.HARNESS_DEFAULT_MODEL;
-  const pool = createSessionPool({
-    maxSessions,
-    idleTtlMs: config.HARNESS_SESSION_TTL_MS,
-    onEvict: (key) => worker.onEvict(key),
-  });
+  const slots = createThreadSlots();
+  /** Set by the worker, which is made later. */
+  const evicted = { notify: (_key: string) => undefined as void };
+  const pool = createSessionPool(
+    {
+      maxSessions,
+      idleTtlMs: config.HARNESS_SESSION_TTL_MS,
+      onEvict: (key) => evicted.notify(key),
+    },
+    slots,
+  );
   const spares = createSpares({
     wanted: config.HARNESS_SPARES,
     room: () => processesFor(process.availableMemory()) - 1, // a thread that wants a session of its own comes first
     logger,
     open: () => {
-      const profile = { model: defaultModel, systemPrompt: undefined, tools: undefined };
+      const profile = { model: config.HARNESS_DEFAULT_MODEL, systemPrompt: undefined, tools: undefined };
       return opener.open({ name: 'spare', profile, store: 'later' });
     },
   });
-  const plugins = await startPlugins({
+  return { homes, leash, opener, slots, pool, spares, maxSessions, evicted };
+}
+
+/** Step 3: the plugins, for their hooks. */
+async function openPlugins(base: Base, { pool, opener }: Sessions) {
+  const { config, dispatch, logger, tokenSecret } = base;
+  const host = await startPlugins({
     dispatch,
     role: 'worker',
     logger,
@@ -114,49 +160,49 @@ runMain(async () => {
         pool,
         openSession: opener.open,
         plugin,
-        defaultModel,
+        defaultModel: config.HARNESS_DEFAULT_MODEL,
         prewarmThread: dispatch.sessions.tryPrewarm,
       }),
     config: { reviewModel: config.HARNESS_REVIEW_MODEL },
   });
   await dispatch.replicas.listen();
-  const unfollow = await followPluginStates({ dispatch, plugins, logger });
+  const unfollow = await followPluginStates({ dispatch, plugins: host, logger });
+  return { host, unfollow };
+}
+
+/** Step 4: this worker becomes one of the fleet: its heartbeat, its doorbells, its part of the sweep. */
+async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
+  const { config, dispatch, logger, redis, workerId, metrics } = base;
+  const { keys, scripts, doorbell, lease, feed, workers } = dispatch;
+  const { slots, pool, spares, opener, maxSessions } = sessions;
   const lending = createLending({
     dispatch,
+    slots,
     pool,
     spares,
     openSession: opener.open,
-    toolServer: () => plugins.toolServer,
-    tokenSecret,
-    mcpUrl,
-    defaultModel,
+    toolServer: () => host.toolServer,
+    tokenSecret: base.tokenSecret,
+    mcpUrl: base.mcpUrl,
+    defaultModel: config.HARNESS_DEFAULT_MODEL,
     sessionTtlMs: config.HARNESS_SESSION_TTL_MS,
     turnTimeoutMs: config.HARNESS_TURN_TIMEOUT_MS,
     logger,
   });
-
-  let draining = false;
   const counts = () => ({
     ...pool.counts(),
     maxSessions: maxSessions(),
     spares: spares.count(),
     transcriptErrors: lending.transcriptErrors(),
   });
-  // Async: the first heartbeat comes before there is a worker to tell of.
+  // Async: the first heartbeat comes before there is a worker to report on.
   const report = async () => {
-    await workers.report(
-      workerId,
-      {
-        pid: process.pid,
-        startedAt,
-        draining,
-        ...counts(),
-        rssBytes: process.memoryUsage.rss(),
-        ...worker.stats(),
-      },
-      config.HARNESS_WORKER_TTL_MS * 3,
-    );
+    const self = { pid: process.pid, startedAt: base.startedAt, draining: base.draining };
+    const load = { ...counts(), rssBytes: process.memoryUsage.rss(), ...worker.stats() };
+    await workers.report(workerId, { ...self, ...load }, config.HARNESS_WORKER_TTL_MS * 3);
   };
+  const proveHolds = () =>
+    worker.proveHolds().catch((error) => logger.error({ err: error }, 'threads not looked at'));
   const liveness = await startLiveness(
     { redis, keys, logger },
     {
@@ -169,14 +215,15 @@ runMain(async () => {
       },
       onRecovered() {
         logger.info('liveness regained');
-        worker.proveHolds().catch((error) => logger.error({ err: error }, 'threads not looked at'));
+        void proveHolds();
       },
     },
   );
   const worker = createWorker({
     dispatch,
-    hooks: plugins.hooks,
+    hooks: host.hooks,
     liveness,
+    slots,
     pool,
     lending,
     logger,
@@ -186,11 +233,12 @@ runMain(async () => {
     onDrain: () => process.kill(process.pid, 'SIGTERM'),
     onTurn: metrics.turnEnded,
   });
+  sessions.evicted.notify = worker.onEvict;
   await report();
-  // A fail-over of Redis may have taken back what this worker holds by: it says anew that it lives, and proves its holds.
+  // A fail-over of Redis may have taken back what this worker holds by: it writes its liveness and proves its holds anew.
   dispatch.onRedisChange(() => {
     liveness.renew();
-    worker.proveHolds().catch((error) => logger.error({ err: error }, 'threads not looked at'));
+    void proveHolds();
   });
 
   const control = new AbortController();
@@ -211,10 +259,23 @@ runMain(async () => {
     },
   );
   const sweeper = startSweeper({ redis, keys, scripts, doorbell, logger });
+  metrics.countSessions(counts);
+  base.status.state = () => ({
+    phase: base.draining ? 'draining' : 'working',
+    redis: base.writes.trouble(),
+    healthy: liveness.healthy(),
+  });
+  return { worker, liveness, control, consumers, sweeper };
+}
 
+/** At SIGTERM: no new turns, time for those under way, then everything in the reverse order of its start. */
+function endInOrder(base: Base, parts: { sessions: Sessions; plugins: Plugins; fleet: Fleet }): void {
+  const { config, dispatch, logger, escapes } = base;
+  const { worker, liveness, control, consumers, sweeper } = parts.fleet;
+  const { spares, opener, leash, homes } = parts.sessions;
   onShutdown(
     async () => {
-      draining = true;
+      base.draining = true;
       sweeper.close();
       spares.close();
       await worker.retire();
@@ -222,30 +283,17 @@ runMain(async () => {
       control.abort();
       await worker.leave();
       await liveness.end();
-      await doorbell.remove(workerId);
+      await dispatch.doorbell.remove(base.workerId);
       await opener.killAll();
       leash.close();
-      unfollow();
-      await plugins.close();
+      parts.plugins.unfollow();
+      await parts.plugins.host.close();
       await homes.close();
-      writes.close();
+      base.writes.close();
       await dispatch.close();
-      redis.disconnect();
-      await endpoint?.close();
+      base.redis.disconnect();
+      await base.endpoint?.close();
     },
     { logger, limitMs: config.HARNESS_DRAIN_MS + 20_000, escapes },
   );
-  metrics.countSessions(counts);
-  state = () => ({
-    phase: draining ? 'draining' : 'working',
-    redis: writes.trouble(),
-    healthy: liveness.healthy(),
-  });
-  const names = plugins.plugins.map(({ name }) => name);
-  const url = endpoint?.url;
-  logger.info(
-    { plugins: names, maxSessions: maxSessions(), spares: config.HARNESS_SPARES, url },
-    'worker ready',
-  );
-  process.send?.({ ready: true, workerId, maxSessions: maxSessions(), url });
-});
+}

@@ -11,6 +11,7 @@ import type { Logger } from '@harness/runtime';
 import { seeTurn, type TurnSeen } from './process/turn-seen.ts';
 import type { Lending } from './session/session-lease.ts';
 import type { SessionPool } from './session/session-pool.ts';
+import type { ThreadSlots, TurnUnderWay } from './session/thread-slots.ts';
 import {
   fail,
   handBack,
@@ -25,6 +26,8 @@ export interface WorkerDeps {
   dispatch: Dispatch;
   hooks: HookRunner;
   liveness: Liveness;
+  /** Shared with the pool and the lending of sessions. */
+  slots: ThreadSlots;
   pool: SessionPool;
   lending: Lending;
   logger: Logger;
@@ -69,17 +72,11 @@ export interface FleetWorker {
   leave(): Promise<void>;
 }
 
-interface UnderWay {
-  stop: AbortController;
-  runId: string | undefined;
-  /** Rung meanwhile, or mail is left: there is more to do. */
-  isRung: boolean;
-}
-
 export function createWorker(deps: WorkerDeps): FleetWorker {
-  const { dispatch, liveness, lending, pool, logger } = deps;
+  const { dispatch, liveness, slots, lending, pool, logger } = deps;
   const { lease, doorbell } = dispatch;
-  const turns = new Map<string, UnderWay>();
+  const turnOf = (threadId: string) => slots.get(threadId)?.turn;
+  const turns = () => slots.with('turn');
   const stats = { turns: 0, paths: { warm: 0, spare: 0, resume: 0, cold: 0 } };
   // A message that kills its worker kills every turn beside it. Last attempts run one by one, so that no other turn
   // spends its last attempt beside it.
@@ -103,7 +100,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     relist: lending.relist,
     nextCounter: lending.nextCounter,
     onCommitted({ hold }, _ending, remaining) {
-      const underWay = turns.get(hold.threadId);
+      const underWay = turnOf(hold.threadId);
       if (underWay && remaining > 0) underWay.isRung = true;
     },
     onPath: (path) => {
@@ -112,7 +109,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
   };
 
   /** True when there is more to do. */
-  const oneTurn = async (threadId: string, underWay: UnderWay, lastTry: boolean): Promise<boolean> => {
+  const oneTurn = async (threadId: string, underWay: TurnUnderWay, lastTry: boolean): Promise<boolean> => {
     const claim = await lease.claim(threadId, liveness.me());
     if (claim.outcome === 'owned') {
       drop(threadId);
@@ -140,7 +137,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     }
   };
 
-  const heldTurn = async (hold: Hold, underWay: UnderWay, lastTry: boolean): Promise<boolean> => {
+  const heldTurn = async (hold: Hold, underWay: TurnUnderWay, lastTry: boolean): Promise<boolean> => {
     const { threadId } = hold;
     const { stop } = underWay;
     const begin = await lease.begin(hold, randomUUID());
@@ -213,16 +210,16 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
 
   const proveHolds = async () => {
     const held = lending.holds().map(({ threadId, epoch }) => {
-      return { threadId, epoch, runId: turns.get(threadId)?.runId };
+      return { threadId, epoch, runId: turnOf(threadId)?.runId };
     });
     const found = await lease.look(liveness.me(), held);
     for (const threadId of found.lost) {
       const asked = held.find((one) => one.threadId === threadId);
       if (lending.holdOf(threadId)?.epoch !== asked?.epoch) continue; // taken anew meanwhile
-      turns.get(threadId)?.stop.abort('lost');
+      turnOf(threadId)?.stop.abort('lost');
       drop(threadId);
     }
-    for (const { stop, runId } of turns.values()) {
+    for (const [, { stop, runId }] of turns()) {
       if (runId === undefined) continue;
       if (found.cancel.includes(runId)) stop.abort('cancelled');
       else if (found.interrupt.includes(runId)) stop.abort('interrupted');
@@ -231,7 +228,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
   };
 
   const stopAll = (reason: StopReason) => {
-    for (const { stop } of turns.values()) stop.abort(reason);
+    for (const [, { stop }] of turns()) stop.abort(reason);
   };
 
   return {
@@ -239,18 +236,18 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     async onRing(threadId, lastTry) {
       if (retiring) return false;
       // A second run of one job must be a no-op: BullMQ may take its own stalled job again.
-      const now = turns.get(threadId);
+      const now = turnOf(threadId);
       if (now) {
         now.isRung = true;
         return false;
       }
-      const underWay: UnderWay = { stop: new AbortController(), runId: undefined, isRung: false };
-      turns.set(threadId, underWay);
+      const underWay: TurnUnderWay = { stop: new AbortController(), runId: undefined, isRung: false };
+      slots.update(threadId, { turn: underWay });
       try {
         const more = await oneTurn(threadId, underWay, lastTry);
         return (more || underWay.isRung) && !retiring;
       } finally {
-        turns.delete(threadId);
+        slots.update(threadId, { turn: undefined });
       }
     },
     onControl(control) {
@@ -259,7 +256,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
         proveHolds().catch((error) => logger.error({ err: error }, 'threads not looked at'));
         return;
       }
-      const turn = turns.get(control.threadId);
+      const turn = turnOf(control.threadId);
       if (control.action === 'drop') {
         turn?.stop.abort('lost');
         if (!turn) pool.evict(control.threadId);
@@ -270,14 +267,14 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       }
     },
     onEvict(threadId) {
-      if (turns.has(threadId)) return; // its turn opens another session, at the next epoch
+      if (turnOf(threadId)) return; // its turn opens another session, at the next epoch
       letGo(threadId).catch((error) => logger.warn({ err: error, threadId }, 'thread not released'));
     },
-    freeSlots: () => deps.maxTurns() - turns.size,
+    freeSlots: () => deps.maxTurns() - turns().length,
     room() {
       const { sessions, busy } = pool.counts();
       // A turn under way has a session, or will have one in a moment.
-      return deps.maxTurns() - turns.size - (sessions - busy);
+      return deps.maxTurns() - turns().length - (sessions - busy);
     },
     held: () => lending.holds().map(({ threadId }) => threadId),
     fence() {
@@ -287,7 +284,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     proveHolds,
     async retire() {
       retiring = true;
-      const idle = lending.holds().filter(({ threadId }) => !turns.has(threadId));
+      const idle = lending.holds().filter(({ threadId }) => !turnOf(threadId));
       for (const { threadId } of idle) pool.evict(threadId);
       const given = await Promise.allSettled(idle.map(({ threadId }) => letGo(threadId)));
       for (const one of given)

@@ -1,6 +1,6 @@
 import type { Command } from '@harness/plugin-kit';
 import { builtIn, callOf, refused } from './command-call.ts';
-import type { CommandDeps } from './create-commands.ts';
+import type { CommandDeps } from './command-deps.ts';
 
 /** /agent: by which profile the thread works. */
 export const agentCommand = ({ dispatch }: CommandDeps): Command =>

@@ -1,7 +1,31 @@
 import { AppError } from '@harness/contracts';
-import type { Command, CommandAnswer, CommandContext, CommandRegistry, Principal } from '@harness/plugin-kit';
-import { requireScope } from '../http/authenticate.ts';
+import type {
+  Command,
+  CommandAnswer,
+  CommandContext,
+  CommandRegistry,
+  CommandResult,
+  Diagnostic,
+  Principal,
+} from '@harness/plugin-kit';
+import type { Skill } from '@harness/plugins';
+import { type Caller, requireScope } from '../http/authenticate.ts';
 import type { Scope } from '../http/scopes.ts';
+
+/** A command as it is listed. */
+export type CommandDescription = Pick<Command, 'name' | 'description' | 'group' | 'argumentHint'>;
+
+/** The commands of a gateway. */
+export interface Commands {
+  /** Built-in ones, then skills, then plugins; by name within each. */
+  list(): CommandDescription[];
+  /** Whether the skill has a command `/<name>`. */
+  isSkillCommand(skill: Skill): boolean;
+  /** Skills that ask for a command whose name another one has. */
+  diagnostics(): readonly Diagnostic[];
+  /** Throws `thread_not_found`. An unknown command, or one that fails, is a result with `isError`. */
+  run(caller: Caller, threadId: string, line: string): Promise<CommandResult>;
+}
 
 /** In the order in which they are listed. */
 const groups = ['built-in', 'skill', 'plugin'] as const;

@@ -6,43 +6,23 @@ import { cutText } from '@harness/contracts';
 import {
   type Command,
   type CommandContext,
-  type CommandResult,
   createCommandRegistry,
   type Diagnostic,
 } from '@harness/plugin-kit';
 import type { Skill } from '@harness/plugins';
-import type { RouteDeps } from '../app-deps.ts';
 import type { Changes } from '../content/list-changes.ts';
 import { usableSkills } from '../content/thread-profile.ts';
 import type { Caller } from '../http/authenticate.ts';
 import { callerScope } from '../tools/caller-scope.ts';
 import { agentCommand } from './agent.ts';
-import { commandsByGroup } from './command-call.ts';
+import { type Commands, commandsByGroup } from './command-call.ts';
+import type { CommandDeps } from './command-deps.ts';
 import { helpCommand } from './help.ts';
 import { leaveCommands } from './leave.ts';
 import { skillCommandOf, skillCommands } from './skills.ts';
 import { taskCommands } from './tasks.ts';
 import { threadCommands } from './thread.ts';
 import { toolsCommand } from './tools.ts';
-
-export type CommandDescription = Pick<Command, 'name' | 'description' | 'group' | 'argumentHint'>;
-
-export interface Commands {
-  /** Built-in ones, then skills, then plugins; by name within each. */
-  list(): CommandDescription[];
-  /** Whether the skill has a command `/<name>`. */
-  isSkillCommand(skill: Skill): boolean;
-  /** Skills that ask for a command whose name another one has. */
-  diagnostics(): readonly Diagnostic[];
-  /** Throws `thread_not_found`. An unknown command, or one that fails, is a result with `isError`. */
-  run(caller: Caller, threadId: string, line: string): Promise<CommandResult>;
-}
-
-/** What commands are made of. */
-export type CommandDeps = Pick<
-  RouteDeps,
-  'dispatch' | 'plugins' | 'skills' | 'skillCommands' | 'agents' | 'tools' | 'logger'
->;
 
 export function createCommands({ changes, ...deps }: CommandDeps & { changes: Changes }): Commands {
   const { dispatch, plugins, skills, tools, logger } = deps;

@@ -5,7 +5,7 @@ import { usableSkills } from '../content/thread-profile.ts';
 import { acceptMessage } from '../threads/accept-message.ts';
 import { callerTools } from '../tools/caller-scope.ts';
 import { builtIn, callOf, refused, table } from './command-call.ts';
-import type { CommandDeps } from './create-commands.ts';
+import type { CommandDeps } from './command-deps.ts';
 
 /** /skills and /use. */
 export const skillCommands = (deps: CommandDeps): Command[] => [

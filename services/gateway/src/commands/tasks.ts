@@ -3,7 +3,7 @@ import type { Command, CommandContext } from '@harness/plugin-kit';
 import { acceptTask } from '../threads/accept-message.ts';
 import { callerTools } from '../tools/caller-scope.ts';
 import { builtIn, callOf, refused, table } from './command-call.ts';
-import type { CommandDeps } from './create-commands.ts';
+import type { CommandDeps } from './command-deps.ts';
 
 /** So many of the latest runs are looked through. */
 const limit = 200;

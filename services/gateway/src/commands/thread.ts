@@ -1,7 +1,7 @@
 import { Model } from '@harness/contracts';
 import type { Command } from '@harness/plugin-kit';
 import { builtIn, callOf, refused, table } from './command-call.ts';
-import type { CommandDeps } from './create-commands.ts';
+import type { CommandDeps } from './command-deps.ts';
 
 /** /clear, /status, /model and /prewarm. */
 export const threadCommands = ({ dispatch }: CommandDeps): Command[] => [

@@ -19,7 +19,8 @@ import { createMethods } from './methods.ts';
 import { createModernEra } from './modern/modern-era.ts';
 import { createSkillMethods } from './skills-extension.ts';
 import { createTaskDoor } from './task-methods.ts';
-import { errorMessage, faultOf, type Incoming, parseIncoming } from './wire/json-rpc.ts';
+import { classify } from './wire/classify.ts';
+import { errorMessage, faultOf } from './wire/json-rpc.ts';
 import { createAnswers } from './wire/mcp-response.ts';
 import { createShortPath, type ShortPath, type ShortPathDeps } from './wire/short-path.ts';
 
@@ -38,10 +39,7 @@ export interface McpDeps {
   onAnswered: ShortPathDeps['onAnswered'];
 }
 
-/**
- * `/mcp`: every era on one endpoint. A request with the 2026 envelope in its `_meta` is modern; the body decides, since
- * some clients send modern headers with old requests.
- */
+/** `/mcp`: every era of the protocol on one endpoint. */
 export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
   const { dispatch, tools } = deps;
   const methods = { ...createMethods(deps), ...createSkillMethods(() => usableSkills(deps)) };
@@ -83,10 +81,9 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
     // Resources, prompts and what is asked before a task are code of plugins, too.
     const { tenant, keyId } = caller.principal;
     return callerScope.run({ tenant, keyId, call: tools.outerCallOf(caller) }, () => {
-      if (isModern(request.body, request.headers['mcp-protocol-version'])) {
-        return modern.post(request, reply, caller, readableIn(request.body));
-      }
-      return legacy.post(request, reply, caller, parseIncoming(request.body));
+      const http = { request, reply, caller };
+      const post = classify(request.headers, request.body);
+      return post.era === 'modern' ? modern.post(http, post.call) : legacy.post(http, post.incoming);
     });
   });
   app.get('/mcp', hidden, async (request, reply) => legacy.get(request, reply, await callerOf(request)));
@@ -117,23 +114,4 @@ async function bodyOf(payload: AsyncIterable<Buffer>, bodyLimit: number): Promis
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
-}
-
-const envelopeKey = 'io.modelcontextprotocol/protocolVersion';
-
-/** Modern by its envelope; without one, by a header that only the modern protocol has. */
-function isModern(body: unknown, version: unknown): boolean {
-  if (Array.isArray(body)) throw new AppError('invalid_request', 'JSON-RPC batches are not accepted.');
-  const meta = (body as { params?: { _meta?: unknown } } | null)?.params?._meta;
-  if (typeof meta === 'object' && meta !== null && envelopeKey in meta) return true;
-  return typeof version === 'string' && version >= '2026';
-}
-
-/** What our parser cannot read, the SDK refuses in its own words. */
-function readableIn(body: unknown): Incoming | undefined {
-  try {
-    return parseIncoming(body);
-  } catch {
-    return undefined;
-  }
 }

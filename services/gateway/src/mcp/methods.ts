@@ -13,7 +13,8 @@ import type {
 import { isInputRequired } from '@harness/plugin-kit';
 import { type Caller, requireScope } from '../http/authenticate.ts';
 import { traceparentOf } from '../tools/caller-scope.ts';
-import type { ToolCall, ToolCalls } from '../tools/tool-calls.ts';
+import type { ToolCall } from '../tools/tool-call.ts';
+import type { ToolCalls } from '../tools/tool-calls.ts';
 import type { Params } from './wire/json-rpc.ts';
 
 /** One request of a client, with all that its era knows of it. */

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { AppError, derivedThreadId, isFinalRunEvent } from '@harness/contracts';
+import { AppError, derivedThreadId, type ThreadEvent } from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
 import type { InvokeOptions, Invoker } from '@harness/plugin-kit';
 import { callerScope } from '../tools/caller-scope.ts';
+import { createRunFollower } from './follow-run.ts';
 
 const defaultTimeoutMs = 300_000;
 /** Whose a question is that a plugin asks by itself, in no call. */
@@ -19,7 +20,8 @@ export function createThreadInvoker(deps: {
   plugin: string;
 }): Invoker {
   const { plugin, tokenSecret } = deps;
-  const { threads, runs, events, sessions } = deps.dispatch;
+  const { threads, runs, sessions } = deps.dispatch;
+  const follower = createRunFollower(deps.dispatch);
   const tenantNow = () => callerScope.getStore()?.tenant ?? ownTenant;
   const threadFor = async (options: InvokeOptions) => {
     const tenant = tenantNow();
@@ -32,18 +34,12 @@ export function createThreadInvoker(deps: {
     const { tenant, threadId } = await threadFor(options);
     const request = { input: prompt, ...(options.model ? { model: options.model } : {}) };
     const { run } = await runs.append({ tenant, threadId, request, idempotencyKey: randomUUID() });
-    for await (const event of events.follow(
-      { threadId },
-      { from: await runs.firstEventOf(run.runId) },
-      signal,
-    )) {
-      if (event.data.runId !== run.runId) continue;
-      const text = String(event.data.text ?? '');
-      if (event.type === 'agent.message_delta') options.onMessage?.({ type: 'delta', text });
-      if (event.type === 'agent.message') options.onMessage?.({ type: 'message', text });
-      if (isFinalRunEvent(event.type)) break;
-    }
-    const { status, result, error } = await runs.get(tenant, threadId, run.runId);
+    const onEvent = ({ type, data }: ThreadEvent) => {
+      const text = String(data.text ?? '');
+      if (type === 'agent.message_delta') options.onMessage?.({ type: 'delta', text });
+      if (type === 'agent.message') options.onMessage?.({ type: 'message', text });
+    };
+    const { status, result, error } = await follower.untilEnd({ tenant, run, signal, onEvent });
     if (status === 'success') return result ?? '';
     if (!signal.aborted) throw new AppError('model_error', error?.message ?? `The run ended as ${status}.`);
     await runs.cancel(tenant, threadId, run.runId);

@@ -2,7 +2,7 @@ import { cutText, toAppError } from '@harness/contracts';
 import { isInputRequired, type ToolOutcome } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import type { Caller } from '../http/authenticate.ts';
-import type { ToolCall } from './tool-calls.ts';
+import type { ToolCall } from './tool-call.ts';
 
 /** Where a call comes from, as far as it is known. */
 export interface CallSource {

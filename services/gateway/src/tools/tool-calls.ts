@@ -2,12 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { AppError, defaultThreadIdOf, type ThreadTokenClaims } from '@harness/contracts';
 import type { Authority, Dispatch, Ledger } from '@harness/dispatch';
 import {
-  type Given,
   type InputRequired,
   isInputRequired,
   type PluginHost,
   type PluginTool,
-  type PluginToolMeta,
   type ToolDescriptor,
   type ToolOutcome,
   type ToolResult,
@@ -18,14 +16,7 @@ import type { Logger } from '@harness/runtime';
 import { type Caller, requireScope, requireToolAccess } from '../http/authenticate.ts';
 import { callerScope } from './caller-scope.ts';
 import { createToolAudit } from './tool-audit.ts';
-
-export interface ToolCall extends Given<PluginToolMeta> {
-  name: string;
-  door: 'mcp' | 'rest';
-  arguments: unknown;
-  /** A thread the caller names; only for keys, whose tenant must own it. */
-  threadId?: string | undefined;
-}
+import type { ToolCall } from './tool-call.ts';
 
 /** What REST and both eras of MCP do with tools. Where a call comes from is decided here, by the caller's credentials. */
 export interface ToolCalls {

@@ -1,6 +1,11 @@
 import type { SDKMessage } from '@anthropic-ai/claude-agent-sdk';
-import { cutText } from '@harness/contracts';
-import type { SessionEvent } from './session.ts';
+import { cutText, type NewEvent } from '@harness/contracts';
+
+/** An event of the conversation, as subscribers see it. */
+export interface SessionEvent extends NewEvent {
+  live?: boolean;
+  delivered?: string;
+}
 
 /** Prefix that the SDK gives our tools; outside they go by their own names. */
 const prefix = 'mcp__harness__';

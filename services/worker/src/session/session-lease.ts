@@ -14,6 +14,7 @@ import type { SessionProfile } from './session-options.ts';
 import type { SessionPool } from './session-pool.ts';
 import type { Spares } from './spares.ts';
 import { systemPromptOf } from './system-prompt.ts';
+import type { HeldSlot, ThreadSlots } from './thread-slots.ts';
 
 export interface Lent {
   session: Session;
@@ -40,19 +41,10 @@ export interface Lending {
   transcriptErrors(): number;
 }
 
-interface Held {
-  hold: Hold;
-  counter: number;
-  /** A process was started under this hold: the next one needs another epoch. */
-  session: Session | undefined;
-  /** When the session's token was signed, ms on the monotonic clock. */
-  tokenAt: number;
-  /** The `runTools` under which the session listed its tools; null = unknown. */
-  listedFor: string | undefined | null;
-}
-
 export interface LendingDeps {
   dispatch: Dispatch;
+  /** Shared with the pool and the worker. */
+  slots: ThreadSlots;
   pool: SessionPool;
   spares: Spares;
   openSession: OpenSession;
@@ -70,17 +62,17 @@ export interface LendingDeps {
 const tokenMarginShare = 0.1;
 
 export function createLending(deps: LendingDeps): Lending {
-  const { dispatch, pool, logger } = deps;
+  const { dispatch, slots, pool, logger } = deps;
   const { lease, sessions, transcripts } = dispatch;
-  const held = new Map<string, Held>();
+  const heldOf = (threadId: string) => slots.get(threadId)?.held;
   let transcriptErrors = 0;
 
-  const keep = (hold: Hold): Held => {
-    const known = held.get(hold.threadId);
+  const keep = (hold: Hold): HeldSlot => {
+    const known = heldOf(hold.threadId);
     if (known?.hold.epoch === hold.epoch && known.hold.me === hold.me) return known;
     pool.evict(hold.threadId);
-    const fresh: Held = { hold, counter: 0, session: undefined, tokenAt: 0, listedFor: null };
-    held.set(hold.threadId, fresh);
+    const fresh: HeldSlot = { hold, counter: 0, session: undefined, tokenAt: 0, listedFor: null };
+    slots.update(hold.threadId, { held: fresh });
     return fresh;
   };
 
@@ -95,7 +87,7 @@ export function createLending(deps: LendingDeps): Lending {
     tools?.some((name) => name.startsWith(`${skillPluginName}__`)) ||
     (deps.toolServer()?.list(tools ? { tools } : {}).length ?? 0) > 0;
 
-  const tokenFor = async (thread: HeldThread, record: Held): Promise<string | undefined> => {
+  const tokenFor = async (thread: HeldThread, record: HeldSlot): Promise<string | undefined> => {
     const { tenant, allowedTools: tools, threadTaskId: taskId } = thread;
     if (!hasTools(tools)) return undefined;
     record.tokenAt = performance.now();
@@ -105,7 +97,7 @@ export function createLending(deps: LendingDeps): Lending {
   };
 
   /** Before another process may speak for the thread: the old one is dead, and its epoch over. */
-  const succeed = async (record: Held) => {
+  const succeed = async (record: HeldSlot) => {
     if (!record.session) return;
     await record.session.exited;
     const hold = await lease.raiseEpoch(record.hold);
@@ -115,7 +107,7 @@ export function createLending(deps: LendingDeps): Lending {
     record.session = undefined;
   };
 
-  const onTranscript = (record: Held) => (transcript: TranscriptState) => {
+  const onTranscript = (record: HeldSlot) => (transcript: TranscriptState) => {
     const { threadId } = record.hold;
     if (transcript === 'whole') logger.info({ threadId }, 'transcript whole again');
     else {
@@ -125,7 +117,7 @@ export function createLending(deps: LendingDeps): Lending {
     sessions.note(record.hold, { transcript }).catch((error) => logger.error({ err: error }, 'not noted'));
   };
 
-  const open = async (thread: HeldThread, record: Held, profile: SessionProfile): Promise<Opened> => {
+  const open = async (thread: HeldThread, record: HeldSlot, profile: SessionProfile): Promise<Opened> => {
     const { threadId } = thread.hold;
     await succeed(record);
     const known = thread.sdkSessionId;
@@ -159,11 +151,11 @@ export function createLending(deps: LendingDeps): Lending {
     return opened;
   };
 
-  const expiresInTurn = ({ tokenAt }: Held) =>
+  const expiresInTurn = ({ tokenAt }: HeldSlot) =>
     threadTokenTtlSeconds * 1000 * (1 - tokenMarginShare) - (performance.now() - tokenAt) <
     deps.turnTimeoutMs;
   /** The gateway lists what the run under way may call: a session that listed under another one lists again. */
-  const isListStale = (thread: HeldThread, { listedFor }: Held) => listedFor !== thread.runTools;
+  const isListStale = (thread: HeldThread, { listedFor }: HeldSlot) => listedFor !== thread.runTools;
 
   const lend = async (thread: HeldThread): Promise<Lent> => {
     const record = keep(thread.hold);
@@ -198,22 +190,24 @@ export function createLending(deps: LendingDeps): Lending {
       } catch (error) {
         // No longer wanted: a thread whose session cannot be started must not ask for it for ever.
         pool.evict(threadId);
-        await sessions.note(held.get(threadId)?.hold ?? thread.hold, { warmForMs: 0 });
+        await sessions.note(heldOf(threadId)?.hold ?? thread.hold, { warmForMs: 0 });
         throw error;
       }
     },
     relist(threadId) {
-      const record = held.get(threadId);
+      const record = heldOf(threadId);
       if (record) record.listedFor = null;
     },
     nextCounter(threadId) {
-      const record = held.get(threadId);
+      const record = heldOf(threadId);
       return record ? ++record.counter : 1;
     },
-    holdOf: (threadId) => held.get(threadId)?.hold,
-    holds: () => [...held.values()].map(({ hold }) => hold),
-    forget: (threadId) => void held.delete(threadId),
-    forgetAll: () => held.clear(),
+    holdOf: (threadId) => heldOf(threadId)?.hold,
+    holds: () => slots.with('held').map(([, { hold }]) => hold),
+    forget: (threadId) => slots.update(threadId, { held: undefined }),
+    forgetAll() {
+      for (const [threadId] of slots.with('held')) slots.update(threadId, { held: undefined });
+    },
     transcriptErrors: () => transcriptErrors,
   };
 }

@@ -8,6 +8,7 @@
 import type { SessionPath } from '@harness/contracts';
 import type { Session } from './session.ts';
 import type { SessionProfile } from './session-options.ts';
+import { createThreadSlots, type PooledSession } from './thread-slots.ts';
 
 export interface PoolOptions {
   /** Asked whenever a session is wanted: memory may have become short. */
@@ -40,22 +41,16 @@ export interface SessionPool {
   close(): void;
 }
 
-interface Entry {
-  session: Session;
-  profile: string;
-  busy: boolean;
-  guest: boolean;
-  timer: NodeJS.Timeout | undefined;
-}
-
-export function createSessionPool(options: PoolOptions): SessionPool {
-  // Insertion order is order of use: the first idle entry is the least recently used.
-  const entries = new Map<string, Entry>();
+/** Creates the pool; `slots` is shared with the worker's other parts. */
+export function createSessionPool(options: PoolOptions, slots = createThreadSlots()): SessionPool {
+  const entryOf = (key: string) => slots.get(key)?.pooled;
+  const entries = () => slots.with('pooled');
+  let uses = 0;
 
   const end = (key: string) => {
-    const entry = entries.get(key);
+    const entry = entryOf(key);
     if (!entry) return;
-    entries.delete(key);
+    slots.update(key, { pooled: undefined });
     clearTimeout(entry.timer);
     entry.session.kill();
   };
@@ -68,12 +63,14 @@ export function createSessionPool(options: PoolOptions): SessionPool {
     options.onEvict(key);
   };
   const trim = (room: number) => {
-    const idle = [...entries].filter(([, { busy }]) => !busy);
+    const idle = entries().filter(([, { busy }]) => !busy);
     // A thread's warm session is worth more than a guest's; what another worker could not go on with comes last.
-    const rankOf = ({ guest, session }: Entry) => (guest ? 0 : session.movable ? 1 : 2);
-    const order = idle.toSorted(([, one], [, other]) => rankOf(one) - rankOf(other));
+    const rankOf = ({ guest, session }: PooledSession) => (guest ? 0 : session.movable ? 1 : 2);
+    const order = idle.toSorted(
+      ([, one], [, other]) => rankOf(one) - rankOf(other) || one.usedAt - other.usedAt,
+    );
     for (const [key] of order) {
-      if (entries.size + opening + room <= options.maxSessions()) return;
+      if (entries().length + opening + room <= options.maxSessions()) return;
       evictIdle(key);
     }
   };
@@ -81,12 +78,11 @@ export function createSessionPool(options: PoolOptions): SessionPool {
   return {
     async lend({ key, profile, guest, open }) {
       const wanted = JSON.stringify(profile);
-      const entry = entries.get(key);
+      const entry = entryOf(key);
       if (entry && entry.profile === wanted && !entry.session.ended) {
         clearTimeout(entry.timer);
         entry.busy = true;
-        entries.delete(key);
-        entries.set(key, entry);
+        entry.usedAt = ++uses;
         return { session: entry.session, path: 'warm' };
       }
       end(key);
@@ -96,11 +92,12 @@ export function createSessionPool(options: PoolOptions): SessionPool {
         opening--;
       });
       const { session } = opened;
-      entries.set(key, { session, profile: wanted, busy: true, guest: guest === true, timer: undefined });
+      const pooled = { session, profile: wanted, busy: true, guest: guest === true, timer: undefined };
+      slots.update(key, { pooled: { ...pooled, usedAt: ++uses } });
       return opened;
     },
     give(key) {
-      const entry = entries.get(key);
+      const entry = entryOf(key);
       if (!entry) return;
       if (entry.session.ended) return end(key);
       entry.busy = false;
@@ -110,16 +107,16 @@ export function createSessionPool(options: PoolOptions): SessionPool {
     },
     evict: end,
     evictBusy() {
-      for (const [key, { busy }] of [...entries]) if (busy) end(key);
+      for (const [key, { busy }] of entries()) if (busy) end(key);
     },
-    has: (key) => entries.has(key),
+    has: (key) => entryOf(key) !== undefined,
     counts: () => ({
-      sessions: entries.size,
+      sessions: entries().length,
       evicted,
-      busy: [...entries.values()].filter((entry) => entry.busy).length,
+      busy: entries().filter(([, { busy }]) => busy).length,
     }),
     close() {
-      for (const key of [...entries.keys()]) end(key);
+      for (const [key] of entries()) end(key);
     },
   };
 }

@@ -12,11 +12,11 @@ import {
   type SDKResultMessage,
   type SDKUserMessage,
 } from '@anthropic-ai/claude-agent-sdk';
-import { AppError, type NewEvent, type Usage } from '@harness/contracts';
+import { AppError, type Usage } from '@harness/contracts';
 import type { TranscriptState, TranscriptStore } from '@harness/dispatch';
 import { withTimeLimit } from '@harness/plugin-kit';
 import { createInbox } from './inbox.ts';
-import { eventsOf } from './session-events.ts';
+import { eventsOf, type SessionEvent } from './session-events.ts';
 import {
   type McpEndpoint,
   mcpServersOf,
@@ -35,12 +35,6 @@ export interface Question {
   /** The SDK's message id: the run's UUID, so that a result can be told from another's. */
   uuid: string;
   onEvent(event: SessionEvent): void;
-}
-
-/** An event of the conversation, as subscribers see it. */
-export interface SessionEvent extends NewEvent {
-  live?: boolean;
-  delivered?: string;
 }
 
 export interface Session {

@@ -46,6 +46,12 @@ export interface LegacyDeps {
   answers: Answers;
 }
 
+interface Http {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  caller: Caller;
+}
+
 interface Exchange {
   headers: IncomingHttpHeaders;
   response: ServerResponse;
@@ -151,8 +157,7 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
     /** A request whose session is known, or that needs none. Throws nothing: what goes wrong is its answer. */
     serve,
     sessionOf,
-    speaks,
-    async post(request: FastifyRequest, reply: FastifyReply, caller: Caller, incoming: Incoming) {
+    async post({ request, reply, caller }: Http, incoming: Incoming) {
       if (incoming.kind === 'request' && incoming.method === 'initialize') {
         const { session, result } = await initialize({ caller, params: incoming.params });
         reply.header(sessionHeader, session.sessionId);
@@ -203,11 +208,11 @@ const cancelled = () => new AppError('turn_cancelled', 'The call was cancelled.'
 const acceptsStreams = (headers: IncomingHttpHeaders) => acceptedBy(headers) !== 'json';
 
 /** Whether the version that a request names is one of this era's; none is older than the header. */
-const speaks = ({ 'mcp-protocol-version': version }: IncomingHttpHeaders): boolean =>
+export const speaksLegacy = ({ 'mcp-protocol-version': version }: IncomingHttpHeaders): boolean =>
   version === undefined || versions.some((known) => known === version);
 
 function checkVersion(headers: IncomingHttpHeaders): void {
-  if (speaks(headers)) return;
+  if (speaksLegacy(headers)) return;
   const version = headers['mcp-protocol-version'];
   throw new AppError('invalid_request', `Unsupported MCP-Protocol-Version: ${String(version)}.`, {
     details: { supported: versions },

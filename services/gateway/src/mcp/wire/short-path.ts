@@ -4,15 +4,16 @@
  * request as its era wants it. All others go on to Fastify with the body that was read, which serves or refuses them as
  * if nothing had been.
  */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Authenticate, type Caller, requireToolAccess } from '../../http/authenticate.ts';
 import { readJson } from '../../http/json-body.ts';
 import type { ToolCalls } from '../../tools/tool-calls.ts';
-import type { LegacyEra } from '../legacy/legacy-era.ts';
-import { readModernCall } from '../modern/modern-call.ts';
+import { type LegacyEra, sessionHeader, speaksLegacy } from '../legacy/legacy-era.ts';
+import type { ModernCall } from '../modern/modern-call.ts';
 import type { ModernEra } from '../modern/modern-era.ts';
-import { type Incoming, parseIncoming } from './json-rpc.ts';
+import { classify, type McpPost } from './classify.ts';
+import type { Incoming } from './json-rpc.ts';
 
 export interface ShortPathDeps {
   authenticate: Authenticate;
@@ -57,21 +58,17 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
     response: ServerResponse,
     body: Buffer,
   ): Promise<boolean> => {
-    const incoming = toolRequestOf(body);
-    if (!incoming) return false;
     const { headers } = request;
+    const post = classify(headers, readJson(body.toString('utf8')));
+    if (!isToolRequest(post, headers)) return false;
     deps.checkSite(headers);
     const known = await callerOf(request);
     const caller = known.session ? await tools.present(known) : known;
-    const call = readModernCall(headers, incoming);
-    if (call) {
-      void modern.serve({ headers, response }, { caller, call });
-      return true;
+    if (post.era === 'modern') void modern.serve({ headers, response, caller }, post.call);
+    else {
+      const session = await legacy.sessionOf(headers, caller);
+      void legacy.serve({ headers, response, caller, session }, post.incoming);
     }
-    if (!legacy.speaks(headers) || headers['mcp-session-id'] === undefined || hasEnvelope(incoming))
-      return false;
-    const session = await legacy.sessionOf(headers, caller);
-    void legacy.serve({ headers, response, caller, session }, incoming);
     return true;
   };
 
@@ -127,11 +124,16 @@ function isForUs({ method, url, headers }: IncomingMessage, bodyLimit: number): 
   );
 }
 
-function toolRequestOf(body: Buffer): Extract<Incoming, { kind: 'request' }> | undefined {
-  const incoming = parseIncoming(readJson(body.toString('utf8')));
-  if (incoming.kind !== 'request') return undefined;
-  return incoming.method === 'tools/call' || incoming.method === 'tools/list' ? incoming : undefined;
+type ToolRequest =
+  | { era: 'modern'; call: ModernCall }
+  | { era: 'legacy'; incoming: Extract<Incoming, { kind: 'request' }> };
+
+/** Whether it is a well-formed tools/call or tools/list: of 2026, or of 2025 in a session. */
+function isToolRequest(post: McpPost, headers: IncomingHttpHeaders): post is ToolRequest {
+  if (post.era === 'modern') return post.call !== undefined && isToolMethod(post.call.method);
+  const { incoming } = post;
+  const isInSession = speaksLegacy(headers) && headers[sessionHeader] !== undefined;
+  return isInSession && incoming.kind === 'request' && isToolMethod(incoming.method);
 }
 
-const hasEnvelope = ({ params }: { params: Record<string, unknown> }) =>
-  'io.modelcontextprotocol/protocolVersion' in ((params._meta ?? {}) as object);
+const isToolMethod = (method: string) => method === 'tools/call' || method === 'tools/list';

@@ -1,19 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import {
-  AppError,
-  CreateRun,
-  isFinalRunEvent,
-  type Run,
-  type ThreadEvent,
-  toAppError,
-} from '@harness/contracts';
-import type { Subscriber } from '@harness/dispatch';
+import { CreateRun, type Run } from '@harness/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
 import { leavingOf } from '../../http/client-disconnect.ts';
 import { answers, jsonSchemaOf, listOf, page, refTo } from '../../openapi/schemas.ts';
 import { acceptMessage } from '../../threads/accept-message.ts';
+import { createRunFollower, isEnded, type RunFollower } from '../../threads/follow-run.ts';
 import { threadParams } from './threads.ts';
 
 interface ThreadRoute {
@@ -47,75 +40,60 @@ export const idempotencyHeader = {
 };
 
 const streamUrlOf = ({ threadId, runId }: Run) => `/v1/threads/${threadId}/runs/${runId}/stream`;
-const isEnded = ({ status }: Run) => status !== 'pending' && status !== 'running';
 const eventStream = {
   description: 'Server-sent events',
   content: { 'text/event-stream': { schema: refTo('EventData') } },
 };
 
+const tags = ['runs'];
+const post = { params: threadParams, headers: idempotencyHeader, body: jsonSchemaOf(CreateRun) };
+
+/** What the routes of runs share. */
+interface RunRouteDeps extends RouteDeps {
+  follower: RunFollower;
+  /** Takes the message of a request into its thread's mailbox. Throws what `acceptMessage` throws, and `forbidden`. */
+  accept(request: FastifyRequest<ThreadRoute>): Promise<Run>;
+  /** Sends a run's events as SSE, after Last-Event-ID where the client names one. */
+  sendStream(request: FastifyRequest, reply: FastifyReply, run: Run): Promise<unknown>;
+}
+
+/** Messages to a thread, and the runs that they begin. */
 export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
-  const { dispatch, streams } = deps;
-  const { runs, threads, events } = dispatch;
-  const tags = ['runs'];
-  const post = { params: threadParams, headers: idempotencyHeader, body: jsonSchemaOf(CreateRun) };
+  const follower = createRunFollower(deps.dispatch);
+  const runDeps: RunRouteDeps = {
+    ...deps,
+    follower,
+    async accept({ caller, params, body, headers, log }) {
+      requireScope(caller, 'threads');
+      const { tenant } = caller.principal;
+      const idempotencyKey = headers['idempotency-key']?.toString() ?? randomUUID();
+      const message = {
+        tenant,
+        threadId: params.threadId,
+        request: body,
+        idempotencyKey,
+        callerTools: caller.tools,
+      };
+      return acceptMessage({ ...deps, logger: log }, message);
+    },
+    async sendStream(request, reply, run) {
+      const after = request.headers['last-event-id']?.toString();
+      reply.raw.setHeader('Content-Location', `/v1/threads/${run.threadId}/runs/${run.runId}`);
+      const { tenant } = request.caller.principal;
+      return deps.streams.send(request, reply, (subscriber) =>
+        follower.subscribe({ tenant, run, after }, subscriber),
+      );
+    },
+  };
+  addCreateRoute(app, runDeps);
+  addWaitRoute(app, runDeps);
+  addStreamRoute(app, runDeps);
+  addListRoute(app, runDeps);
+  addOneRunRoutes(app, runDeps);
+  addCancelRoute(app, runDeps);
+}
 
-  const accept = async (request: FastifyRequest<ThreadRoute>): Promise<Run> => {
-    requireScope(request.caller, 'threads');
-    const { threadId } = request.params;
-    const { tenant } = request.caller.principal;
-    const idempotencyKey = request.headers['idempotency-key']?.toString() ?? randomUUID();
-    return acceptMessage(
-      { ...deps, logger: request.log },
-      { tenant, threadId, request: request.body, idempotencyKey, callerTools: request.caller.tools },
-    );
-  };
-  /** The run's events from its acceptance to its end, and the mark where the replay is over. */
-  const watch = async (tenant: string, run: Run, after: string | undefined, subscriber: Subscriber) => {
-    const { runId } = run;
-    const { ownId, thread } = await locate(tenant, run);
-    // Of a run that has ended, the replay holds all there is; of another, its last event is still to come.
-    const ended = isEnded(await runs.get(tenant, ownId, runId));
-    const start = after === undefined ? { from: await runs.firstEventOf(runId) } : { after };
-    const isOwn = (event: ThreadEvent) => event.data.runId === runId;
-    const isLast = (event: ThreadEvent) =>
-      isOwn(event) ? isFinalRunEvent(event.type) : ended && event.type === 'stream.replayed';
-    return events.subscribe({ threadId: ownId, shownId: thread.threadId }, start, {
-      take(all) {
-        const last = all.findIndex(isLast);
-        const known = last === -1 ? all : all.slice(0, last + 1);
-        const told = known.filter((event) => isOwn(event) || event.type === 'stream.replayed');
-        const busy = told.length > 0 ? subscriber.take(told) : undefined;
-        if (last !== -1) subscriber.end();
-        return busy;
-      },
-      end: subscriber.end,
-    });
-  };
-  /** Resolves when the run has ended, or at the signal. */
-  const untilEnd = async (tenant: string, run: Run, signal: AbortSignal) => {
-    const ended = Promise.withResolvers<void>();
-    const end = (error?: unknown) => (error === undefined ? ended.resolve() : ended.reject(error));
-    const leave = await watch(tenant, run, undefined, { take: () => undefined, end });
-    signal.addEventListener('abort', () => end(), { once: true });
-    if (signal.aborted) end();
-    await ended.promise.finally(leave);
-  };
-  const locate = (tenant: string, run: Run) =>
-    threads.locate(tenant, run.threadId).catch((error) => {
-      if (toAppError(error).code !== 'thread_not_found') throw error;
-      throw new AppError('thread_not_found', `The thread ${run.threadId} has been deleted.`);
-    });
-  const currentOf = async (tenant: string, run: Run) => {
-    const { ownId } = await locate(tenant, run);
-    return runs.get(tenant, ownId, run.runId);
-  };
-  const sendStream = (request: FastifyRequest, reply: FastifyReply, run: Run) => {
-    const after = request.headers['last-event-id']?.toString();
-    reply.raw.setHeader('Content-Location', `/v1/threads/${run.threadId}/runs/${run.runId}`);
-    const { tenant } = request.caller.principal;
-    return streams.send(request, reply, (subscriber) => watch(tenant, run, after, subscriber));
-  };
-
+function addCreateRoute(app: FastifyInstance, { accept }: RunRouteDeps): void {
   app.post<ThreadRoute>(
     '/v1/threads/:threadId/runs',
     {
@@ -135,7 +113,9 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
         .send({ ...run, streamUrl: streamUrlOf(run) });
     },
   );
+}
 
+function addWaitRoute(app: FastifyInstance, { accept, follower, streams, waitLimitMs }: RunRouteDeps): void {
   app.post<ThreadRoute>(
     '/v1/threads/:threadId/runs/wait',
     {
@@ -162,16 +142,17 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
       const signal = AbortSignal.any([
         leavingOf(reply.raw),
         streams.closing,
-        AbortSignal.timeout(deps.waitLimitMs),
+        AbortSignal.timeout(waitLimitMs),
       ]);
       const { tenant } = request.caller.principal;
-      await untilEnd(tenant, run, signal);
-      const ended = await currentOf(tenant, run);
-      if (isEnded(ended)) return ended;
-      return reply.code(202).send({ ...ended, streamUrl: streamUrlOf(run) });
+      const current = await follower.untilEnd({ tenant, run, signal });
+      if (isEnded(current)) return current;
+      return reply.code(202).send({ ...current, streamUrl: streamUrlOf(run) });
     },
   );
+}
 
+function addStreamRoute(app: FastifyInstance, { accept, sendStream }: RunRouteDeps): void {
   app.post<ThreadRoute>(
     '/v1/threads/:threadId/runs/stream',
     {
@@ -185,7 +166,9 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     },
     async (request, reply) => sendStream(request, reply, await accept(request)),
   );
+}
 
+function addListRoute(app: FastifyInstance, { dispatch: { threads, runs } }: RunRouteDeps): void {
   app.get<ThreadRoute>(
     '/v1/threads/:threadId/runs',
     {
@@ -204,7 +187,9 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
       return { runs: await runs.list(ownId, request.query) };
     },
   );
+}
 
+function addOneRunRoutes(app: FastifyInstance, { dispatch: { runs }, sendStream }: RunRouteDeps): void {
   const find = (request: FastifyRequest<RunRoute>) => {
     requireScope(request.caller, 'threads');
     return runs.get(request.caller.principal.tenant, request.params.threadId, request.params.runId);
@@ -235,6 +220,9 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     },
     async (request, reply) => sendStream(request, reply, await find(request)),
   );
+}
+
+function addCancelRoute(app: FastifyInstance, { dispatch: { runs } }: RunRouteDeps): void {
   app.post<RunRoute>(
     '/v1/threads/:threadId/runs/:runId/cancel',
     {

@@ -1,0 +1,141 @@
+/**
+ * What the official SDK serves of MCP 2026-07-28: discovery, subscriptions, every method but those that modern-era.ts
+ * serves itself, and the refusal of each malformed request.
+ */
+import type { Logger } from '@harness/runtime';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import {
+  createMcpHandler,
+  ProtocolError,
+  Server,
+  type ServerContext,
+  type ServerEvent,
+} from '@modelcontextprotocol/server';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Change, Changes } from '../../content/list-changes.ts';
+import type { Caller } from '../../http/authenticate.ts';
+import { callerScope } from '../../tools/caller-scope.ts';
+import type { McpRequest, Methods } from '../methods.ts';
+import { skillMethods, skillsExtension } from '../skills-extension.ts';
+import { faultOf, type Params } from '../wire/json-rpc.ts';
+import { capabilities, serverInfo, tasksExtension } from '../wire/server-identity.ts';
+import type { Asked, RequestStates } from './request-state.ts';
+
+/** How long clients may keep a list, ms; they are notified when it changes. */
+export const listCache = { ttlMs: 60_000, cacheScope: 'private' as const };
+
+const sdkMethods = [
+  'tools/list',
+  'tools/call',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
+] as const;
+
+/** What the handler is made of. */
+export interface SdkHandlerDeps {
+  methods: Methods;
+  states: RequestStates;
+  changes: Changes;
+  logger: Logger;
+}
+
+/** Serves requests through the SDK. */
+export interface SdkHandler {
+  /** Writes the whole response. */
+  post(request: FastifyRequest, reply: FastifyReply, caller: Caller): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Creates the handler; the SDK makes one server for each request. */
+export function createSdkHandler(deps: SdkHandlerDeps): SdkHandler {
+  const handler = createMcpHandler(({ authInfo }) => serverFor(authInfo?.extra?.caller as Caller, deps), {
+    legacy: 'reject',
+    bus: subscriptionsTo(deps.changes),
+    onerror: (error) => deps.logger.debug({ err: error }, 'mcp: request refused'),
+  });
+  const node = toNodeHandler(handler, {
+    onerror: (error) => deps.logger.error({ err: error }, 'mcp: request failed'),
+  });
+  return {
+    async post(request, reply, caller) {
+      const auth = { token: '', clientId: caller.principal.keyId, scopes: [], extra: { caller } };
+      await node(Object.assign(request.raw, { auth }) as Parameters<typeof node>[0], reply.raw, request.body);
+    },
+    close: handler.close,
+  };
+}
+
+function serverFor(caller: Caller, { methods, states }: SdkHandlerDeps): Server {
+  const server = new Server(serverInfo, {
+    capabilities: {
+      ...capabilities,
+      extensions: { [tasksExtension]: {}, [skillsExtension]: { directoryRead: true } },
+    },
+    cacheHints: Object.fromEntries(
+      sdkMethods
+        .filter((method) => method.endsWith('list') || method === 'resources/read')
+        .map((method) => [method, listCache]),
+    ),
+  });
+  const handle = (method: string) => async (params: object, ctx: ServerContext) => {
+    try {
+      const asked: Asked = { caller, method, params: params as Params };
+      const request = await requestOf(ctx, asked, states);
+      return await states.toWire(await (methods[method] as Methods[string])(request), asked);
+    } catch (thrown) {
+      const { code, message, data } = faultOf(thrown);
+      throw new ProtocolError(code, message, data);
+    }
+  };
+  const register = server.setRequestHandler.bind(server) as unknown as (
+    method: string,
+    handle: (request: { params?: object }, ctx: ServerContext) => Promise<object>,
+  ) => void;
+  for (const method of sdkMethods) register(method, ({ params = {} }, ctx) => handle(method)(params, ctx));
+  for (const method of skillMethods)
+    server.setRequestHandler(
+      method,
+      { params: z.looseObject({}) },
+      handle(method) as (params: object, ctx: ServerContext) => Promise<Record<string, unknown>>,
+    );
+  return server;
+}
+
+async function requestOf(ctx: ServerContext, asked: Asked, states: RequestStates): Promise<McpRequest> {
+  const { inputResponses, requestState, signal } = ctx.mcpReq;
+  const envelope: Record<string, unknown> = { ...ctx.mcpReq.envelope };
+  return {
+    caller: asked.caller,
+    params: asked.params,
+    signal,
+    capabilities: (envelope['io.modelcontextprotocol/clientCapabilities'] ?? {}) as Record<string, unknown>,
+    inputs: inputResponses as McpRequest['inputs'],
+    state: await states.open(requestState(), asked),
+    logLevel: envelope['io.modelcontextprotocol/logLevel'] as McpRequest['logLevel'],
+    notify: (name, notified) =>
+      void ctx.mcpReq.notify({ method: name, params: notified } as never).catch(() => undefined),
+  };
+}
+
+/** Changes of lists and resources, from any gateway, as the SDK's subscriptions take them. */
+function subscriptionsTo(changes: Changes) {
+  return {
+    publish: () => undefined, // nothing is published from within the SDK
+    /** Called within the request that subscribes. */
+    subscribe(listener: (event: ServerEvent) => void) {
+      const keyId = callerScope.getStore()?.keyId;
+      return changes.onChange((change) => {
+        if ('keyId' in change && change.keyId !== keyId) return;
+        listener(eventOf(change));
+      });
+    },
+  };
+}
+
+const eventOf = (change: Change): ServerEvent =>
+  'uri' in change ? { kind: 'resource_updated', uri: change.uri } : { kind: `${change.list}_list_changed` };

@@ -1,0 +1,71 @@
+import { AppError, isFinalRunEvent, type Run, type ThreadEvent, toAppError } from '@harness/contracts';
+import type { Dispatch, Subscriber } from '@harness/dispatch';
+
+/** A run of a tenant's thread. */
+export interface OwnedRun {
+  tenant: string;
+  run: Run;
+}
+
+/** Follows runs through the event log of their thread. Every method throws `thread_not_found` once the thread is deleted. */
+export interface RunFollower {
+  /**
+   * Passes the run's events to the subscriber, from its acceptance or after an event id, then `stream.replayed` where the
+   * replay ends, and ends the subscriber after the run's last event. Returns the function that unsubscribes.
+   */
+  subscribe(follow: OwnedRun & { after?: string | undefined }, subscriber: Subscriber): Promise<() => void>;
+  /** Resolves with the run when it has ended, or as it is when the signal aborts. */
+  untilEnd(follow: OwnedRun & { signal: AbortSignal; onEvent?: (event: ThreadEvent) => void }): Promise<Run>;
+}
+
+/** Whether a run has its result. */
+export const isEnded = ({ status }: Run): boolean => status !== 'pending' && status !== 'running';
+
+/** Creates the one follower that REST and plugins share. */
+export function createRunFollower({ runs, threads, events }: Dispatch): RunFollower {
+  const locate = (tenant: string, run: Run) =>
+    threads.locate(tenant, run.threadId).catch((error) => {
+      if (toAppError(error).code !== 'thread_not_found') throw error;
+      throw new AppError('thread_not_found', `The thread ${run.threadId} has been deleted.`);
+    });
+
+  const subscribe: RunFollower['subscribe'] = async ({ tenant, run, after }, subscriber) => {
+    const { runId } = run;
+    const { ownId, thread } = await locate(tenant, run);
+    // The replay of a run that has ended holds its last event; of any other run the last event is still to come.
+    const wasEnded = isEnded(await runs.get(tenant, ownId, runId));
+    const start = after === undefined ? { from: await runs.firstEventOf(runId) } : { after };
+    const isOwn = (event: ThreadEvent) => event.data.runId === runId;
+    const isLast = (event: ThreadEvent) =>
+      isOwn(event) ? isFinalRunEvent(event.type) : wasEnded && event.type === 'stream.replayed';
+    return events.subscribe({ threadId: ownId, shownId: thread.threadId }, start, {
+      take(all) {
+        const last = all.findIndex(isLast);
+        const known = last === -1 ? all : all.slice(0, last + 1);
+        const wanted = known.filter((event) => isOwn(event) || event.type === 'stream.replayed');
+        const busy = wanted.length > 0 ? subscriber.take(wanted) : undefined;
+        if (last !== -1) subscriber.end();
+        return busy;
+      },
+      end: subscriber.end,
+    });
+  };
+
+  return {
+    subscribe,
+    async untilEnd({ tenant, run, signal, onEvent }) {
+      const ended = Promise.withResolvers<void>();
+      const end = (error?: unknown) => (error === undefined ? ended.resolve() : ended.reject(error));
+      const take = (taken: readonly ThreadEvent[]) => {
+        for (const event of taken) onEvent?.(event);
+        return undefined;
+      };
+      const unsubscribe = await subscribe({ tenant, run }, { take, end });
+      signal.addEventListener('abort', () => end(), { once: true });
+      if (signal.aborted) end();
+      await ended.promise.finally(unsubscribe);
+      const { ownId } = await locate(tenant, run);
+      return runs.get(tenant, ownId, run.runId);
+    },
+  };
+}
