@@ -13,7 +13,6 @@ import type { AppDeps, RouteDeps } from './app-deps.ts';
 import { createCommands } from './commands/create-commands.ts';
 import { followChanges } from './content/list-changes.ts';
 import { followSkillsAndAgents } from './content/skills-and-agents.ts';
-import { addDocsRoute } from './docs/docs-route.ts';
 import { type Caller, createAuthenticate } from './http/authenticate.ts';
 import { answerPage } from './http/cors.ts';
 import { addErrorDoor, refuseUnread, refuseUnrouted } from './http/errors.ts';
@@ -23,6 +22,7 @@ import { addMcpRoute } from './mcp/mcp-route.ts';
 import { createGatewayMetrics } from './metrics/gateway-metrics.ts';
 import { createAccessTokens } from './oauth/access-tokens.ts';
 import { addProtectedResourceRoutes } from './oauth/protected-resource.ts';
+import { addDocsRoute } from './openapi/docs-route.ts';
 import { openApiInfo } from './openapi/openapi-info.ts';
 import { addSharedSchemas, createValidators } from './openapi/schemas.ts';
 import { addBusRoutes } from './rest/bus/bus.ts';
@@ -189,7 +189,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
       });
     });
     addProtectedResourceRoutes(scope, deps.oauth);
-    addDocsRoute(scope);
+    await addDocsRoute(scope);
     scope.get(
       '/openapi.yaml',
       { config: { public: true }, schema: { hide: true } },

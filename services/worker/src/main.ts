@@ -121,7 +121,7 @@ async function openSessions({ config, logger, mcpUrl }: Base) {
     sessionLimitOf(config.HARNESS_MAX_SESSIONS, opener.living(), process.availableMemory());
   const slots = createThreadSlots();
   /** Set by the worker, which is made later. */
-  const evicted = { notify: (_key: string) => undefined as void };
+  const evicted: { notify(key: string): void } = { notify: () => undefined };
   const pool = createSessionPool(
     {
       maxSessions,

@@ -1,44 +1,31 @@
-import { createHash } from 'node:crypto';
-import { errorCodes } from '@harness/contracts';
 import { expect, test } from 'vitest';
-import { operationId } from '../../src/docs/docs-page.ts';
 import { keyFor, openGateway } from '../fixture.ts';
 
-test('/docs shows every operation, schema and error, to anybody', async () => {
+test('/docs is a page for anybody, with everything it needs from this gateway', async () => {
   const gateway = await openGateway({ keys: [keyFor('some-key')] });
   const { status, headers, body: page } = await gateway.call('GET', '/docs');
   expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-  const { paths, components } = gateway.app.swagger() as unknown as {
-    paths: Record<string, Record<string, { summary: string; responses: object }>>;
-    components: { schemas: object };
-  };
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
-  );
-  expect(operations.length).toBeGreaterThan(25);
-  const articles: string[] = page.split('<article ');
-  for (const { method, path, operation } of operations) {
-    const found = articles.filter((text) => text.startsWith(`id="${operationId(method, path)}"`));
-    expect([method, path, found.length]).toEqual([method, path, 1]);
-    expect(found[0]).toContain(`<code>${path}</code>`);
-    expect(found[0]).toContain(operation.summary.split(':')[0]);
-    for (const answer of Object.keys(operation.responses)) expect(found[0]).toContain(`<b>${answer}</b>`);
+  const used = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => String(path));
+  expect(used.length).toBeGreaterThan(4);
+  for (const path of used) {
+    expect(path).toMatch(/^\/docs\/static\//);
+    const file = await fetch(`${gateway.url}${path}`);
+    expect([path, file.status, (await file.arrayBuffer()).byteLength > 100]).toEqual([path, 200, true]);
   }
-  for (const name of Object.keys(components.schemas)) expect(page).toContain(`id="schema-${name}"`);
-  for (const code of errorCodes) expect(page).toContain(`<code>${code}</code>`);
+  const { body: document } = await gateway.call('GET', '/docs/json');
+  expect(Object.keys(document.paths)).toEqual(
+    Object.keys((gateway.app.swagger() as unknown as { paths: object }).paths),
+  );
+  expect(document.servers).toEqual([{ url: '/' }]);
 });
 
-test('/docs stands alone: no script, nothing from elsewhere, every link leads somewhere', async () => {
+test('what Swagger UI may do holds for /docs alone', async () => {
   const gateway = await openGateway();
-  const { headers, body: page } = await gateway.call('GET', '/docs');
-  const style = page.match(/<style>([\s\S]*?)<\/style>/)?.[1] ?? '';
-  const digest = createHash('sha256').update(style).digest('base64');
-  expect(headers.get('content-security-policy')).toBe(
-    `default-src 'none'; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  );
-  expect(page).not.toMatch(/<script|<link|<img|<iframe|<form|\s(on\w+|style|src)=|url\(|@import/i);
-  const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
-  expect(new Set(ids).size).toBe(ids.length);
-  const links = [...page.matchAll(/href="([^"]+)"/g)].map(([, link]) => link);
-  expect(links.filter((link) => link !== '/openapi.yaml' && !ids.includes(link?.slice(1)))).toEqual([]);
+  const policyOf = async (path: string) =>
+    (await gateway.call('GET', path)).headers.get('content-security-policy');
+  const policy = await policyOf('/docs');
+  expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
+  expect(policy).not.toMatch(/unsafe|https?:/);
+  expect(await policyOf('/healthz')).toBe(null);
+  expect(await policyOf('/openapi.yaml')).toBe(null);
 });
