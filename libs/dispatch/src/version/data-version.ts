@@ -112,9 +112,9 @@ export function refusalOf(
     case 'unfinished':
       return `A migration of the data in Redis to version ${found} has not finished. Let it finish, or run \`npm run migrate\` again.`;
     case 'migrate':
-      return `${versions}, and there is no way back after this change: ${saysOf(changes, found)}. Stop every gateway and worker, make a backup, then run \`npm run migrate\`.`;
+      return `${versions}, and this change cannot be undone: ${saysOf(changes, found)}. Stop every gateway and worker, make a backup, then run \`npm run migrate\`.`;
     case 'running':
-      return `${versions}, and the two cannot run side by side: ${saysOf(changes, found)}. Of the other release ${partsOf(answer)}: stop them first.`;
+      return `${versions}, and the two releases cannot run side by side: ${saysOf(changes, found)}. Of the other release, ${partsOf(answer)}. Stop every gateway and worker of it first.`;
   }
 }
 
