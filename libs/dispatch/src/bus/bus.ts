@@ -197,7 +197,7 @@ export function createBus(deps: {
   return {
     async submit({ tenant, taskId, payload, priority = 0, requires = [] }) {
       if (reserved.test(taskId)) {
-        throw new AppError('invalid_request', `The id "${taskId}" is reserved for the work of a delegated task. Choose another id.`);
+        throw new AppError('invalid_request', `Ids like "${taskId}" are reserved for delegated tasks.`);
       }
       const answer = await scripts.call<Answer>(lua['bus-submit'], {
         tenant,
@@ -222,7 +222,7 @@ export function createBus(deps: {
         labels: text,
       });
       if (answer.outcome === 'full') {
-        throw new AppError('bus_full', `The bus has ${answer.limit} registered workers, its maximum. Register under the name of an existing worker, or try again later.`);
+        throw new AppError('bus_full', `The bus has ${answer.limit} workers, its maximum; try again later.`);
       }
       return { state: answer.state as BusWorkerState, labels: labelsOf(text) };
     },

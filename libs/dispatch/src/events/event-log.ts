@@ -102,7 +102,11 @@ export function createEventLog(deps: { redis: Redis; keys: Keys; scripts: Script
   };
   const check = async (scope: EventScope, after: string | undefined) => {
     if (after === undefined || /^0(-0)?$/.test(after)) return;
-    if (!cursorPattern.test(after)) throw new AppError('invalid_request', `"${after}" is not an event id, which looks like 1700000000000-0.`);
+    if (!cursorPattern.test(after))
+      throw new AppError(
+        'invalid_request',
+        `"${after}" is not an event id, which looks like 1700000000000-0.`,
+      );
     const oldest = await (isTree(scope) ? oldestOfTree(scope, after) : oldestOf(streamOf(scope), after));
     if (oldest === undefined) return;
     const message = 'Events after this one are no longer kept; start again without a cursor.';

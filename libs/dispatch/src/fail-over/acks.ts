@@ -104,7 +104,8 @@ export function createAcks(deps: { redis: Redis; writer: ServerWatch; keys: Keys
   return {
     async acknowledged(write) {
       const history = known?.replicationId;
-      if (history === undefined) throw unavailable('The connection that waits for the replicas of Redis is not ready');
+      if (history === undefined)
+        throw unavailable('The connection that waits for the replicas of Redis is not ready');
       const answer = await write();
       // Read at once, so that it is the connection that brought the reply.
       const written = await writer.server().catch((cause) => {

@@ -112,7 +112,8 @@ const lostOf = (id: string | number) => ({
   id,
   error: {
     code: -32603,
-    message: 'The gateway that ran this call ended; whether the call took effect is unknown. Check before you repeat it.',
+    message:
+      'The gateway that ran this call ended; whether the call took effect is unknown. Check before you repeat it.',
     data: { code: 'call_lost' },
   },
 });

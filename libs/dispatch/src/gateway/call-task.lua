@@ -2,10 +2,8 @@
 -- A: op, taskId, tenant, …
 --   op 'create'  fields {name: text}, ttlMs
 --   op 'move'    status, fields?, requests? {key: text}: the input that it needs from the client
---   op 'answer'  answerId, inputs {key: text}: the client's input; keys that were not requested are ignored.
---   A repeat
---                of the answerId that resumed the call returns `resumed` again: the first reply may have been
---                lost
+--   op 'answer'  answerId, inputs {key: text}: the client's input; keys that were not requested are ignored. A repeat of
+--                the answerId that resumed the call returns `resumed` again: the first reply may have been lost
 -- outcome: ok {status, resumed?} | not_found | ended {status}
 -- Keys: ctask:<taskId> hash: tenant, status, call, replica, createdAt, updatedAt, ttlMs, result, error, req:<key>, in:<key>, resumedBy
 local task = key('ctask', A.taskId)

@@ -112,7 +112,8 @@ export function createCallTasks(deps: {
       const found = await read(tenant, taskId);
       if (found?.task.status !== 'working' || (await replicas.isAlive(found.hash.replica ?? '')))
         return found?.task;
-      const message = 'The gateway that ran this call ended; whether the call took effect is unknown. Check before you repeat it.';
+      const message =
+        'The gateway that ran this call ended; whether the call took effect is unknown. Check before you repeat it.';
       await move(tenant, taskId, { status: 'failed', error: { code: -32603, message } });
       return (await read(tenant, taskId))?.task;
     },

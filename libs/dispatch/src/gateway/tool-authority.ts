@@ -67,7 +67,8 @@ export function createToolAuthority(deps: { redis: Redis; keys: Keys; scripts: S
     }),
     async narrowTools(call) {
       const { outcome } = await scripts.call<{ outcome: 'ok' | 'over' }>(lua.narrow, call);
-      if (outcome === 'over') throw new AppError('stale_epoch', 'The run has ended, so its tools were not narrowed.');
+      if (outcome === 'over')
+        throw new AppError('stale_epoch', 'The run has ended, so its tools were not narrowed.');
     },
     ledger: {
       open: (call) => scripts.call(lua.ledger, call),

@@ -56,7 +56,9 @@ export function createFeed(deps: { redis: Redis; logger: Log }): Feed {
     const pushes = listeners.get(channel);
     if (!pushes?.delete(push) || pushes.size > 0) return;
     listeners.delete(channel);
-    redis.unsubscribe(channel).catch((error) => deps.logger.debug({ err: error }, 'feed: unsubscribing failed'));
+    redis
+      .unsubscribe(channel)
+      .catch((error) => deps.logger.debug({ err: error }, 'feed: unsubscribing failed'));
   };
 
   return {

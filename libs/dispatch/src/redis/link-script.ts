@@ -62,6 +62,7 @@ function namesOf(line: string): string[] {
   const ofFunction = /^local function (\w+)/.exec(line)?.[1];
   if (ofFunction) return [ofFunction];
   const names = /^(?:local )?([\w, ]+?)(?: =|$)/.exec(line)?.[1]?.split(/, ?/);
-  if (!names) throw new Error(`This line of the Lua library defines nothing, so no script would include it: ${line}`);
+  if (!names)
+    throw new Error(`This line of the Lua library defines nothing, so no script would include it: ${line}`);
   return names;
 }

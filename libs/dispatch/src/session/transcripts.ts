@@ -69,9 +69,16 @@ export function createTranscripts(deps: { redis: Redis; keys: Keys; scripts: Scr
           name: nameOf(key),
           entries: entries.map((entry) => ({ uuid: entry.uuid, text: jsonOf(entry) })),
         });
-        if (outcome === 'fenced') throw new AppError('stale_epoch', 'Another worker owns the thread now; the entries were not stored.');
+        if (outcome === 'fenced')
+          throw new AppError(
+            'stale_epoch',
+            'Another worker owns the thread now; the entries were not stored.',
+          );
         if (outcome === 'full')
-          throw new AppError('body_too_large', 'The transcript has reached its size limit; the entries were not stored.');
+          throw new AppError(
+            'body_too_large',
+            'The transcript has reached its size limit; the entries were not stored.',
+          );
       },
       async load(key) {
         const lines = await reached(redis.lrange(listOf(threadId, nameOf(key)), 0, -1));

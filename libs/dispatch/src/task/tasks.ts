@@ -197,7 +197,10 @@ function refusalOf(
 ): AppError {
   switch (answer.outcome) {
     case 'conflict':
-      return new AppError('idempotency_conflict', 'This Idempotency-Key was used with another request. Use a new key for a new request.');
+      return new AppError(
+        'idempotency_conflict',
+        'This Idempotency-Key was used with another request. Use a new key for a new request.',
+      );
     case 'agent_not_found':
       return new AppError('agent_not_found', `There is no agent "${agent}".`);
     case 'depth':
@@ -211,9 +214,15 @@ function refusalOf(
         `This thread already has ${answer.limit} open tasks, its maximum; wait for one to end.`,
       );
     case 'bus_full':
-      return new AppError('bus_full', `The bus holds ${answer.limit} unfinished tasks, its maximum. Wait until some are done.`);
+      return new AppError(
+        'bus_full',
+        `The bus holds ${answer.limit} unfinished tasks, its maximum. Wait until some are done.`,
+      );
     case 'chain':
-      return new AppError('task_chain_exceeded', `One user message may lead to at most ${answer.limit} tasks. Do the rest without delegating it.`);
+      return new AppError(
+        'task_chain_exceeded',
+        `One user message may lead to at most ${answer.limit} tasks. Do the rest without delegating it.`,
+      );
     default:
       return new AppError('thread_not_found', `There is no thread ${parentThreadId}.`);
   }

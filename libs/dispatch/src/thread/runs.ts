@@ -143,11 +143,18 @@ export function createRuns(deps: {
 function refusalOf(answer: Appended, threadId: string): AppError {
   switch (answer.outcome) {
     case 'conflict':
-      return new AppError('idempotency_conflict', 'This Idempotency-Key was used with another request. Use a new key for a new request.');
+      return new AppError(
+        'idempotency_conflict',
+        'This Idempotency-Key was used with another request. Use a new key for a new request.',
+      );
     case 'in_progress': {
       const streamUrl = `/v1/threads/${threadId}/runs/${answer.runId}/stream`;
       const details = { runId: answer.runId, streamUrl };
-      return new AppError('run_in_progress', 'A run is in progress on this thread. Wait for it to end, or send with another multitaskStrategy.', { details });
+      return new AppError(
+        'run_in_progress',
+        'A run is in progress on this thread. Wait for it to end, or send with another multitaskStrategy.',
+        { details },
+      );
     }
     case 'full':
       return new AppError(

@@ -122,7 +122,10 @@ export function createThreads(deps: {
       const args = { threadId, named, fields, callerTools };
       const made = await scripts.call<{ outcome: 'created' | 'exists' }>(lua['create-thread'], args);
       if (made.outcome === 'exists' && ifExists === 'raise') {
-        throw new AppError('thread_exists', `Thread ${threadId} already exists. Choose another threadId, or send ifExists "doNothing".`);
+        throw new AppError(
+          'thread_exists',
+          `Thread ${threadId} already exists. Choose another threadId, or send ifExists "doNothing".`,
+        );
       }
       return { thread: await get(tenant, threadId), created: made.outcome === 'created' };
     },

@@ -93,8 +93,7 @@ export function createBusPolls(deps: { scripts: Scripts; replicas: Replicas; log
       await leave(wish, poll, true);
     } catch (error) {
       if (tries > 1) setTimeout(() => void giveBack(wish, poll, tries - 1), retryMs).unref();
-      else
-        logger.warn({ err: error, worker: wish.name }, 'bus: a poll could not be ended; it will expire');
+      else logger.warn({ err: error, worker: wish.name }, 'bus: a poll could not be ended; it will expire');
     }
   };
 
