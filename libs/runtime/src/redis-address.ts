@@ -4,8 +4,7 @@
  *   unix:///absolute/path.sock                    one server on this machine
  *   redis+sentinel://[user:password@]host[:26379],host[:26379]…/name[/db][?sentinelUsername=…&sentinelPassword=…]
  *       the primary that these sentinels call `name`; rediss+sentinel:// with TLS to sentinels and servers.
- *       User and
- *       password before the hosts are those of the servers, those after `?` are for the sentinels. Both are
+ *       User and password before the hosts are those of the servers, those after `?` of the sentinels. All are
  *       percent-encoded.
  * TLS certificates are checked against the system's authorities and NODE_EXTRA_CA_CERTS.
  */

@@ -3,8 +3,8 @@
 --
 -- A bus task. Every arrow is one script; a move from any other state is refused with the current state.
 --
---                  +-- poller left, reset_worker, or unacknowledged for busAckMs ----------+
---                  v                                                                       |
+--                  +-- poller left, reset_worker, or -+
+--                  v  unacknowledged for busAckMs     |
 --   submit --> queued --poll, or a worker waits--> assigned --ack--> in_progress --done--> done
 --              ^ ^ ^                                                  | |    |
 --              | | +---- silent for busSilentMs, reset_worker --------+ |    +--failed--> blocked

@@ -14,7 +14,8 @@
  *
  * This folder:
  *   owner.lua     who owns a thread, and at which epoch; the fence (shared definitions)
- *   claim.lua … release.lua, look.lua, raise-epoch.lua: one script per step
+ *   claim.lua, begin.lua, emit.lua, commit.lua, hand-back.lua, release.lua: one script per step
+ *   look.lua, raise-epoch.lua: scripts outside a turn
  *   doorbell.ts   rings a thread through BullMQ
  *   own-rings.ts  rings of a worker's own threads, over pub/sub
  */

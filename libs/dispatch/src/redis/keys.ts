@@ -1,6 +1,6 @@
 /**
- * Redis keys. All share one hash tag, so that a script may use any of them. TypeScript makes names here;
- * scripts make them with `key()` (redis/prelude.lua) and bus.lua.
+ * Redis keys. All share one hash tag, so that a script may use any of them. TypeScript makes them here,
+ * scripts with `key()` and `P` of prelude.lua.
  *
  * | key | type | holds |
  * |---|---|---|
@@ -22,11 +22,8 @@
  * | drain:<workerId> | string | the worker was asked to finish its turns and exit |
  * | ctl:<workerId> | channel | cancel, interrupt, drop and drain, for immediate effect |
  * | ring:<workerId> | channel | threads of the worker with new mail |
- * | led:<threadId> | hash | tool calls of the current run: those whose result the model has seen, and the
- * ledger of those that must not run twice |
- * not run twice |
- * | sess:<threadId>[:<name>[:uuids]] | set, list, set | transcripts of a thread, by name; entries; their
- * uuids |
+ * | led:<threadId> | hash | tool calls of the current run: those whose result the model has seen, and the ledger of those that must not run twice |
+ * | sess:<threadId>[:<name>[:uuids]] | set, list, set | transcripts of a thread, by name; entries; their uuids |
  * | task:<taskId> | hash | a delegated task |
  * | working | zset | open tasks, by their latest change |
  * | open:<threadId> · kids:<threadId> | set | open tasks of a thread; its child threads |
@@ -35,31 +32,20 @@
  * | trim · tenants | zset, set | tenants by when their lists must be trimmed; the same of earlier releases |
  * | store:<plugin> | hash | a plugin's key-value |
  * | profiles:<agents or skills> | hash | name -> its WorkProfile (JSON) |
- * | folders:<agents or skills> | hash | which gateway read which content, since when (JSON); `published`: the
- * digest of what profiles holds |
- * of what profiles holds |
+ * | folders:<agents or skills> | hash | which gateway read which content, since when (JSON); `published`: the digest of what profiles holds |
  * | plugins:off | set | disabled plugins |
- * | gateways[:<replica>] · signals[:<replica>] | channel, stream | signals among gateways; the latest ones,
- * kept for gateways that were disconnected |
- * for those that were cut off |
+ * | gateways[:<replica>] · signals[:<replica>] | channel, stream | signals among gateways; the latest ones, kept for gateways that were disconnected |
  * | gw:<replica> | string | a gateway's liveness, with a TTL |
  * | mcp:<sessionId>[:sub] | hash, set | an MCP session of the 2025 era; its subscriptions |
  * | mcplog:<stream> | stream, channel | messages of one client's stream, which the client can resume |
  * | ctask:<taskId> | hash | a tool call that runs as a task |
  * | bt:<tenant>:<id> · bw:<tenant>:<name> | hash | the bus: a task; a worker |
- * | bq:<tenant>:<requires> · bqs:<tenant> | zset, set | its queue, by required labels; which sets of required
- * labels have a queue |
- * have a queue |
- * | bwait:<tenant>:<labels> · bwaits:<tenant> · bpolling:<tenant> | zset, set, zset | waiting workers by
- * labels; which sets of labels have any; all waiting workers |
- * labels; which labels; all |
- * | bst:<tenant>:<state> · bts:<tenant> · bws:<tenant> | zset | tasks by state, since when; all tasks; all
- * workers |
- * | bseq:<tenant> · btenants · bswept | counter, set, string | submission order; tenants with a bus; when the
- * buses were last swept |
- * | btidy · bcounts | zset, hash | tenants with a bus by when it was last tidied; totals of all buses, by
- * state |
- * | bdue · bpolls | zset | `<tenant>:<id>` by the end of its lease; `<tenant>:<name>` by the end of its poll
+ * | bq:<tenant>:<requires> · bqs:<tenant> | zset, set | its queue, by required labels; which sets of required labels have a queue |
+ * | bwait:<tenant>:<labels> · bwaits:<tenant> · bpolling:<tenant> | zset, set, zset | waiting workers by labels; which sets of labels have any; all waiting workers |
+ * | bst:<tenant>:<state> · bts:<tenant> · bws:<tenant> | zset | tasks by state, since when; all tasks; all workers |
+ * | bseq:<tenant> · btenants · bswept | counter, set, string | submission order; tenants with a bus; when the buses were last swept |
+ * | btidy · bcounts | zset, hash | tenants with a bus by when it was last tidied; totals of all buses, by state |
+ * | bdue · bpolls | zset | `<tenant>:<id>` by the end of its lease; `<tenant>:<name>` by the end of its poll |
  * |
  * | bev:<tenant> · chbus:<tenant> | stream, channel | events of a bus |
  * | version | hash | version of the data's shape: data, least, and unfinished during a migration |
@@ -68,9 +54,7 @@
  * | server | hash | replicationId: of the Redis seen last; changes: how often it changed |
  * | ack | string | a marker that replicas confirm |
  * | runs | hash | <status>:<path> -> number of runs that have their result |
- * | gaps · dropped · escapes · lost | counter | mail lost with a torn log; mail to deleted threads; processes
- * that ended because of an uncaught error; mail that a fail-over took back |
- * that ended for what nobody caught; mail that a fail-over took back |
+ * | gaps · dropped · escapes · lost | counter | mail lost with a torn log; mail to deleted threads; processes that ended because of an uncaught error; mail that a fail-over took back |
  */
 export interface Keys {
   prefix: string;

@@ -1,7 +1,8 @@
 -- Creates a delegated task, its thread and its first mail, once per key, within the limits of depth, fan-out
 -- and chain.
 -- A: tenant, taskId, threadId, runId, prompt, maxIterations, target (fleet | bus), model?, agent?, allowedTools? [name],
---    callerTools? [name], parentThreadId?, idemHash? + bodyHash? (REST), call? {runId, toolUseId?, argsHash, attempt} (a turn's tool call)
+--    callerTools? [name], parentThreadId?, idemHash? + bodyHash? (REST),
+--    call? {runId, toolUseId?, argsHash, attempt} (a turn's tool call)
 -- outcome: created | existing {taskId, owner?} | conflict | parent_not_found | agent_not_found | depth |
 --    children | chain | bus_full
 -- Repair: the sweep finds a task whose mail a torn log lost; a key without its task counts as unknown.

@@ -4,7 +4,7 @@
  * This folder:
  *   tasks.lua        open work below a thread, closing and cancelling (shared definitions)
  *   create-task.lua, cancel-task.lua  scripts of this file
- * What repairs a task whose mail was lost is worker/repair-task.lua; its work on the bus is in bus/bus.lua.
+ * worker/repair-task.lua repairs a task whose mail was lost; bus/bus.lua has its work on the bus.
  */
 import { AppError, newRunId, newTaskId, newThreadId, type Task } from '@harness/contracts';
 import { Queue } from 'bullmq';

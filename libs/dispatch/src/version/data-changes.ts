@@ -8,8 +8,7 @@ import type { Keys } from '../redis/keys.ts';
  * | kind | what the earlier release can do | what happens at the first start of this release |
  * |---|---|---|
  * | beside | run beside this one: it reads what this one writes | the version is recorded |
- * | alone | not run beside this one; what it wrote is read as it is | the version is recorded, once the
- * earlier release has stopped |
+ * | alone | not run beside this one; what it wrote is read as it is | the version is recorded, once the earlier release has stopped |
  * | one-way | never read the data again | it refuses to start; `npm run migrate` converts the data |
  */
 export type DataChange = {

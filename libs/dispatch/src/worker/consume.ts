@@ -23,7 +23,7 @@ import type { CheckinJob } from '../task/tasks.ts';
 
 const lua = scriptsBeside(import.meta.url, { confirmed: ['note'] });
 
-/** How a worker handles rings, and what it tells about its capacity. */
+/** How a worker handles rings, and how much it can take. */
 export interface RingHandler {
   workerId: string;
   /** workerId#incarnation. */

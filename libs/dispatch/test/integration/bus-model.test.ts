@@ -51,7 +51,7 @@ async function openModel() {
   const house = await openBus({ busAckMs: 2, busSilentMs: 2, busHeartbeatMs: 2 });
   const { bus, dispatch, redis } = house;
   const { scripts, keys } = dispatch;
-  const tenant = randomUUID(); // a bus of its own for each history
+  const tenant = randomUUID(); // a separate bus for each history
   const given = new Map<string, string[]>();
   const polls = new Map<string, string>();
   const results = new Map<string, string>();

@@ -16,7 +16,7 @@ test('missed signals are received in order, once, by the gateways that they were
   const hears = (count: number) => expect.poll(() => heard.length, { timeout: 10_000 }).toBe(count);
   await replicas.broadcast({ kind: 'cancel', call: 'heard' });
   await hears(1);
-  subscriber.disconnect(true); // cut off: what is said from here until it is back reaches nobody
+  subscriber.disconnect(true); // disconnected: it misses what is published until it reconnects
   await replicas.broadcast({ kind: 'task_cancelled', taskId: 'call_1' });
   await replicas.send(replicas.id, { kind: 'reply', message: { id: 1 } });
   await replicas.send('someone-else', { kind: 'reply', message: { id: 2 } });

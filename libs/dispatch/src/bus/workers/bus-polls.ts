@@ -5,10 +5,8 @@
  *
  *   asking --assigned, nothing--> answered
  *   asking --waiting--> parked --bus_assigned--> answered
- *                       parked --time is over--> leaving --> answered (with a task assigned meanwhile, if
- *                       any)
- *                       parked --the poller disconnects--> leaving --> cancelled (a task assigned meanwhile
- *                       goes back)
+ *                       parked --time is over--> leaving --> answered (with a task, if one came)
+ *                       parked --the poller disconnects--> leaving --> cancelled (a task goes back)
  *                       parked --signals were missed--> asking again, under the same id
  */
 import { randomUUID } from 'node:crypto';
