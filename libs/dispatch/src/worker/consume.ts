@@ -160,7 +160,7 @@ export function consumeRings(
   });
   const following = new AbortController();
   followOwnRings({ feed, keys, rings, held: handler.held }, handler.workerId, following.signal).catch(
-    (error) => logger.error({ err: error }, 'ring channel lost: this worker is rung through BullMQ only'),
+    (error) => logger.error({ err: error }, 'ring channel lost; doorbells and the sweep still ring'),
   );
   const checkins = consume(checkinQueue, 4, async ({ data }) => {
     const { taskId, noteId, message } = data as CheckinJob;

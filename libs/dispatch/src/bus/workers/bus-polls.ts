@@ -122,7 +122,7 @@ export function createBusPolls(deps: { scripts: Scripts; replicas: Replicas; log
           return task ? assignmentOf(task) : null;
         }
         void giveBack(wish, poll);
-        throw new AppError('turn_cancelled', 'The poll was cancelled because its caller disconnected.');
+        throw new AppError('turn_cancelled', 'The caller has cancelled the poll or disconnected.');
       } finally {
         parked.delete(poll);
         seat.close();
