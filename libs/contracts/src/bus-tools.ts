@@ -1,6 +1,6 @@
 /**
- * The bus's tools: one table, from which come the plugin's tools (MCP, sessions and the stdio bridge), the REST mirror,
- * openapi.yaml and /docs.
+ * The bus's tools in one table, from which the plugin's tools (MCP, sessions and the stdio bridge), the REST
+ * endpoints, openapi.yaml and /docs are made.
  */
 import { z } from 'zod';
 import {
@@ -13,7 +13,7 @@ import {
   maxPollMs,
 } from './bus.ts';
 
-/** Whatever people call a worker, with spaces too: it begins with a letter or digit of any script and is one line. */
+/** A worker's name: starts with a letter or digit of any script, may have spaces, is one line. */
 const namePattern = /^[^\s!-/:-@[-`{-~](.{0,62}\S)?$/;
 const labelPattern = /^[a-zA-Z0-9][a-zA-Z0-9._:/=-]{0,63}$/;
 const taskIdPattern = /^[a-zA-Z0-9][a-zA-Z0-9._:-]{0,127}$/;
@@ -38,20 +38,23 @@ const labels = z.array(z.string().regex(labelPattern)).max(32);
 const message = z.string().describe('The same in words');
 const Deadline = z.string().describe('ISO 8601, UTC; the task is taken back then unless you are heard of');
 
+/** One tool, as an MCP tool and as a REST endpoint. */
 interface BusTool {
   title: string;
   description: string;
   input: z.ZodObject;
   output: z.ZodObject;
   annotations: { readOnlyHint?: boolean; destructiveHint?: boolean };
-  /** The same call twice does what one does. */
+  /** A repeat of the call changes nothing more. */
   idempotent: boolean;
   method: 'GET' | 'POST';
-  /** Of the REST mirror; `:name` is a property of the input. */
+  /** Path of the REST endpoint; `:name` is a property of the input. */
   path: string;
+  /** Time limit of one call, ms; default: that of tools. */
   timeoutMs?: number;
 }
 
+/** The bus's tools, by name. */
 export const busTools = {
   submit_task: {
     title: 'Submit a task',
@@ -205,8 +208,11 @@ export const busTools = {
   },
 } as const satisfies Record<string, BusTool>;
 
+/** The name of a bus tool. */
 export type BusToolName = keyof typeof busTools;
+/** The input of a bus tool. */
 export type BusInput<Name extends BusToolName> = z.infer<(typeof busTools)[Name]['input']>;
+/** The structured output of a bus tool. */
 export type BusOutput<Name extends BusToolName> = z.infer<(typeof busTools)[Name]['output']>;
 
 const oldNames: Readonly<Record<string, string>> = {
@@ -216,7 +222,7 @@ const oldNames: Readonly<Record<string, string>> = {
   timeoutMs: 'timeout_ms',
 };
 
-/** Names that a tool's properties had elsewhere: understood, and never listed. By the old name. */
+/** Old names of a tool's properties, by old name: accepted in calls, but not listed in the schema. */
 export function busAliasesOf(tool: BusToolName): Record<string, string> {
   const { shape } = busTools[tool].input;
   return Object.fromEntries(

@@ -1,6 +1,7 @@
-/** The bus of external workers: its resources. States and their moves are drawn in libs/dispatch/src/bus.lua. */
+/** Resources of the bus of external workers. libs/dispatch/src/bus/bus.lua draws states and moves. */
 import { z } from 'zod';
 
+/** States of a bus task. */
 export const busTaskStates = [
   'queued',
   'assigned',
@@ -10,22 +11,29 @@ export const busTaskStates = [
   'dead',
   'withdrawn',
 ] as const;
+/** The state of a bus task. */
 export const BusTaskState = z.enum(busTaskStates);
 export type BusTaskState = z.infer<typeof BusTaskState>;
 
+/** The state of an external worker. lost: its assignment expired. */
 export const BusWorkerState = z.enum(['idle', 'polling', 'pending', 'executing', 'lost']);
 export type BusWorkerState = z.infer<typeof BusWorkerState>;
 
 /** Largest payload and largest result, bytes of JSON. */
 export const maxBusBytes = 256 * 1024;
-/** Their levels: what hands them out takes 64, and they are not its first. */
+/**
+ * Deepest nesting of a payload or result. The messages that carry them allow 64 levels and add some of their
+ * own.
+ */
 export const maxBusDepth = 60;
+/** Longest wait of one poll, ms. */
 export const maxPollMs = 120_000;
+/** Wait of a poll that names none, ms. */
 export const defaultPollMs = 30_000;
 
 const Instant = z.string().describe('ISO 8601, UTC');
 
-/** A task in lists: what was submitted and what came of it are asked for by id. */
+/** A task as lists show it; reading it by id adds payload and result. */
 export const BusTask = z.object({
   taskId: z.string(),
   state: BusTaskState,
@@ -42,12 +50,14 @@ export const BusTask = z.object({
 });
 export type BusTask = z.infer<typeof BusTask>;
 
+/** A task with its payload and result. */
 export const BusTaskDetail = BusTask.extend({
   payload: z.unknown().optional(),
   result: z.unknown().optional(),
 });
 export type BusTaskDetail = z.infer<typeof BusTaskDetail>;
 
+/** An external worker. */
 export const BusWorker = z.object({
   name: z.string(),
   labels: z.array(z.string()),
@@ -59,6 +69,7 @@ export const BusWorker = z.object({
 });
 export type BusWorker = z.infer<typeof BusWorker>;
 
+/** Counts of one tenant's bus. */
 export const BusStats = z.object({
   depth: z.int().describe('Tasks in the queue'),
   assigned: z.int(),
@@ -72,7 +83,7 @@ export const BusStats = z.object({
 });
 export type BusStats = z.infer<typeof BusStats>;
 
-/** What a poll brings home. */
+/** What a poll returns: a task and the lease on it. */
 export const BusAssignment = z.object({
   taskId: z.string(),
   payload: z.unknown().optional(),

@@ -1,7 +1,7 @@
 /**
- * Errors: one table, three doors (REST, MCP, queue). Whatever leaves a process as a failure is one of these codes.
+ * The error codes of every failure that leaves a process, translated by three transports (REST, MCP, queue).
  *
- * `retry` says whether the same request may succeed later without a change by the caller.
+ * `retry`: the same request may succeed later without a change by the caller.
  */
 const table = {
   invalid_request: { status: 400, retry: false },
@@ -19,24 +19,24 @@ const table = {
   skill_not_found: { status: 404, retry: false },
   worker_not_found: { status: 404, retry: false },
   method_not_allowed: { status: 405, retry: false },
-  /** The request did not arrive whole in time. */
+  /** The request did not arrive completely in time. */
   request_timeout: { status: 408, retry: true },
   thread_exists: { status: 409, retry: false },
   run_in_progress: { status: 409, retry: true },
   stale_epoch: { status: 409, retry: false },
-  /** The bus: the task or worker is in another state than this needs; `details.state` names it. */
+  /** The bus: the task or worker is in a state that does not allow this call; `details.state` names it. */
   wrong_state: { status: 409, retry: false },
-  /** The bus: the task has a result already, and it is not this one. */
+  /** The bus: the task already has another result. */
   result_conflict: { status: 409, retry: false },
   events_trimmed: { status: 410, retry: false },
-  /** The bus: the task was given to somebody else meanwhile. */
+  /** The bus: the task was assigned to another worker meanwhile. */
   lease_lost: { status: 412, retry: false },
-  /** The bus: the task was assigned more than once, so a call must say which assignment it means. */
+  /** The bus: the task was assigned more than once, so a call must identify its assignment. */
   lease_required: { status: 428, retry: false },
   body_too_large: { status: 413, retry: false },
   url_too_long: { status: 414, retry: false },
   headers_too_large: { status: 431, retry: false },
-  /** The client did not say that it can do what is asked of it. */
+  /** The client did not declare a capability that the call needs. */
   capability_missing: { status: 400, retry: false },
   unsupported_media_type: { status: 415, retry: false },
   invalid_tool_input: { status: 422, retry: false },
@@ -48,12 +48,12 @@ const table = {
   bus_full: { status: 429, retry: true },
   too_many_streams: { status: 429, retry: true },
   internal: { status: 500, retry: false },
-  /** The tool's own failure; a result with `isError`, never an HTTP failure by itself. */
+  /** The tool's own failure: a result with `isError`, not an HTTP error by itself. */
   tool_failed: { status: 500, retry: false },
-  /** An external worker said that it could not do a delegated task. */
+  /** An external worker reported that it could not do a delegated task. */
   task_failed: { status: 500, retry: false },
   tool_timeout: { status: 504, retry: true },
-  /** The process of the plugin has ended, and is started again. */
+  /** The plugin's process has ended and is being restarted. */
   plugin_unavailable: { status: 503, retry: true },
   /** Redis did not answer: the request may have been accepted; repeat it with the same Idempotency-Key. */
   unavailable: { status: 503, retry: true },
@@ -65,8 +65,10 @@ const table = {
   session_failed: { status: 503, retry: true },
 } as const satisfies Record<string, { status: number; retry: boolean }>;
 
+/** A code of the table. */
 export type ErrorCode = keyof typeof table;
 
+/** All codes. */
 export const errorCodes = Object.keys(table) as ErrorCode[];
 
 /** The wire shape of every failure: `{error: {code, message, details?}}` in REST, the same object in runs and events. */
@@ -76,6 +78,7 @@ export interface ErrorBody {
   details?: unknown;
 }
 
+/** An expected failure: a code of the table and a message for the caller. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly details: unknown;
@@ -87,18 +90,20 @@ export class AppError extends Error {
     this.details = options.details;
   }
 
+  /** HTTP status. */
   get status(): number {
     return table[this.code].status;
   }
 
+  /** Whether the same request may succeed later. */
   get retry(): boolean {
     return table[this.code].retry;
   }
 
-  /** What a caller may see. The text of an unexpected failure stays in the log. */
+  /** What a caller may see: the message of an `internal` error stays in the log. */
   toBody(): ErrorBody {
     const message =
-      this.code === 'internal' ? 'Something went wrong on our side; the log has the cause.' : this.message;
+      this.code === 'internal' ? 'Something went wrong in the server; the log has the cause.' : this.message;
     return {
       code: this.code,
       message,
@@ -107,7 +112,7 @@ export class AppError extends Error {
   }
 }
 
-/** The one way in: whatever was thrown becomes an AppError, `internal` unless it already is one. */
+/** Turns anything thrown into an AppError: `internal` unless it already is one. The only such conversion. */
 export function toAppError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);

@@ -1,7 +1,7 @@
 /**
- * Events: SSE `event:` = type, `id:` = stream id, `data:` = `{type, threadId, runId?, at, …}`; those of a tenant's bus
- * (`bus.*`) have a stream of their own and no thread: `{type, taskId?, worker?, at, …}`.
- * Everything but `agent.message_delta` is stored and replayed; a delta has no id.
+ * Events. SSE: `event:` = type, `id:` = stream id, `data:` = `{type, threadId, runId?, at, …}`. Events of a
+ * tenant's bus (`bus.*`) have their own stream and no thread: `{type, taskId?, worker?, at, …}`.
+ * All but `agent.message_delta` and `stream.replayed` are stored and replayed; those two have no id.
  */
 import { z } from 'zod';
 import {
@@ -40,7 +40,7 @@ const ofBusTask = { taskId: z.string() };
 const reason = z.string().optional();
 const held = { ...ofBusTask, worker: z.string(), attempt: z.int() };
 
-/** What each type of event says, besides its type and `at`; and those of a thread its `threadId`. */
+/** Fields of each type of event, besides `type`, `at` and, for events of a thread, `threadId`. */
 export const eventFields = {
   'thread.created': { parentThreadId: z.string().optional() },
   'run.queued': { ...runEvent, seq: z.int(), kind: RunKind },
@@ -77,10 +77,12 @@ export const eventFields = {
   'bus.worker_lost': { worker: z.string(), taskId: z.string(), reason },
   'stream.replayed': {},
 } satisfies Record<string, z.ZodRawShape>;
+/** A type of event. */
 export type EventType = keyof typeof eventFields;
+/** All types of events. */
 export const eventTypes = Object.keys(eventFields) as EventType[];
 
-/** The `data` of an event of this type. Fields may be added; none is taken away. */
+/** Schema of the `data` of an event type. New fields may be added; fields are never removed. */
 export const eventDataOf = (type: EventType) =>
   z.looseObject({
     type: z.literal(type),
@@ -91,21 +93,21 @@ export const eventDataOf = (type: EventType) =>
     ...eventFields[type],
   });
 
-/** An event before the log has stamped it. */
+/** An event before the log adds `at` and the thread. */
 export interface NewEvent {
   type: EventType;
   runId?: string;
   [field: string]: unknown;
 }
 
-/** An event as subscribers get it. `id` is null for what is not stored. */
+/** An event as subscribers get it. `id` is null for an event that is not stored. */
 export interface ThreadEvent {
   id: string | null;
   type: EventType;
   data: {
-    /** The same, for those who are given the data alone. */
+    /** The event's type, for readers that get only the data. */
     type: EventType;
-    /** Every event's but those of the bus. */
+    /** Absent in events of the bus. */
     threadId?: string;
     runId?: string;
     at: string;
@@ -121,8 +123,9 @@ const finalEvents = {
   cancelled: 'run.cancelled',
 } as const;
 
-/** The event that ends a run of this status. */
+/** The type of the event that ends a run of this status. */
 export const finalEventOf = (status: keyof typeof finalEvents): EventType => finalEvents[status];
 
 const ends: ReadonlySet<string> = new Set(Object.values(finalEvents));
+/** Whether an event of this type ends a run. */
 export const isFinalRunEvent = (type: string): boolean => ends.has(type);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defaultThreadIdOf, derivedThreadId, newRunId, runUuidOf, threadIdPattern } from './ids.ts';
 
-test('a derived thread id is the same for the same parts, and another with any other, or another secret', () => {
+test('a derived thread id is the same for the same parts, and differs for other parts or another secret', () => {
   const ids = [
     derivedThreadId('secret', 'invoke', 'acme', 'a', 'b'),
     derivedThreadId('secret', 'invoke', 'acme', 'ab'),
@@ -15,7 +15,7 @@ test('a derived thread id is the same for the same parts, and another with any o
   expect(derivedThreadId('secret', 'invoke', 'acme', 'a', 'b')).toBe(ids[0]);
 });
 
-test('a run id holds its UUID', () => {
+test('a run id contains its UUID', () => {
   const runId = newRunId();
   const uuid = runUuidOf(runId);
   expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/);

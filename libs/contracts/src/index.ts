@@ -1,4 +1,18 @@
-/** What crosses a process border: schemas and their types, the error table, event names, ids, thread tokens. */
+/**
+ * What crosses a process boundary.
+ *
+ *   errors.ts        error codes with HTTP status and retry; AppError
+ *   resources.ts     schemas of threads, runs, tasks, sessions, workers, plugins
+ *   requests.ts      schemas of what callers send
+ *   events.ts        types and fields of events
+ *   bus.ts           schemas of the bus of external workers
+ *   bus-tools.ts     the bus's tools: MCP, REST and documentation from one table
+ *   ids.ts           formats of ids, new and derived ids
+ *   thread-token.ts  the tokens of sessions
+ *   readiness.ts     the body of /readyz
+ *   review.ts        the prompt of a reviewer
+ *   quote.ts, text.ts, json-depth.ts  quoting, cutting and bounding text and JSON
+ */
 export * from './bus.ts';
 export * from './bus-tools.ts';
 export * from './errors.ts';

@@ -1,4 +1,4 @@
-/** Whether a value has more than so many levels of objects and arrays; looks no further than that. */
+/** Whether a value has more than `limit` levels of objects and arrays; stops looking at that depth. */
 export const isDeeperThan = (limit: number, value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&

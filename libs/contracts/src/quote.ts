@@ -1,6 +1,6 @@
 /**
- * Mail that the system writes quotes foreign text behind `> `, so that a reader (a model, scripted-model, a person)
- * can tell what a result or a reviewer says from what the system says.
+ * Quotes text behind `> `. In mail of the system, foreign text is quoted so that its reader can tell it from
+ * statements of the system.
  */
 export const quote = (text: string): string =>
   text

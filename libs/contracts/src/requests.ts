@@ -1,8 +1,10 @@
-/** What callers send. Strict: an unknown field is an error, so a misspelt option is never silently ignored. */
+/** What callers send. Unknown fields are errors, so that a misspelled option is never silently ignored. */
 import { z } from 'zod';
 import { AgentName, Metadata, Model, SkillName, ThreadId } from './resources.ts';
 
-/** Largest text of one message, in characters; the body limit of the gateway (256 KiB) comes on top. */
+/**
+ * Largest text of one message, characters. The gateway's limit for a whole body, 256 KiB, applies as well.
+ */
 export const maxInputChars = 200_000;
 
 const NonBlank = z
@@ -14,6 +16,7 @@ const NonBlank = z
 const SystemPrompt = z.string().max(maxInputChars);
 const AllowedTools = z.array(z.string().max(128)).max(500);
 
+/** Creates a thread. */
 export const CreateThread = z.strictObject({
   threadId: ThreadId.optional(),
   ifExists: z.enum(['raise', 'doNothing']).optional().describe('Default raise: 409 when the thread exists'),
@@ -25,6 +28,7 @@ export const CreateThread = z.strictObject({
 });
 export type CreateThread = z.infer<typeof CreateThread>;
 
+/** Changes a thread; an absent field stays. */
 export const UpdateThread = z.strictObject({
   model: Model.nullable().optional().describe('Of its next turns; null: the default'),
   agent: AgentName.nullable().optional().describe('null: none'),
@@ -37,9 +41,14 @@ export const UpdateThread = z.strictObject({
 });
 export type UpdateThread = z.infer<typeof UpdateThread>;
 
+/**
+ * What to do with a message while a run is in progress: wait in the mailbox, be refused, or end the earlier
+ * runs.
+ */
 export const MultitaskStrategy = z.enum(['enqueue', 'reject', 'interrupt']);
 export type MultitaskStrategy = z.infer<typeof MultitaskStrategy>;
 
+/** Sends a message to a thread. */
 export const CreateRun = z.strictObject({
   input: NonBlank,
   model: Model.optional(),
@@ -48,10 +57,13 @@ export const CreateRun = z.strictObject({
 });
 export type CreateRun = z.infer<typeof CreateRun>;
 
+/** Requests the start of a thread's session. */
 export const Prewarm = z.strictObject({ threadId: ThreadId });
 export type Prewarm = z.infer<typeof Prewarm>;
 
+/** Largest number of reviews that a task may ask for. */
 export const maxTaskIterations = 20;
+/** Delegates a task. */
 export const CreateTask = z.strictObject({
   prompt: NonBlank,
   parentThreadId: ThreadId.optional(),
@@ -70,15 +82,18 @@ export const CreateTask = z.strictObject({
 });
 export type CreateTask = z.infer<typeof CreateTask>;
 
+/** Enables or disables a plugin in the whole fleet. */
 export const UpdatePlugin = z.strictObject({ enabled: z.boolean() });
 export type UpdatePlugin = z.infer<typeof UpdatePlugin>;
 
+/** Calls a tool over REST. */
 export const CallTool = z.strictObject({
   arguments: z.record(z.string(), z.unknown()).optional(),
   threadId: ThreadId.optional(),
 });
 export type CallTool = z.infer<typeof CallTool>;
 
+/** Runs a slash command on a thread. */
 export const RunCommand = z.strictObject({
   command: NonBlank.describe('As a person types it, e.g. "/use release-notes"'),
 });

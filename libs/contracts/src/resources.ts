@@ -1,37 +1,46 @@
 /**
- * The resources of REST, MCP and Redis: one schema each, the type derived from it.
- * Times are ISO 8601 UTC, durations carry their unit, ids are as in ids.ts.
+ * The resources of REST, MCP and Redis: one schema each, from which the type is derived. Times are ISO 8601
+ * UTC, durations have their unit in the name, ids are as in ids.ts.
  */
 import { z } from 'zod';
 import { runIdPattern, taskIdPattern, threadIdPattern } from './ids.ts';
 
+/** Own id or name of a thread. */
 export const ThreadId = z
   .string()
   .regex(new RegExp(threadIdPattern))
   .describe('thr_ and 32 hex digits; or what the caller named it: 1 to 128 of A-Z a-z 0-9 . _ : -');
+/** Id of a run. */
 export const RunId = z
   .string()
   .regex(new RegExp(runIdPattern))
   .describe('run_ and the 32 hex digits of a UUIDv4');
+/** Id of a delegated task. */
 export const TaskId = z.string().regex(new RegExp(taskIdPattern)).describe('task_ and 32 hex digits');
 
 const Instant = z.string().describe('ISO 8601, UTC');
 const Milliseconds = z.number().nullable().describe('milliseconds');
+/** The caller's own data. */
 export const Metadata = z
   .record(z.string().max(64), z.unknown())
   .describe('The caller’s own data, returned as it was given');
+/** Name of a model. */
 export const Model = z.string().min(1).max(200).describe('Model name; the default is HARNESS_DEFAULT_MODEL');
+/** Name of an agent profile. */
 export const AgentName = z.string().min(1).max(64).describe('Name of an agent profile');
+/** Name of a skill. */
 export const SkillName = z.string().min(1).max(64).describe('Name of a skill');
 
-/** What a failure looks like wherever it is reported: a run, a task, an event, an HTTP answer. */
+/** A failure as every place reports it: a run, a task, an event, an HTTP response. */
 export const Failure = z.object({
   code: z.string(),
   message: z.string(),
   details: z.unknown().optional(),
 });
 
+/** State of a thread: busy while it has mail, otherwise by the end of its last run. */
 export const ThreadState = z.enum(['idle', 'busy', 'interrupted', 'error']);
+/** A thread: a conversation with its settings. */
 export const Thread = z.object({
   threadId: ThreadId,
   parentThreadId: ThreadId.nullable().describe('The thread that delegated to this one'),
@@ -45,10 +54,11 @@ export const Thread = z.object({
 });
 export type Thread = z.infer<typeof Thread>;
 
-/** The kinds of mail. `message` comes from people; the system writes the others. */
+/** The kinds of mail. `message` comes from callers; the system writes the others. */
 export const RunKind = z.enum(['message', 'delegate', 'feedback', 'review', 'notification']);
 export type RunKind = z.infer<typeof RunKind>;
 
+/** Status of a run; the last five are final. */
 export const RunStatus = z.enum([
   'pending',
   'running',
@@ -59,12 +69,17 @@ export const RunStatus = z.enum([
   'cancelled',
 ]);
 export type RunStatus = z.infer<typeof RunStatus>;
+/** Status of a run that has ended. */
 export type FinalRunStatus = Exclude<RunStatus, 'pending' | 'running'>;
 
-/** How a run came to its session: warm = still alive, spare = parked process, resume = new process with history, cold = neither. */
+/**
+ * How a run got its session. warm: still running. spare: a prestarted process. resume: a new process with the
+ * history. cold: a new process without history.
+ */
 export const SessionPath = z.enum(['warm', 'spare', 'resume', 'cold']);
 export type SessionPath = z.infer<typeof SessionPath>;
 
+/** Tokens and cost of a run. */
 export const Usage = z.object({
   inputTokens: z.number(),
   outputTokens: z.number(),
@@ -72,6 +87,7 @@ export const Usage = z.object({
 });
 export type Usage = z.infer<typeof Usage>;
 
+/** Durations of a run. */
 export const Timings = z.object({
   queuedMs: Milliseconds,
   sessionMs: Milliseconds,
@@ -80,6 +96,7 @@ export const Timings = z.object({
 });
 export type Timings = z.infer<typeof Timings>;
 
+/** A run: one message and its result. */
 export const Run = z.object({
   runId: RunId,
   threadId: ThreadId,
@@ -99,7 +116,9 @@ export const Run = z.object({
 });
 export type Run = z.infer<typeof Run>;
 
+/** Status of a delegated task; the last three are final. */
 export const TaskStatus = z.enum(['working', 'input_required', 'completed', 'failed', 'cancelled']);
+/** The outcome of a task's latest review. */
 export const Verdict = z.enum([
   'satisfied',
   'needs_revision',
@@ -109,6 +128,7 @@ export const Verdict = z.enum([
 ]);
 export type Verdict = z.infer<typeof Verdict>;
 
+/** A delegated task. */
 export const Task = z.object({
   taskId: TaskId,
   threadId: ThreadId.describe('The task’s own thread'),
@@ -128,7 +148,7 @@ export const Task = z.object({
 });
 export type Task = z.infer<typeof Task>;
 
-/** A thread's session, as prewarm and affinity see it. `expiresAt` is when a warm one ends unless it is used. */
+/** The session of a thread. `expiresAt`: when a warm session ends unless it is used. */
 export const ThreadSession = z.object({
   threadId: ThreadId,
   state: z.enum(['cold', 'warming', 'warm', 'busy', 'resuming']),
@@ -142,7 +162,7 @@ export const ThreadSession = z.object({
 });
 export type ThreadSession = z.infer<typeof ThreadSession>;
 
-/** A worker, as it last said of itself. Counters run since its start. */
+/** A worker's latest report. Counters count from its start. */
 export const WorkerInfo = z.object({
   workerId: z.string(),
   pid: z.number().int().describe('On its own machine'),
@@ -163,7 +183,7 @@ export const WorkerInfo = z.object({
 });
 export type WorkerInfo = z.infer<typeof WorkerInfo>;
 
-/** A plugin as it runs in this fleet. */
+/** A plugin in this fleet. */
 export const Plugin = z.object({
   name: z.string(),
   version: z.string(),

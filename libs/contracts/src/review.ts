@@ -1,8 +1,11 @@
 import { quote } from './quote.ts';
 
-/** First line of the validation plugin's prompt; scripted-model recognises a reviewer's turn by it. */
+/**
+ * First line of the validation plugin's prompt, by which scripted-model recognizes the turn of a reviewer.
+ */
 export const reviewHeading = 'You review the result of a delegated task.';
 
+/** A result to be reviewed. */
 export interface ReviewRequest {
   iteration: number;
   maxIterations: number;
@@ -10,7 +13,10 @@ export interface ReviewRequest {
   result: string;
 }
 
-/** The reviewer's prompt. Task and result are quoted: nothing in them can speak for the system. */
+/**
+ * The reviewer's prompt. Task and result are quoted, so that nothing in them can pass for an instruction of
+ * the system.
+ */
 export const reviewPromptOf = (review: ReviewRequest): string => `${reviewHeading}
 iteration: ${review.iteration}
 maxIterations: ${review.maxIterations}

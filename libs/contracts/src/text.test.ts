@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { cutText, jsonOf, shortened } from './text.ts';
 
-test('a cut never leaves half a character', () => {
+test('a cut never leaves half of a surrogate pair', () => {
   expect(cutText('ab😀cd', 3)).toBe('ab😀');
   expect(cutText('😀😀😀', 2)).toBe('😀😀');
   expect(cutText('ab', 2)).toBe('ab');
@@ -9,7 +9,7 @@ test('a cut never leaves half a character', () => {
   expect(shortened('ab😀cd', 5)).toBe('ab😀cd');
 });
 
-test('JSON has no half of a pair, and what only looks like one stays', () => {
+test('JSON has no half of a surrogate pair, and text that only looks like one stays', () => {
   expect(JSON.parse(jsonOf({ a: ['x\ud83d'], b: '\\ud83d', c: '😀' }))).toEqual({
     a: ['x\ufffd'],
     b: '\\ud83d',

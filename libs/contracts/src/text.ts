@@ -1,6 +1,6 @@
-/** Text as every part of the system can keep it: no half of a surrogate pair, whatever it was cut from. */
+/** Cutting and encoding text without leaving half of a surrogate pair. */
 
-/** At most so many code points of a text. */
+/** The first `most` code points of a text. */
 export function cutText(text: string, most: number): string {
   if (text.length <= most) return text;
   let end = 0;
@@ -9,17 +9,18 @@ export function cutText(text: string, most: number): string {
   return text.slice(0, end);
 }
 
-/** The same, with a mark where something is missing. */
+/** The same, at most `most` code points including `…` where text was cut. */
 export const shortened = (text: string, most: number): string =>
   cutText(text, most).length === text.length ? text : `${cutText(text, most - 1)}…`;
 
 const wellFormed = (_: string, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value);
-/** JSON escapes halves of pairs alone: without this there are none. */
+/** JSON.stringify writes a lone half as an escape like this; text without one needs no further work. */
 const mayHaveHalves = /\\ud[89a-f]/;
 
 /**
- * JSON that any parser reads: Redis's refuses half a surrogate pair, which JavaScript's writes. Such a half becomes
- * U+FFFD; names of fields are ours.
+ * JSON that any parser accepts: the parser in Redis refuses half of a surrogate pair, which JSON.stringify
+ * writes as an escape. A lone half in a value becomes U+FFFD; field names are not checked, since callers do
+ * not choose them.
  */
 export function jsonOf(value: unknown): string {
   const text = JSON.stringify(value);

@@ -1,6 +1,7 @@
 /**
- * Thread tokens: what a worker's session presents at /mcp. A JWT (HS256) that binds one thread at one epoch;
- * refused on REST, valid at a tool call only while the epoch matches and a run is under way (the gateway checks).
+ * Thread tokens: the credential of a worker's session at /mcp. A JWT (HS256) bound to one thread at one
+ * epoch. REST refuses it; at a tool call it is valid only while the epoch matches and a run is in progress
+ * (checked by the gateway).
  */
 import { randomUUID } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
@@ -10,7 +11,7 @@ import { ownThreadIdPattern } from './ids.ts';
 import { TaskId, ThreadId } from './resources.ts';
 
 const audience = 'harness/mcp';
-/** Life of a token in seconds; workers renew between turns. */
+/** Lifetime of a token, seconds; workers renew it between turns. */
 export const threadTokenTtlSeconds = 3600;
 
 const Claims = z.object({
@@ -24,21 +25,25 @@ const Claims = z.object({
   tools: z.array(z.string()).optional(),
 });
 
+/** What a thread token states. */
 export interface ThreadTokenClaims {
   /** The thread's own id. */
   threadId: string;
-  /** The id that a caller chose for it, by which tools and people know it. */
+  /** The id that a caller chose for the thread, shown to tools and people. */
   alias?: string | undefined;
   tenant: string;
   epoch: number;
-  /** Who signed it: the thread's owner then. Absent in tokens of releases before this was written into them. */
+  /**
+   * The thread's owner when the token was signed (workerId#incarnation). Absent in tokens of earlier
+   * releases.
+   */
   owner?: string | undefined;
   taskId?: string | undefined;
-  /** Qualified tool names this session may list and call; absent = all. */
+  /** Qualified names of the tools that the session may list and call; absent = all. */
   tools?: string[] | undefined;
 }
 
-/** A token that was found to be good, and until when it is, ms of the epoch. */
+/** A valid token. `goodUntil`: its expiry, Unix time in ms. */
 export interface VerifiedThreadToken {
   claims: ThreadTokenClaims;
   goodUntil: number;
@@ -46,7 +51,10 @@ export interface VerifiedThreadToken {
 
 const keyOf = (secret: string) => new TextEncoder().encode(secret);
 
-/** Two tokens are never the same, also of one second: a session given a new one begins a new connection, and lists anew. */
+/**
+ * Signs a token. Two tokens always differ, even within a second: a session that gets a new one opens a new
+ * connection and lists its tools anew.
+ */
 export function signThreadToken(claims: ThreadTokenClaims, secret: string): Promise<string> {
   const { threadId, ...payload } = claims;
   return new SignJWT({ ...payload })
@@ -59,7 +67,7 @@ export function signThreadToken(claims: ThreadTokenClaims, secret: string): Prom
     .sign(keyOf(secret));
 }
 
-/** Throws `unauthorized` for a token that is forged, expired, or made for something else. */
+/** Verifies a token. Throws `unauthorized` if it is forged, expired, or issued for another purpose. */
 export async function verifyThreadToken(token: string, secret: string): Promise<VerifiedThreadToken> {
   try {
     const { payload } = await jwtVerify(token, keyOf(secret), {
@@ -69,7 +77,7 @@ export async function verifyThreadToken(token: string, secret: string): Promise<
     const { sub, exp, ...claims } = Claims.parse(payload);
     return { claims: { threadId: sub, ...claims }, goodUntil: exp * 1000 };
   } catch (cause) {
-    throw new AppError('unauthorized', 'The thread token is not valid.', {
+    throw new AppError('unauthorized', 'The thread token is forged, expired, or not for this endpoint.', {
       cause,
     });
   }

@@ -3,23 +3,26 @@ import type { Keys } from './redis/keys.ts';
 import { reached } from './redis/reached.ts';
 import { oldestWaitingMs } from './thread/waiting.ts';
 
-/** What is counted of the whole fleet. Totals only rise; they are kept in Redis, so no worker takes any with it. */
+/**
+ * Counters of the whole fleet. Totals only rise; they are kept in Redis, so they survive the processes that
+ * count.
+ */
 export interface Counters {
   /** Accepted mail that a torn log lost. */
   gaps: number;
   /** System mail to deleted threads. */
   dropped: number;
-  /** Processes that ended for what nobody caught. */
+  /** Processes that ended because of an uncaught error. */
   escapes: number;
   /** Accepted messages that a fail-over of Redis took back. */
   lost: number;
-  /** Times that Redis became another one, by a fail-over or a restart. */
+  /** How often Redis became another one, by a fail-over or a restart. */
   redisChanges: number;
-  /** Threads with mail that is not done, now. */
+  /** Threads with uncommitted mail, now. */
   pending: number;
-  /** Of the oldest message that waits for a worker, now; 0 without any. */
+  /** Age of the oldest message that waits for a worker, now, ms; 0 when none waits. */
   oldestWaitingMs: number;
-  /** Runs that have their result; path `none`: it came to no session. */
+  /** Runs that have their result; path `none`: the run ended without a session. */
   runs: { status: string; path: string; count: number }[];
 }
 

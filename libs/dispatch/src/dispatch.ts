@@ -31,7 +31,7 @@ import { createThreads, type Threads } from './thread/threads.ts';
 import { createDataVersion, type DataVersion } from './version/data-version.ts';
 import { createWorkers, type Workers } from './worker/workers.ts';
 
-/** All that gateways and workers share through Redis, by room. */
+/** Everything that gateways and workers share through Redis, by room. */
 export interface Dispatch extends ToolAuthority {
   keys: Keys;
   scripts: Scripts;
@@ -53,24 +53,32 @@ export interface Dispatch extends ToolAuthority {
   bus: Bus;
   pluginStates: PluginStates;
   profiles: Profiles;
+  /** The key-value store of one plugin. */
   storeOf(plugin: string): PluginStore;
-  /** Says something to the plugins of every gateway: a signal. */
+  /** Sends an event to the plugins of every gateway, as a signal. Throws `unavailable`. */
   broadcast(event: string, data: unknown): Promise<void>;
+  /** Reads the counters of the fleet. Throws `unavailable`. */
   counters(): Promise<Counters>;
-  /** Redis has become another one, by a fail-over or a restart: what was written lately may be gone. */
+  /** Called when Redis has become another one, by a fail-over or a restart: recent writes may be lost. */
   onRedisChange(listener: () => void): void;
-  /** Something escaped in a process of the fleet, which ends for it: counted where it is not lost. */
+  /**
+   * Counts a process that ends because of an uncaught error. Throws `unavailable`: then it is not counted.
+   */
   countEscape(): Promise<void>;
-  /** Answers within the connection's patience, or throws `unavailable`, with Redis's code in `details.redis` if it refused. */
+  /**
+   * Resolves when Redis answers within the connection's time limit. Throws `unavailable` otherwise;
+   * `details.redis` is the error code of Redis if it refused.
+   */
   ping(): Promise<void>;
-  /** From now on, until it is closed, one tiny write a second shows whether Redis takes any. */
+  /** Tests with one tiny write a second whether Redis takes writes, until the probe is closed. */
   probeWrites(options?: WriteProbeOptions): WriteProbe;
   close(): Promise<void>;
 }
 
 /**
- * `subscriber` is a connection of its own: Redis lets a subscribed one do nothing else. `acks`: replicas that must confirm
- * what callers and workers are told; 0 = none.
+ * Creates all rooms on one Redis. `subscriber`: a separate connection, since Redis lets a subscribed
+ * connection do nothing else. `tag`: the hash tag of all keys. `acks`: number of replicas that must confirm a
+ * write before callers and workers are notified of it; 0 = none.
  */
 export function createDispatch(deps: {
   redis: Redis;

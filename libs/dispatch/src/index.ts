@@ -1,6 +1,22 @@
 /**
- * Dispatch: how a message finds its worker, and why nothing is lost. The mailbox and the lease (Lua, in Redis) are the
- * authority; BullMQ jobs are doorbells and may be lost or doubled. README.md in this folder tells the whole story.
+ * Dispatch: how a message reaches a worker, and why none is lost. The mailbox and the lease in Redis, changed
+ * only by Lua scripts, are the source of truth; a BullMQ job is only a doorbell, which may be lost or
+ * duplicated. README.md describes the design.
+ *
+ *   dispatch.ts  createDispatch: builds every room
+ *   limits.ts    bounds that the scripts enforce
+ *   counters.ts  totals of the fleet, for metrics
+ *   redis/       keys, scripts and how they are run, pub/sub
+ *   thread/      threads, their runs and mailboxes
+ *   lease/       a worker's hold on threads, doorbells
+ *   task/        delegated tasks
+ *   session/     prewarm, state and transcripts of sessions
+ *   events/      the event log and its subscribers
+ *   bus/         tasks for external workers
+ *   worker/      consumers, liveness and sweep of a worker
+ *   gateway/     what gateways share; the authority of sessions at tool calls
+ *   fail-over/   acks by replicas, and what a fail-over took back
+ *   version/     which releases may work on the data
  */
 
 export type { Bus, BusHold, NewBusTask } from './bus/bus.ts';

@@ -1,41 +1,50 @@
-/** Bounds that the scripts keep. */
+/** Bounds that the scripts enforce; scripts read them from the table `C`. */
 export interface Limits {
-  /** Finished runs, results and idle threads expire after this. */
+  /** Finished runs, results and idle threads are deleted after this. */
   retentionMs: number;
   /** How long an idempotency key is remembered. */
   idemTtlMs: number;
-  /** Events kept per thread, approximately. */
+  /** Events kept per thread, approximate. */
   eventCap: number;
-  /** Runs listed per thread; the latest. */
+  /** Latest runs listed per thread. */
   runCap: number;
-  /** Size of a thread's transcripts; beyond it the thread cannot move to another worker. */
+  /** Total size of a thread's transcripts, bytes; beyond it the thread cannot move to another worker. */
   transcriptBytes: number;
   /** Waiting messages per thread. */
   maxMail: number;
-  /** Crashes before a message is parked. */
+  /** Attempts before a message is parked with an error; each attempt beyond the first follows a crash. */
   maxAttempts: number;
-  /** Delegation: levels below the first thread, open tasks per thread, tasks from one user message. */
+  /** Delegation: levels below the first thread. */
   maxDepth: number;
+  /** Delegation: open tasks of one thread. */
   maxChildren: number;
+  /** Delegation: tasks that one user message may lead to. */
   maxChain: number;
-  /** The bus: an assignment is acknowledged within this, */
+  /** The bus: time to acknowledge an assignment. */
   busAckMs: number;
-  /** a worker that sends heartbeats sends the next within this, */
+  /** The bus: time from one heartbeat to the next, once a worker has sent one. */
   busHeartbeatMs: number;
-  /** and one that never does ends its task within this. */
+  /** The bus: time to end an acknowledged task without any heartbeat. */
   busSilentMs: number;
-  /** Nobody swept for so long: the bus was away, and no lease ends for that. */
+  /**
+   * The bus: after a pause of this length between sweeps (Redis or all gateways were down), no lease expires
+   * at once.
+   */
   busAwayMs: number;
-  /** Assignments lost before a task is dead. */
+  /** The bus: lost assignments after which a task is dead. */
   busMaxLosses: number;
-  /** Tasks of a tenant that are not done, its workers, and its done tasks that are kept. */
+  /** The bus: unfinished tasks of one tenant. */
   busMaxTasks: number;
+  /** The bus: registered workers of one tenant. */
   busMaxWorkers: number;
+  /** The bus: done tasks kept per tenant. */
   busDoneCap: number;
+  /** The bus: events kept per tenant, approximate. */
   busEventCap: number;
 }
 
 const day = 86_400_000;
+/** The limits of an installation that sets none. */
 export const defaultLimits: Limits = {
   retentionMs: 7 * day,
   idemTtlMs: day,

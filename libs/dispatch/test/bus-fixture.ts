@@ -4,9 +4,10 @@ import { inject } from 'vitest';
 import type { Limits } from '../src/index.ts';
 import { openBench } from './fixture.ts';
 
+/** The tenant of all tests here. */
 export const tenant = 'acme';
 
-/** Gateways of one installation, and workers that poll at any of them. */
+/** Opens the gateways of one installation, and returns shortcuts for workers that poll at them. */
 export async function openBus(limits: Partial<Limits> = {}, gateways = 1, url = inject('redisUrl')) {
   const tag = randomUUID();
   const benches = await Promise.all(Array.from({ length: gateways }, () => openBench(limits, { tag, url })));
@@ -21,7 +22,7 @@ export async function openBus(limits: Partial<Limits> = {}, gateways = 1, url = 
     );
   const stateOfWorker = async (name: string) =>
     (await bus.workers(tenant, { limit: 100, offset: 0 })).find((worker) => worker.name === name)?.state;
-  /** Takes what is there, without waiting. */
+  /** Polls once without waiting; fails the test if there is no task. */
   const take = async (name: string): Promise<BusAssignment> => {
     const task = await bus.poll({ tenant, name, timeoutMs: 0 });
     if (!task) throw new Error('there was no task');
@@ -44,7 +45,7 @@ export async function openBus(limits: Partial<Limits> = {}, gateways = 1, url = 
       await bus.ack({ tenant, name, taskId: task.taskId, lease: task.lease });
       return task;
     },
-    /** Resolves when a worker's place among those who wait is in Redis. */
+    /** Resolves when all these workers wait, in Redis. */
     async waiting(...names: string[]): Promise<void> {
       for (;;) {
         const found = await Promise.all(names.map(stateOfWorker));
@@ -54,7 +55,7 @@ export async function openBus(limits: Partial<Limits> = {}, gateways = 1, url = 
   };
 }
 
-/** Its code and the state that it names. */
+/** The code of the error, and the state that it names. */
 export async function refusalOf(promise: Promise<unknown>) {
   const error = await promise.then(
     () => undefined,

@@ -3,17 +3,19 @@ import { connectRedis, createLogger } from '@harness/runtime';
 import { inject, onTestFinished } from 'vitest';
 import { createDispatch, type Dispatch, type Limits } from '../src/index.ts';
 
+/** A dispatch and its connections. */
 export interface Bench {
   dispatch: Dispatch;
   redis: ReturnType<typeof connectRedis>;
-  /** On which the dispatch hears. */
+  /** The connection on which the dispatch subscribes. */
   subscriber: ReturnType<typeof connectRedis>;
-  /** Makes a worker's liveness key, as its heartbeat does; returns its `me`. */
+  /** Creates a worker's liveness key, as its heartbeat does; returns its `me`. */
   alive(workerId: string): Promise<string>;
+  /** Deletes the liveness key. */
   dies(workerId: string): Promise<void>;
 }
 
-/** A dispatch on the real Redis of this run, under a key tag of its own, unless it is said otherwise. */
+/** A dispatch on the real Redis of this test run, with its own key tag unless one is given. */
 export async function openBench(
   limits: Partial<Limits> = {},
   {
@@ -47,7 +49,7 @@ export async function openBench(
   };
 }
 
-/** A claimed hold, or a test failure. */
+/** Claims the thread, or fails the test. */
 export async function hold({ dispatch }: Bench, threadId: string, me: string) {
   const claim = await dispatch.lease.claim(threadId, me);
   if (claim.outcome !== 'mine') throw new Error(`not claimed: ${claim.outcome}`);

@@ -2,8 +2,10 @@ import { expect } from 'vitest';
 import { notificationOf, reviewOf } from '../src/index.ts';
 import { type Bench, beginTurn } from './fixture.ts';
 
+/** The tenant of all tests here. */
 export const tenant = 'default';
 
+/** A parent thread with one message, and a function that delegates from its turn. */
 export async function openParent(bench: Bench) {
   const { thread } = await bench.dispatch.threads.create(tenant, { allowedTools: ['time__current_time'] });
   const parentThreadId = thread.threadId;
@@ -23,10 +25,11 @@ export async function openParent(bench: Bench) {
   return { parentThreadId, run, delegate };
 }
 
+/** The kinds of a thread's runs, oldest first. */
 export const kindsOf = async (bench: Bench, threadId: string) =>
   (await bench.dispatch.runs.list(threadId, { limit: 50, offset: 0 })).map((run) => run.kind).reverse();
 
-/** The next turn of a task's thread ends with a result, as a worker tells it. */
+/** Ends the next turn of a task's thread with a result, as a worker does. */
 export async function endWork(bench: Bench, threadId: string, me: string, result: string) {
   const turn = await beginTurn(bench, threadId, me);
   const { task } = turn;
@@ -40,7 +43,7 @@ export async function endWork(bench: Bench, threadId: string, me: string, result
   return turn.kind;
 }
 
-/** The review of a task's result accepts it. */
+/** Lets the review of a task's result accept it. */
 export async function accept(bench: Bench, threadId: string, me: string) {
   const turn = await beginTurn(bench, threadId, me);
   expect(turn.kind).toBe('review');

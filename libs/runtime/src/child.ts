@@ -4,28 +4,30 @@ import { ConfigError } from './config.ts';
 import { ended } from './embedded-redis.ts';
 import { pdeathsig } from './pdeathsig.ts';
 
-/** A service of the fleet as a child process; it says over IPC when it is ready. */
+/** A service of the fleet as a child process, which reports over IPC when it is ready. */
 export interface Child<Ready> {
   process: ChildProcess;
   ready: Ready;
-  /** Resolves when the process is gone, however. */
+  /** Resolves when the process has ended, for whatever reason. */
   exited: Promise<void>;
-  /** Asks it to end and waits; after `graceMs` it is killed. */
+  /** Sends SIGTERM and waits for the end; after `graceMs` sends SIGKILL. */
   end(graceMs: number): Promise<void>;
 }
 
+/** What to start, and how. */
 export interface ChildOptions {
+  /** For error messages. */
   name: string;
   /** Path of its main.ts. */
   main: string;
   env: Record<string, string>;
   args?: string[];
   cwd?: string;
-  /** Its log lines go to this terminal; without, only the last ones are kept for the error message. */
+  /** Prints its output to this terminal; otherwise only its end is kept, for the error message. */
   visible?: boolean;
 }
 
-/** For a process of ours: where Node keeps what it made of the source, so that the next start needs half the CPU. */
+/** Environment that makes Node keep its compiled code, so that the next start needs half the CPU time. */
 export const compileCache = {
   NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/node', import.meta.url)),
 };
@@ -33,9 +35,10 @@ const readyLimitMs = 60_000;
 const keptChars = 4_000;
 
 /**
- * Starts it in a process group of its own, so that a Ctrl-C reaches the supervisor alone, who ends the parts in order;
- * should the supervisor be killed, the kernel ends it (Linux), or the closed IPC channel does.
- * Throws ConfigError with the child's last words when it ends before it is ready.
+ * Starts a child and waits until it is ready (at most 60 s). It has its own process group, so that Ctrl-C
+ * reaches only the supervisor, which ends the children in order. If the supervisor is killed, the kernel
+ * (Linux) or the closed IPC channel ends the child.
+ * Throws ConfigError with the end of the child's output when it does not become ready.
  */
 export async function startChild<Ready>(options: ChildOptions): Promise<Child<Ready>> {
   const [command, ...args] = [...pdeathsig(), process.execPath, options.main, ...(options.args ?? [])];

@@ -8,7 +8,7 @@ const schema = z.object({
   NAME: z.string().optional(),
 });
 
-test('an empty variable is an unset one', () => {
+test('an empty variable counts as unset', () => {
   expect(loadConfig(schema, { PORT: '', NAME: '' })).toEqual({
     PORT: 8080,
     HOSTS: [],
@@ -20,7 +20,7 @@ test('every problem is reported at once, by the name of its variable', () => {
   expect(() => loadConfig(strict, { PORT: '80a' })).toThrow(/PORT: must be a whole number[\s\S]*KEY:/);
 });
 
-test('the result cannot be changed', () => {
+test('the result is frozen', () => {
   expect(Object.isFrozen(loadConfig(schema, { HOSTS: ' a, ,b ' }))).toBe(true);
   expect(loadConfig(schema, { HOSTS: ' a, ,b ' }).HOSTS).toEqual(['a', 'b']);
 });

@@ -1,11 +1,11 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { z } from 'zod';
 
-/** A positive whole number from the environment; underscores and units are not read. */
+/** A whole number from `min` to `max` in an environment variable; underscores and units are not accepted. */
 export const envInteger = (min: number, max: number) =>
   z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.number().min(min).max(max));
 
-/** A comma-separated list; blanks around and empty entries are dropped. */
+/** A comma-separated list; spaces around entries and empty entries are dropped. */
 export const envList = z.string().transform((text) =>
   text
     .split(',')
@@ -14,8 +14,8 @@ export const envList = z.string().transform((text) =>
 );
 
 /**
- * Reads a service's configuration. "" counts as unset; every problem is reported at once, each naming its variable;
- * the result is frozen.
+ * Reads a service's configuration. "" counts as unset; the result is frozen. Throws one ConfigError that
+ * names every variable with a problem.
  */
 export function loadConfig<Schema extends z.ZodObject>(
   schema: Schema,
@@ -27,10 +27,13 @@ export function loadConfig<Schema extends z.ZodObject>(
   const parsed = schema.safeParse(set);
   if (parsed.success) return Object.freeze(parsed.data);
   const problems = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
-  throw new ConfigError(`The environment does not fit:\n${problems.join('\n')}`);
+  throw new ConfigError(`These environment variables are missing or invalid:\n${problems.join('\n')}`);
 }
 
-/** The options of a command line. Throws ConfigError, with `usage`, for one that is unknown or lacks its value, and for stray words. */
+/**
+ * Parses the options of a command line. Throws ConfigError, with `usage`, for an unknown option, a missing
+ * value, and positional arguments.
+ */
 export function parseOptions<Options extends NonNullable<ParseArgsConfig['options']>>(
   args: string[],
   options: Options,
@@ -43,7 +46,7 @@ export function parseOptions<Options extends NonNullable<ParseArgsConfig['option
   }
 }
 
-/** What a person did wrong at start: printed as it is, without a stack. */
+/** A mistake in configuration or usage: printed without a stack. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }

@@ -6,19 +6,23 @@ import { Redis } from 'ioredis';
 import { ConfigError } from './config.ts';
 import { pdeathsig } from './pdeathsig.ts';
 
+/** A running private redis-server. */
 export interface EmbeddedRedis {
+  /** For `connectRedis`. */
   url: string;
   process: ChildProcess;
+  /** Ends the server; its data stays in `dir`. */
   close(): Promise<void>;
 }
 
-/** Longest path of a unix socket on Linux and macOS, less a margin. */
+/** Longest path of a Unix socket on Linux and macOS, less a margin. */
 const socketPathLimit = 100;
 const startLimitMs = 30_000;
 
 /**
- * Starts a private `redis-server` on a unix socket (mode 0600, no TCP port) with its files in `dir`.
- * Every write is on disk before it is acknowledged; memory is never reclaimed by eviction.
+ * Starts a private `redis-server` on a Unix socket (mode 0600, no TCP port) with its files in `dir`. Every
+ * write is on disk before it is acknowledged; no key is ever evicted. Throws ConfigError when it does not
+ * start.
  */
 export async function startEmbeddedRedis(dir: string): Promise<EmbeddedRedis> {
   const home = resolve(dir);
@@ -42,7 +46,7 @@ export async function startEmbeddedRedis(dir: string): Promise<EmbeddedRedis> {
   };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
   const [command, ...prefix] = [...pdeathsig(), 'redis-server'];
-  // Its own process group: a Ctrl-C in the terminal must not stop Redis before those who use it.
+  // Its own process group: Ctrl-C in the terminal must not stop Redis before its clients.
   const child = spawn(command as string, [...prefix, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
@@ -75,7 +79,7 @@ async function answering(child: ChildProcess, socket: string): Promise<void> {
   const failed = new Promise<never>((_, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => reject(new Error(`it ended with ${code ?? signal}.`)));
-    setTimeout(() => reject(new Error('no answer in time.')), startLimitMs).unref();
+    setTimeout(() => reject(new Error(`it did not answer within ${startLimitMs} ms.`)), startLimitMs).unref();
   });
   const probe = new Redis({
     path: socket,
@@ -83,7 +87,7 @@ async function answering(child: ChildProcess, socket: string): Promise<void> {
     retryStrategy: () => 20,
     maxRetriesPerRequest: null,
   });
-  probe.on('error', () => undefined); // the socket is not there yet; `failed` sets the limit
+  probe.on('error', () => undefined); // the socket does not exist yet; `failed` limits the wait
   try {
     await Promise.race([probe.ping(), failed]);
   } finally {
@@ -92,7 +96,7 @@ async function answering(child: ChildProcess, socket: string): Promise<void> {
   }
 }
 
-/** Signals a child and waits for its end; SIGKILL after `graceMs`. */
+/** Sends a signal to a child and waits for its end; sends SIGKILL after `graceMs`. */
 export async function ended(child: ChildProcess, signal: NodeJS.Signals, graceMs = 10_000): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = new Promise<void>((done) => child.once('exit', () => done()));

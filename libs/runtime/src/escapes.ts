@@ -1,23 +1,23 @@
 import type { Logger } from './logger.ts';
 
-/** What nobody caught: a throw in a timer, a rejection that nobody awaited. */
+/** Uncaught errors: a throw in a timer, an unhandled rejection. */
 export interface Escapes {
-  /** Called with each, also with those that came before it listened. */
+  /** Calls the listener with each uncaught error, including those before it was added. */
   onEscape(listener: (thrown: unknown) => void): void;
 }
 
 const maxRemembered = 100;
 
 /**
- * From now on what escapes is logged and does not end the process at once: whoever listens ends it in good order, for
- * nobody knows what it left behind.
+ * Logs uncaught errors from now on, instead of ending the process at once. The listener must end it in an
+ * orderly way, since its state is unknown after such an error.
  */
 export function watchEscapes(logger: Logger): Escapes {
   const listeners = new Set<(thrown: unknown) => void>();
   const escaped: unknown[] = [];
   const note = (kind: string) => (thrown: unknown) => {
     const err = thrown instanceof Error ? thrown : new Error(String(thrown));
-    logger.fatal({ err, kind }, 'escaped: this process ends in good order and is to be started again');
+    logger.fatal({ err, kind }, 'uncaught error: this process shuts down and must be started again');
     if (escaped.length < maxRemembered) escaped.push(thrown);
     for (const listener of listeners) listener(thrown);
   };

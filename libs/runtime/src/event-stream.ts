@@ -1,7 +1,7 @@
 import type { ThreadEvent } from '@harness/contracts';
 import { createParser } from 'eventsource-parser';
 
-/** The gateway's own refusal. */
+/** The gateway refused the stream; `status` is its HTTP status. */
 export class GatewayRefusal extends Error {
   override name = 'GatewayRefusal';
   readonly status: number;
@@ -12,16 +12,21 @@ export class GatewayRefusal extends Error {
   }
 }
 
+/** How to open and when to give up a stream. */
 export interface EventStreamOptions {
   headers?: Record<string, string>;
   signal?: AbortSignal;
-  /** A connection that brings nothing for so long, not even a comment, is given up: it throws. Default: never. */
+  /**
+   * A connection that receives nothing for this long, not even a comment, is closed with an error, ms.
+   * Default: never.
+   */
   silenceMs?: number;
 }
 
 /**
- * Thread events of a gateway's SSE stream, as they come. Ends with the stream; leaving the loop closes the connection.
- * Throws GatewayRefusal with the gateway's answer when it is not a stream. To resume, send `last-event-id`.
+ * Yields the thread events of a gateway's SSE stream until it ends; leaving the loop closes the connection.
+ * Throws GatewayRefusal, with the gateway's response, when it is not a stream. To resume, send the header
+ * `last-event-id`.
  */
 export async function* readEventStream(
   url: string,
@@ -29,7 +34,9 @@ export async function* readEventStream(
 ): AsyncGenerator<ThreadEvent> {
   const leave = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, leave.signal]) : leave.signal;
-  const quiet = startClock(options.silenceMs, () => leave.abort(new Error('the gateway has fallen silent')));
+  const quiet = startClock(options.silenceMs, () =>
+    leave.abort(new Error('the gateway has stopped sending')),
+  );
   const events: ThreadEvent[] = [];
   const parser = createParser({
     onEvent: ({ id, event, data }) =>

@@ -2,14 +2,16 @@ import { envInteger } from './config.ts';
 
 const day = 86_400_000;
 
-/** Limits in Redis, which gateways and workers must agree on: part of the configuration of both. */
+/** Variables of limits that gateways and workers must agree on: part of the configuration of both. */
 export const envFleetLimits = {
   HARNESS_RETENTION_MS: envInteger(60_000, 10 * 365 * day).optional(),
-  /** The bus: to acknowledge an assignment; from heartbeat to heartbeat; without any heartbeat, until the end. */
+  /** The bus: time to acknowledge an assignment, ms. */
   HARNESS_BUS_ACK_MS: envInteger(100, day).optional(),
+  /** The bus: time from heartbeat to heartbeat, ms. */
   HARNESS_BUS_HEARTBEAT_MS: envInteger(100, 30 * day).optional(),
+  /** The bus: time to end a task without any heartbeat, ms. */
   HARNESS_BUS_SILENCE_MS: envInteger(100, 30 * day).optional(),
-  /** Assignments lost before a task is dead. */
+  /** The bus: lost assignments after which a task is dead. */
   HARNESS_BUS_MAX_LOSSES: envInteger(1, 1_000).optional(),
 };
 
@@ -23,7 +25,7 @@ const names = {
 
 type Limit = (typeof names)[keyof typeof names];
 
-/** Those that are set, as dispatch names them. */
+/** The limits that are set, by their names in dispatch. */
 export function fleetLimitsOf(
   config: Readonly<Partial<Record<keyof typeof names, number | undefined>>>,
 ): Partial<Record<Limit, number>> {

@@ -1,4 +1,19 @@
-/** How a process lives: configuration, logs, its Redis connection, an embedded Redis, its end. */
+/**
+ * The life of a process.
+ *
+ *   config.ts          configuration from environment and command line
+ *   fleet-limits.ts    limits that gateways and workers must agree on
+ *   logger.ts          structured logs
+ *   redis.ts           connections to Redis
+ *   redis-address.ts   the forms of REDIS_URL
+ *   embedded-redis.ts  a private redis-server
+ *   child.ts           a service of the fleet as a child process
+ *   pdeathsig.ts       ends a child with its parent
+ *   listen.ts          errors of a server that cannot listen
+ *   escapes.ts         uncaught errors
+ *   shutdown.ts        orderly exit
+ *   event-stream.ts    reads the SSE stream of a gateway
+ */
 export * from './child.ts';
 export * from './config.ts';
 export * from './embedded-redis.ts';

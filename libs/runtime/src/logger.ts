@@ -1,8 +1,12 @@
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
 
+/** The logger of pino. */
 export type { Logger } from 'pino';
 
-/** Structured logs, one JSON object a line, on standard output unless told. Secrets are cut where they have a known path. */
+/**
+ * Creates a logger: one JSON object per line, to standard output unless `destination` is given. Secrets at
+ * known paths are redacted.
+ */
 export function createLogger(service: string, level: string, destination?: DestinationStream): Logger {
   const options = {
     name: service,
@@ -18,7 +22,7 @@ export function createLogger(service: string, level: string, destination?: Desti
   return destination ? pino(options, destination) : pino(options);
 }
 
-/** An error of the Redis client carries its command, with what people wrote as arguments. */
+/** An error of the Redis client carries its command, whose arguments are user data. */
 function withoutCommand(thrown: Error): object {
   const {
     command: _,

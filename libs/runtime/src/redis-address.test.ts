@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { redisAddressOf } from './redis-address.ts';
 
-test('one server is left to the client, a socket is a path', () => {
+test('the URL of one server is passed to the client unchanged, a socket becomes a path', () => {
   expect(redisAddressOf('redis://user:pw@host:6380/1')).toBe('redis://user:pw@host:6380/1');
   expect(redisAddressOf('rediss://host')).toBe('rediss://host');
   expect(redisAddressOf('unix:///run/redis.sock')).toEqual({ path: '/run/redis.sock' });
@@ -27,7 +27,7 @@ test('sentinels: hosts with and without ports, IPv6, name, database, passwords o
   expect(redisAddressOf('redis+sentinel://:pw@h/m')).toMatchObject({ password: 'pw', name: 'm' });
 });
 
-test('TLS goes to sentinels and servers', () => {
+test('TLS applies to sentinels and servers', () => {
   const secure = { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} };
   expect(redisAddressOf('rediss+sentinel://h/m')).toMatchObject(secure);
 });
@@ -39,6 +39,6 @@ test.each([
   'redis+sentinel://h:99999/m',
   'redis+sentinel://u:secret@h/m?x=1',
   'redis+sentinel://u:secret%@h/m',
-])('%s is refused, and the message keeps the password to itself', (url) => {
+])('%s is refused, and the message does not contain the password', (url) => {
   expect(() => redisAddressOf(url)).toThrow(/^REDIS_URL (?!.*secret)/);
 });

@@ -1,12 +1,12 @@
 /**
- * Where Redis is, from `REDIS_URL`:
+ * The address of Redis, from `REDIS_URL`:
  *   redis://[user:password@]host[:6379][/db]      one server; rediss:// with TLS
  *   unix:///absolute/path.sock                    one server on this machine
  *   redis+sentinel://[user:password@]host[:26379],host[:26379]…/name[/db][?sentinelUsername=…&sentinelPassword=…]
- *       the primary that these sentinels call `name`; rediss+sentinel:// with TLS to sentinels and servers alike. User
- *       and password are those of the servers; the sentinels' own come after the `?`. Names and passwords are
+ *       the primary that these sentinels call `name`; rediss+sentinel:// with TLS to sentinels and servers.
+ *       User and password before the hosts are those of the servers, those after `?` of the sentinels. All are
  *       percent-encoded.
- * Certificates of TLS are checked against the system's authorities and NODE_EXTRA_CA_CERTS.
+ * TLS certificates are checked against the system's authorities and NODE_EXTRA_CA_CERTS.
  */
 import type { RedisOptions } from 'ioredis';
 import { z } from 'zod';
@@ -34,7 +34,10 @@ const group =
   /^(?<scheme>rediss?)\+sentinel:\/\/(?:(?<user>[^:@/]*)(?::(?<password>[^@/]*))?@)?(?<hosts>[^/?]+)\/(?<name>[^/?]+)(?:\/(?<db>\d+))?\/?(?:\?(?<query>.*))?$/;
 const oneHost = /^(?<host>\[[0-9a-f:.]+\]|[^:[\]\s]+)(?::(?<port>\d{1,5}))?$/i;
 
-/** An URL that ioredis reads itself, or its options. Throws ConfigError, without the password, for what is neither. */
+/**
+ * A URL that ioredis reads itself, or its options. Throws ConfigError, without the password, for any other
+ * URL.
+ */
 export function redisAddressOf(url: string): string | Address {
   if (url.startsWith('unix://')) return { path: url.slice('unix://'.length) };
   if (/^rediss?:\/\//.test(url)) return url;
@@ -56,12 +59,13 @@ export function redisAddressOf(url: string): string | Address {
     ...(parts.db && { db: Number(parts.db) }),
     ...sentinelSecrets(query),
     ...(tls && { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} }),
-    // Sentinels tell of a fail-over: a connection to a primary that hangs is left at once, not when it times out.
+    // Sentinels announce a fail-over: a connection to a primary that hangs is then closed at once, not after
+    // its time limit.
     failoverDetector: true,
   };
 }
 
-/** `REDIS_URL` of a service's configuration. */
+/** Schema of `REDIS_URL` in a service's configuration. */
 export const envRedisUrl = z.string().superRefine((url, context) => {
   try {
     redisAddressOf(url);
@@ -70,7 +74,10 @@ export const envRedisUrl = z.string().superRefine((url, context) => {
   }
 });
 
-/** Replicas that must confirm what is accepted, committed or changed before anybody is told; 0 = none. */
+/**
+ * Schema of `HARNESS_REDIS_ACKS`: replicas that must confirm a write before its outcome is reported; 0 =
+ * none.
+ */
 export const envRedisAcks = envInteger(0, 9).default(0);
 
 function sentinelOf(text: string) {

@@ -2,8 +2,9 @@ import type { Escapes } from './escapes.ts';
 import type { Logger } from './logger.ts';
 
 /**
- * Runs `close` once when the process is asked to end (SIGTERM, SIGINT), its supervisor is gone (IPC channel closed), or
- * something escaped, and exits: with 1 in the last case, so that a supervisor starts another. After `limitMs` it exits anyway.
+ * Runs `close` once when the process is asked to end (SIGTERM, SIGINT), its supervisor has ended (IPC channel
+ * closed), or an error was uncaught, and then exits: with 1 after an uncaught error, so that a supervisor
+ * starts it again. Exits with 1 after `limitMs` in any case.
  */
 export function onShutdown(
   close: () => Promise<void>,
@@ -15,7 +16,7 @@ export function onShutdown(
     closing = true;
     deps.logger.info({ why }, 'shutting down');
     setTimeout(() => {
-      deps.logger.error({ limitMs: deps.limitMs }, 'shutdown took too long');
+      deps.logger.error({ limitMs: deps.limitMs }, 'shutdown took too long; exiting anyway');
       process.exit(1);
     }, deps.limitMs).unref();
     await close().catch((error) => deps.logger.error({ err: error }, 'shutdown failed'));
@@ -26,7 +27,10 @@ export function onShutdown(
   if (process.connected) process.on('disconnect', () => void shutDown('supervisor gone'));
 }
 
-/** Top level of a service: a person's mistake is one clear line, anything else a stack; both end the process. */
+/**
+ * Runs a service's `main`. A ConfigError is printed as its message, any other error with its stack; both end
+ * the process with 1.
+ */
 export function runMain(main: () => Promise<void>): void {
   main().catch((error: unknown) => {
     const known = error instanceof Error && error.name === 'ConfigError';

@@ -1,4 +1,4 @@
-/** Redis as it is run where it must not fail: a primary, a replica, and sentinels that promote it. Real processes. */
+/** A highly available Redis: a primary, a replica, and sentinels that promote it. Real processes. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -10,50 +10,58 @@ import { Redis } from 'ioredis';
 import { ended } from '../src/embedded-redis.ts';
 import { pdeathsig } from '../src/pdeathsig.ts';
 
+/** One server of the group. */
 export interface RedisNode {
   port: number;
   url: string;
-  /** A connection of its own, for the test to look and to act. */
+  /** A connection for the test. */
   client: Redis;
   process(): ChildProcess;
   kill(): Promise<void>;
-  /** Answers nothing, and confirms nothing, until `go`. */
+  /** Suspends the process: it neither answers nor confirms until `go`. */
   stop(): void;
   go(): void;
 }
 
+/** The running group. */
 export interface RedisGroup {
-  /** For REDIS_URL: the sentinels where there are any, else the primary. */
+  /** For REDIS_URL: the sentinels if there are any, else the primary. */
   url: string;
-  /** Of the authority that a client must trust, for NODE_EXTRA_CA_CERTS; there with `tls`. */
+  /** Certificate of the authority that a client must trust (NODE_EXTRA_CA_CERTS); exists with `tls`. */
   certificateFile: string;
   primary(): RedisNode;
   replica(): RedisNode;
-  /** Resolves when the replica has all that the primary has. */
+  /** Resolves when the replica has everything that the primary has. */
   synced(): Promise<void>;
-  /** Cuts the replica off: what the primary takes from now on it does not have. */
+  /** Disconnects the replica: it misses what the primary writes from now on. */
   lag(): Promise<void>;
-  /** Kills the primary with -9 and resolves when the sentinels have promoted the replica. `onKilled`: at once. */
+  /**
+   * Kills the primary with SIGKILL and resolves when the sentinels have promoted the replica. `onKilled`:
+   * called right after the kill.
+   */
   failOver(onKilled?: () => void): Promise<void>;
-  /** The one that was killed comes back, as the replica. */
+  /** Restarts the killed server, as the replica. */
   comeBack(): Promise<void>;
   close(): Promise<void>;
 }
 
 const password = 'of-the-group';
 const groupName = 'main';
-/** A primary that is silent for so long is down, ms. */
+/** A primary that is silent for this long counts as down, ms. */
 const downAfterMs = 700;
 const limitMs = 20_000;
 
-/** `sentinels`: 0 or 3; `tls`: everything speaks TLS, with a certificate of `certificateFile`. Throws when they are not ready within 20 s. */
+/**
+ * Starts the group. `sentinels`: 0 or 3. `tls`: all connections use TLS, with the certificate of
+ * `certificateFile`. Throws when it is not ready within 20 s.
+ */
 export async function openRedisGroup({ sentinels = 3, tls = false } = {}): Promise<RedisGroup> {
   const dir = await mkdtemp(join(tmpdir(), 'harness-group-'));
   const certificateFile = join(dir, 'certificate.pem');
   const keyFile = join(dir, 'key.pem');
   if (tls) await makeCertificate(certificateFile, keyFile);
   const secure = tls ? { tls: { ca: await readFile(certificateFile) } } : {};
-  /** Of servers and sentinels alike. */
+  /** Settings of servers and sentinels alike. */
   const listening = (port: number): Record<string, string> =>
     tls
       ? {
@@ -84,7 +92,7 @@ export async function openRedisGroup({ sentinels = 3, tls = false } = {}): Promi
       retryStrategy: () => 50,
       maxRetriesPerRequest: null,
     });
-    client.on('error', () => undefined); // it is there only at times
+    client.on('error', () => undefined); // the server is down at times
     clients.add(client);
     return client;
   };
@@ -186,7 +194,7 @@ export async function openRedisGroup({ sentinels = 3, tls = false } = {}): Promi
     synced,
     async lag() {
       replica.stop();
-      // What is on its way to a process that is stopped would still arrive.
+      // Data in transit to a suspended process would still arrive.
       await primary.client.client('KILL', 'TYPE', 'REPLICA');
     },
     async failOver(onKilled) {
@@ -212,7 +220,7 @@ export async function openRedisGroup({ sentinels = 3, tls = false } = {}): Promi
   };
 }
 
-/** A certificate for 127.0.0.1 that is its own authority. */
+/** A self-signed certificate for 127.0.0.1. */
 async function makeCertificate(certificateFile: string, keyFile: string): Promise<void> {
   const names = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
   const files = ['-keyout', keyFile, '-out', certificateFile];

@@ -16,14 +16,14 @@ interface TestRedis {
   close(): Promise<void>;
 }
 
-/** One real Redis for all test files; each file keeps to a key tag of its own. */
+/** One real Redis for all test files; each file uses its own key tag. */
 export default async function setup(project: TestProject) {
   const redis = (await startContainer()) ?? (await startServer());
   project.provide('redisUrl', redis.url);
   return redis.close;
 }
 
-/** In a container, where a Docker engine answers; undefined elsewhere. */
+/** Starts Redis in a container if a Docker engine answers; undefined otherwise. */
 async function startContainer(): Promise<TestRedis | undefined> {
   const engine = await getContainerRuntimeClient().catch(() => undefined);
   if (!engine) return undefined;

@@ -1,6 +1,8 @@
--- A: tenant, taskId, name?, lease?, result? (JSON text), digest (of the result), text (of the result, for a review)
+-- Ends an acknowledged task with its result (B2). A repeat of the accepted result is a success that changes
+-- nothing; another result is refused.
+-- A: tenant, taskId, name?, lease?, result? (JSON text), digest (of the result), text (of the result, for a
+--    review)
 -- outcome: ok {existing, rung?} | conflict | not_found | lease_lost | lease_required | wrong_state {state}
--- B2. A repeat of the accepted result is a success that changes nothing; another result is refused.
 local T = A.tenant
 local task = hash(taskKey(T, A.taskId))
 if not task.state then return answer('not_found') end

@@ -1,6 +1,7 @@
+-- Ends an acknowledged task with a failure.
 -- A: tenant, taskId, name?, lease?, reason
--- outcome: ok {existing, final (a delegated task fails with it), rung?} | not_found |
---    lease_lost | lease_required | wrong_state {state}
+-- outcome: ok {existing, final (a delegated task fails with it), rung?} | not_found | lease_lost |
+--    lease_required | wrong_state {state}
 local T = A.tenant
 local task = hash(taskKey(T, A.taskId))
 if not task.state then return answer('not_found') end

@@ -1,4 +1,7 @@
-/** The bus's hashes as resources. Payloads and results are JSON texts in Redis, which nobody there looks into. */
+/**
+ * The bus's hashes as resources of the API. Payloads and results are JSON texts in Redis, which no script
+ * parses.
+ */
 import type {
   BusAssignment,
   BusTask,
@@ -9,7 +12,7 @@ import type {
 } from '@harness/contracts';
 import type { Hash } from '../redis/records.ts';
 
-/** An assignment as the scripts tell it. */
+/** An assignment as scripts return it. */
 export interface AssignedTask {
   taskId: string;
   payload?: string;
@@ -17,16 +20,18 @@ export interface AssignedTask {
   requires: string;
   attempt: number;
   lease: string;
-  /** Redis time, ms. */
+  /** By Redis's clock, ms. */
   deadline: number;
 }
 
 const isoOf = (ms: string | number) => new Date(Number(ms)).toISOString();
 
-/** `a,b` as the scripts compare them: sorted, each once. */
+/** Labels as scripts compare them: sorted, without duplicates, joined by commas. */
 export const labelsTextOf = (labels: readonly string[]): string => [...new Set(labels)].sort().join(',');
+/** The reverse of `labelsTextOf`. */
 export const labelsOf = (text: string | undefined): string[] => (text ? text.split(',') : []);
 
+/** An assignment as a poll returns it. */
 export const assignmentOf = (task: AssignedTask): BusAssignment => ({
   taskId: task.taskId,
   ...(task.payload === undefined ? {} : { payload: JSON.parse(task.payload) }),
@@ -37,6 +42,7 @@ export const assignmentOf = (task: AssignedTask): BusAssignment => ({
   acknowledgeBy: isoOf(task.deadline),
 });
 
+/** A bus task without its payload and result. */
 export const busTaskOf = (hash: Hash): BusTask => ({
   taskId: hash.taskId ?? '',
   state: hash.state as BusTaskState,
@@ -52,12 +58,14 @@ export const busTaskOf = (hash: Hash): BusTask => ({
   updatedAt: isoOf(hash.updatedAt ?? 0),
 });
 
+/** A bus task with its payload and result. */
 export const busTaskDetailOf = (hash: Hash): BusTaskDetail => ({
   ...busTaskOf(hash),
   ...(hash.payload === undefined ? {} : { payload: JSON.parse(hash.payload) }),
   ...(hash.result === undefined ? {} : { result: JSON.parse(hash.result) }),
 });
 
+/** An external worker. */
 export const busWorkerOf = (hash: Hash): BusWorker => ({
   name: hash.name ?? '',
   labels: labelsOf(hash.labels),

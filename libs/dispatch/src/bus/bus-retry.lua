@@ -1,12 +1,13 @@
--- Puts a task back into the queue, with its losses forgotten; whoever works on it no longer counts.
+-- Puts a task back into the queue and resets its losses; a worker that has it loses its lease.
 -- A: tenant, taskId
--- outcome: ok {before} | not_found | wrong_state {state} | ended (the delegated task it was work for failed with it)
+-- outcome: ok {before} | not_found | wrong_state {state} | ended (the delegated task that it was work for has
+--    failed)
 local T = A.tenant
 local task = hash(taskKey(T, A.taskId))
 local before = task.state
 if not before then return answer('not_found') end
 if before ~= 'in_progress' and before ~= 'blocked' and before ~= 'dead' then return refuse(task) end
--- What became blocked or dead has failed its delegated task, or is about to: that mail is under way.
+-- A blocked or dead task has failed its delegated task, or will when the mail about it is read.
 if task.delegated and before ~= 'in_progress' then return answer('ended') end
 dismiss(T, task, 'idle')
 redis.call('HSET', taskKey(T, A.taskId), 'losses', 0)

@@ -1,3 +1,4 @@
+-- Counts a tenant's tasks by state and its workers.
 -- A: tenant
 -- outcome: ok {counts {state: n}, workers, polling, oldestQueuedAt? (ms)}
 local T = A.tenant

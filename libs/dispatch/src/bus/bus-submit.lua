@@ -1,6 +1,6 @@
+-- Submits a task. One id is one task for as long as it is kept: the payload of the first submission counts.
 -- A: tenant, taskId, payload (JSON text), priority, requires
 -- outcome: queued {state} | existing {state} | full {limit}
--- One id is one task for as long as it is kept: the first submission's payload counts.
 local state = redis.call('HGET', taskKey(A.tenant, A.taskId), 'state')
 if state then return answer('existing', { state = state }) end
 if openTasks(A.tenant) >= C.busMaxTasks then return answer('full', { limit = C.busMaxTasks }) end

@@ -1,10 +1,11 @@
--- What nobody came back for. Run by every gateway, every second or two.
--- A: count, tidy? (drop what is kept no longer; rarely)
--- outcome: ok {rung [{threadId, owner?}], more}
+-- Takes back overdue assignments and ends expired polls. Every gateway runs it every 1-2 s.
+-- A: count, tidy? (also delete what has expired, and repair lists)
+-- outcome: ok {rung [{threadId, owner?}], more (call again)}
 local rung, handled = {}, 0
 local last = tonumber(redis.call('GET', P .. 'bswept') or now)
 redis.call('SET', P .. 'bswept', stamp)
--- While Redis or every gateway was away, nobody could acknowledge or say that he lives: time starts anew.
+-- While Redis or every gateway was down, workers could not acknowledge or send heartbeats: overdue tasks get
+-- more time.
 local away = now - last > C.busAwayMs
 local function halves(member) return string.match(member, '^([^:]*):(.*)$') end
 
@@ -28,7 +29,7 @@ for _, member in ipairs(redis.call('ZRANGEBYSCORE', P .. 'bdue', '-inf', now, 'L
   end
 end
 
--- Polls whose gateway never said that they ended.
+-- Polls that are over, but whose gateway never said so.
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', P .. 'bpolls', '-inf', now - 5000, 'LIMIT', 0, A.count)) do
   local T, name = halves(member)
   local worker = hash(workerKey(T, name))
@@ -38,7 +39,7 @@ end
 
 countAll()
 
--- Some tenants at a time, those first that were looked at longest ago; a bus that is empty is forgotten.
+-- Some tenants at a time, least recently tidied first; an empty bus is removed.
 if A.tidy then
   for _, T in ipairs(redis.call('ZRANGE', P .. 'btidy', 0, A.count - 1)) do
     redis.call('ZADD', P .. 'btidy', now, T)
@@ -66,7 +67,7 @@ if A.tidy then
       redis.call('SREM', P .. 'btenants', T)
       redis.call('ZREM', P .. 'btidy', T)
     end
-    -- What a torn log left out of a list, among those that have been as they are for longest.
+    -- Repairs lists from which a torn log dropped an entry, among the tasks longest in their state.
     for _, id in ipairs(redis.call('ZRANGE', inState(T, 'queued'), 0, 499)) do
       local task = hash(taskKey(T, id))
       if not redis.call('ZSCORE', key('bq', T .. ':' .. task.requires), id) then enqueue(T, task, 'mended') end

@@ -1,9 +1,13 @@
 import type { Log } from '../redis/log.ts';
 import type { Bus } from './bus.ts';
 
+/** Sweeps from one tidying to the next. */
 const tidyEvery = 60;
 
-/** In every gateway, every 1-2 s: assignments that nobody spoke for go back (a constant cost, whoever waits). */
+/**
+ * Sweeps the bus every 1-2 s, in every gateway: overdue assignments are taken back. The cost does not depend
+ * on the number of waiting workers. Every 60th sweep also tidies.
+ */
 export function startBusSweeper(deps: { bus: Pick<Bus, 'sweep'>; logger: Log }): { close(): void } {
   let timer: NodeJS.Timeout;
   let round = 0;

@@ -1,10 +1,10 @@
--- The bus of external workers. Any script may use it, after the prelude, for delegated tasks live on it, too.
--- Of each tenant (T) there is one bus; `id` below is a bus task's, chosen by who submits it.
+-- The bus of external workers (shared definitions: scripts of delegated tasks use it, too).
+-- Each tenant (T) has one bus. `id` is a bus task's id, chosen by the submitter.
 --
--- A bus task. Every arrow is one script; a move from any other state is refused with the state it was tried in.
+-- A bus task. Every arrow is one script; a move from any other state is refused with the current state.
 --
---                  +------------- poller left, or unacknowledged for busAckMs -------------+
---                  v                                                                       |
+--                  +-- poller left, reset_worker, or -+
+--                  v  unacknowledged for busAckMs     |
 --   submit --> queued --poll, or a worker waits--> assigned --ack--> in_progress --done--> done
 --              ^ ^ ^                                                  | |    |
 --              | | +---- silent for busSilentMs, reset_worker --------+ |    +--failed--> blocked
@@ -16,14 +16,16 @@
 -- A worker: idle --poll--> polling --assigned--> pending --ack--> executing --done, failed--> idle;
 -- pending, executing --its lease runs out--> lost --poll, register, reset--> idle or polling; reset: any --> idle.
 --
--- B1 A task has at most one lease that counts: `lease` is made by assign() alone and ends with requeue().
--- B2 A task has at most one accepted result: only in_progress becomes done, and done is left by nobody.
--- B3 No queued task and no waiting worker that fit each other: whoever adds one looks for the other in the same script.
--- B4 The order is priority, then age (submission): a task that comes back has its old place.
--- Repair: lists follow the hashes. A name in a list whose hash says otherwise is dropped where it is met; one that a torn
--- log left out of its list is put back by the sweep.
+-- B1 A task has at most one valid lease: assign() alone creates one, and enqueue() ends it.
+-- B2 A task has at most one accepted result: only in_progress becomes done, and done is final.
+-- B3 A queued task and a waiting worker that fit each other never coexist: whichever is added looks for the
+-- other in the same script.
+-- B4 The order is priority, then age (submission): a task that returns to the queue gets its old position.
+-- Repair: the hashes are the source of truth. A name in a list whose hash disagrees is dropped when found; a
+--    name that a torn log dropped from its list is added again by the sweep.
 
--- Of bus tasks: hash. Of workers: hash. Lists are named at their use.
+-- Keys of a task's hash, a worker's hash, and the list of tasks in a state. Other lists are named where they
+-- are used.
 local function taskKey(T, id) return key('bt', T .. ':' .. id) end
 local function workerKey(T, name) return key('bw', T .. ':' .. name) end
 local function inState(T, state) return key('bst', T .. ':' .. state) end
@@ -33,12 +35,13 @@ local function busEvent(T, type, fields)
   redis.call('PUBLISH', key('chbus', T), '')
 end
 
--- Tells one gateway something about a poll that is parked there. Not kept: whoever missed it asks again.
+-- Sends one gateway a signal about a poll that waits there. Not kept: after a disconnect the gateway asks
+-- again.
 local function tellPoll(replica, signal)
   redis.call('PUBLISH', P .. 'gateways:' .. replica, cjson.encode(signal))
 end
 
--- `requires` and `labels` are sorted names joined by commas; '' = none.
+-- Whether a worker's labels include all required ones. Both are sorted names joined by commas; '' = none.
 local function fits(requires, labels)
   local padded = ',' .. labels .. ','
   for one in string.gmatch(requires, '[^,]+') do
@@ -47,16 +50,17 @@ local function fits(requires, labels)
   return true
 end
 
--- Priority before age, as one number: ages stay below 2^41 and priorities within a thousand, so it is exact.
+-- Priority before age, as one number: ages stay below 2^41 and priorities within ±1000, so the number is
+-- exact.
 local function placeOf(task) return -tonumber(task.priority) * 2199023255552 + tonumber(task.seq) end
 
--- Updates the totals of all buses: tasks by state, workers, workers that wait. Does nothing while the totals are missing:
--- a partial hash would never be computed anew.
+-- Updates the totals of all buses: tasks by state, workers, waiting workers. Does nothing while the totals
+-- are missing: a partial hash would never be computed anew.
 local function count(what, change)
   if change ~= 0 and redis.call('EXISTS', P .. 'bcounts') == 1 then redis.call('HINCRBY', P .. 'bcounts', what, change) end
 end
 
--- Computes the totals if they are missing: at first, and after note-server.lua has deleted them because they may be wrong.
+-- Computes the totals if they are missing: at first, and after note-server.lua has deleted them.
 local function countAll()
   if redis.call('EXISTS', P .. 'bcounts') == 1 then return end
   local sums = { workers = 0, polling = 0 }
@@ -103,14 +107,15 @@ local function seen(T, name)
   count('workers', redis.call('ZADD', key('bws', T), now, name))
 end
 
--- What a poll brings home.
+-- The assignment as a poll returns it.
 local function assignmentOf(T, id)
   local task = hash(taskKey(T, id))
   return { taskId = id, payload = task.payload, priority = tonumber(task.priority), requires = task.requires,
     attempt = tonumber(task.attempt), lease = task.lease, deadline = tonumber(task.deadline) }
 end
 
--- B1. `task` is queued and `name` polls or waits. The token is random: the seed of the call is.
+-- B1. Assigns a queued task to a worker that polls or waits. The lease is a random token, derived from the
+-- call's seed.
 local function assign(T, task, name)
   local attempt = tonumber(task.attempt) + 1
   local lease = string.sub(redis.sha1hex(A.seed .. ':' .. T .. ':' .. task.taskId .. ':' .. attempt), 1, 32)
@@ -125,7 +130,7 @@ local function assign(T, task, name)
   return assignmentOf(T, task.taskId)
 end
 
--- The queued task that comes first for a worker with these labels, or nil.
+-- The first queued task that fits a worker with these labels, or nil.
 local function pick(T, labels)
   local id, place
   for _, requires in ipairs(redis.call('SMEMBERS', key('bqs', T))) do
@@ -142,7 +147,8 @@ local function pick(T, labels)
   return id and hash(taskKey(T, id))
 end
 
--- The longest-waiting worker of one list whose gateway lives and whose poll is not over; others lose their place.
+-- The longest-waiting worker of one list whose gateway is alive and whose poll is not over; others are
+-- removed from it.
 local function firstWaiting(T, labels)
   while true do
     local head = redis.call('ZRANGE', key('bwait', T .. ':' .. labels), 0, 0, 'WITHSCORES')
@@ -157,7 +163,7 @@ local function firstWaiting(T, labels)
   end
 end
 
--- B3 from the task's side: it goes to the worker that has waited longest of those that fit.
+-- B3 from the task's side: assigns it to the longest-waiting worker that fits, if any.
 local function offer(T, task)
   local worker, since
   for _, labels in ipairs(redis.call('SMEMBERS', key('bwaits', T))) do
@@ -171,7 +177,8 @@ local function offer(T, task)
   tellPoll(worker.replica, { kind = 'bus_assigned', poll = worker.poll, task = assign(T, task, worker.name) })
 end
 
--- B3 from the worker's side: the first task that fits, or a place among those who wait. `since` = microseconds.
+-- B3 from the worker's side, after pick() found no task: adds it to the waiting workers. `since`:
+-- microseconds.
 local function wait(T, worker, since)
   redis.call('ZADD', key('bwait', T .. ':' .. worker.labels), since, worker.name)
   redis.call('SADD', key('bwaits', T), worker.labels)
@@ -179,10 +186,10 @@ local function wait(T, worker, since)
   redis.call('ZADD', P .. 'bpolls', worker['until'], T .. ':' .. worker.name)
 end
 
--- Whether the worker has this task and has not acknowledged it.
+-- Whether the worker has this task and has not acknowledged it yet.
 local function isPendingOn(task, name) return task.state == 'assigned' and task.worker == name end
 
--- The worker of an assignment that ends; it may have gone on to something else.
+-- Releases the worker of an assignment that ends, unless it has another task by now.
 local function dismiss(T, task, state)
   if task.worker and redis.call('HGET', workerKey(T, task.worker), 'task') == task.taskId then
     moveWorker(T, task.worker, state)
@@ -194,7 +201,7 @@ local function endLease(T, task)
   redis.call('HDEL', taskKey(T, task.taskId), 'deadline')
 end
 
--- B4. Into the queue, whatever it was before.
+-- B4. Puts a task into the queue, from any state.
 local function enqueue(T, task, reason)
   endLease(T, task)
   redis.call('HDEL', taskKey(T, task.taskId), 'lease', 'worker')
@@ -205,6 +212,7 @@ local function enqueue(T, task, reason)
   offer(T, task)
 end
 
+-- Number of a tenant's unfinished tasks.
 local function openTasks(T)
   local open = 0
   for _, state in ipairs({ 'queued', 'assigned', 'in_progress', 'blocked', 'dead' }) do
@@ -213,7 +221,7 @@ local function openTasks(T)
   return open
 end
 
--- `task`: taskId, payload (JSON text), priority, requires, delegated?, iteration?
+-- Adds a new task. `task`: taskId, payload (JSON text), priority, requires, delegated?, iteration?
 local function submit(T, task)
   local name = taskKey(T, task.taskId)
   task.seq = redis.call('INCR', key('bseq', T))
@@ -226,13 +234,14 @@ local function submit(T, task)
   enqueue(T, task, 'submitted')
 end
 
--- A run's id made here: a UUIDv4 in its form, random by the call's seed.
+-- A run id made in a script: in the form of a UUIDv4, random by the call's seed.
 local function runIdOf(salt)
   local hex = redis.sha1hex(A.seed .. ':' .. salt)
   return 'run_' .. string.sub(hex, 1, 12) .. '4' .. string.sub(hex, 14, 16) .. 'a' .. string.sub(hex, 18, 32)
 end
 
--- The outcome of a delegated task's work goes to its own thread as mail for review: { threadId, owner? } to ring, or nil.
+-- Delivers the outcome of a delegated task's work to its thread, as mail for review. Returns { threadId,
+-- owner? } to ring, or nil.
 -- `outcome`: text (a result) or failure (JSON text).
 local function report(task, outcome)
   if not task.delegated then return nil end
@@ -250,7 +259,7 @@ local function failureOf(task, code, reason)
   return { failure = cjson.encode({ code = code, message = 'On the bus, as ' .. task.taskId .. ': ' .. reason }) }
 end
 
--- An assignment that nobody speaks for any more. Returns whom to ring, where the task is a delegated one that dies of it.
+-- Expires an assignment. Returns the thread to ring if this dead-letters a delegated task.
 local function lose(T, task, reason)
   local losses = redis.call('HINCRBY', taskKey(T, task.taskId), 'losses', 1)
   if task.worker then
@@ -265,8 +274,8 @@ local function lose(T, task, reason)
   return report(task, failureOf(task, 'attempts_exhausted', 'lost ' .. losses .. ' times, at last ' .. reason .. '.'))
 end
 
--- Whether the caller speaks for the task's assignment: nil, or what is wrong. The lease says which assignment it is;
--- without one the worker's name does, and without that the task must have been assigned once only.
+-- Whether the caller holds the task's assignment: nil, or the reason why not. The lease identifies the
+-- assignment; without it the worker's name does; without both, the task must have been assigned only once.
 local function leaseFault(task)
   local attempt = tonumber(task.attempt)
   if A.lease then return A.lease ~= task.lease and 'lease_lost' or nil end
@@ -274,10 +283,10 @@ local function leaseFault(task)
   return attempt > 1 and 'lease_required' or nil
 end
 
--- An illegal move, told with where it was tried.
+-- The result of an illegal move, with the current state.
 local function refuse(task) return answer('wrong_state', { state = task.state }) end
 
--- Gives one iteration of a delegated task to the bus, once.
+-- Submits one iteration of a delegated task to the bus, once.
 local function delegateToBus(task, iteration, words)
   local id = task.taskId .. '.' .. iteration
   if redis.call('EXISTS', taskKey(task.tenant, id)) == 1 then return end
@@ -286,6 +295,7 @@ local function delegateToBus(task, iteration, words)
     requires = '', delegated = task.taskId, iteration = iteration })
 end
 
+-- Declared in tasks.lua.
 withdrawFromBus = function(task)
   local T = task.tenant
   local found = hash(taskKey(T, task.taskId .. '.' .. task.iteration))

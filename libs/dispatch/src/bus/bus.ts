@@ -1,6 +1,16 @@
 /**
- * The bus: tasks that external workers, on any machine, wait for, acknowledge and report on. One for each tenant; its
- * states and moves are drawn in lua/bus.lua, and every move is one script. This file says in words what a script refuses.
+ * The bus: tasks that external workers, on any machine, poll for, acknowledge and report on. Each tenant has
+ * one. bus.lua draws its states and moves; every move is one script. This file turns refusals of scripts into
+ * errors.
+ *
+ * This folder:
+ *   bus.lua         states, moves and invariants (shared definitions)
+ *   bus-records.ts  hashes as resources
+ *   bus-sweeper.ts  runs bus-sweep.lua periodically
+ *   bus-submit.lua, bus-done.lua, bus-failed.lua, bus-retry.lua  moves of tasks
+ *   bus-status.lua, bus-count.lua, bus-sweep.lua                 counts and sweep
+ *   workers/bus-polls.ts  polls that wait at this gateway
+ *   workers/*.lua         moves of workers: register, poll, ack, heartbeat, leave, reset
  */
 import {
   AppError,
@@ -33,14 +43,15 @@ const lua = scriptsBeside(import.meta.url, {
   unconfirmed: ['bus-status', 'bus-count', 'bus-sweep'],
 });
 
+/** A page of a list. */
 export interface Page {
   limit: number;
   offset: number;
 }
 
 /**
- * Whose call on which task. The lease names the assignment; without it the worker's name does, and neither is needed
- * while the task was assigned once.
+ * The assignment that a call is about. The lease identifies it; without it the worker's name does; neither is
+ * needed while the task was assigned only once.
  */
 export interface BusHold {
   tenant: string;
@@ -50,44 +61,53 @@ export interface BusHold {
 }
 
 /**
- * What goes wrong: task_not_found and worker_not_found; wrong_state, which names the state; lease_lost when the task is
- * somebody else's now; lease_required; result_conflict; bus_full; body_too_large.
+ * The buses of all tenants. Errors: task_not_found, worker_not_found, wrong_state (`details.state`: the
+ * current state), lease_lost (the task is no longer the caller's), lease_required, result_conflict, bus_full,
+ * body_too_large, invalid_request, unavailable.
  */
 export interface Bus {
-  /** Once per id: `existing` when it was submitted before, and then nothing changes. */
+  /** Submits a task, once per id. `existing`: it was submitted before, and nothing changes. */
   submit(task: NewBusTask): Promise<{ state: BusTaskState; existing: boolean }>;
-  /** Again: its labels change, and a lost worker is idle. */
+  /** Registers a worker. Again: its labels change, and a lost worker becomes idle. */
   register(worker: { tenant: string; name: string; labels?: readonly string[] | undefined }): Promise<{
     state: BusWorkerState;
     labels: string[];
   }>;
-  /** Null when the time is over. Costs Redis nothing while it waits. */
+  /** Waits for a task; null when the time is over. Causes no Redis commands while it waits. */
   poll(wish: BusPoll): Promise<BusAssignment | null>;
-  /** Gives when the task is taken back unless a heartbeat or the end comes before. */
+  /** Acknowledges an assignment. `deadline`: when the task is taken back without a heartbeat or an end. */
   ack(hold: BusHold & { name: string }): Promise<{ deadline: string }>;
+  /** Extends the deadline of an acknowledged task. */
   heartbeat(hold: BusHold & { name: string; lease: string }): Promise<{ deadline: string }>;
-  /** `existing`: the same result was accepted before. Throws `result_conflict` for another one. */
+  /**
+   * Ends a task with its result. `existing`: the same result was accepted before. Throws `result_conflict`
+   * for another one.
+   */
   done(hold: BusHold, result: unknown): Promise<{ existing: boolean }>;
-  /** `final`: it was work of a delegated task, which fails with it. */
+  /** Ends a task as blocked. `final`: it was work of a delegated task, which fails with it. */
   failed(hold: BusHold, reason: string): Promise<{ existing: boolean; final: boolean }>;
+  /** Makes a worker idle; its task, if any, goes back into the queue. */
   reset(tenant: string, name: string): Promise<{ before: BusWorkerState; taskId: string | null }>;
+  /** Puts a task that is in_progress, blocked or dead back into the queue. */
   retry(tenant: string, taskId: string): Promise<{ before: BusTaskState; state: BusTaskState }>;
+  /** Counts of one tenant's bus. */
   stats(tenant: string): Promise<BusStats>;
-  /** Those of each tenant that has ever used it, for metrics. */
+  /** Counts of all buses together, for metrics. */
   totals(): Promise<BusTotals>;
+  /** A task with its payload and result. */
   get(tenant: string, taskId: string): Promise<BusTaskDetail>;
-  /** Latest first: by submission, or (`state`) by when they came into it. */
+  /** Tasks, latest first: by submission, or with `state` by when they entered it. */
   tasks(tenant: string, page: Page & { state?: BusTaskState | undefined }): Promise<BusTask[]>;
-  /** Those heard of last first. */
+  /** Workers, most recently seen first. */
   workers(tenant: string, page: Page): Promise<BusWorker[]>;
-  /** Takes back what nobody came back for; `tidy`: and drops what is kept no longer. */
+  /** Takes back overdue assignments; `tidy`: also deletes what has expired. */
   sweep(tidy?: boolean): Promise<void>;
-  /** This gateway leaves: every poll that waits here ends with nothing. */
+  /** Ends every poll that waits here with null: this gateway is shutting down. */
   endPolls(): void;
   close(): void;
 }
 
-/** Of the buses of all tenants together. */
+/** Counts of the buses of all tenants together. */
 export interface BusTotals {
   queued: number;
   assigned: number;
@@ -98,15 +118,18 @@ export interface BusTotals {
   workersPolling: number;
 }
 
+/** A task to be submitted. */
 export interface NewBusTask {
   tenant: string;
   taskId: string;
   payload?: unknown;
+  /** Higher first, -1000 to 1000; default 0. */
   priority?: number | undefined;
+  /** Labels that the worker must have; default none. */
   requires?: readonly string[] | undefined;
 }
 
-/** Ids of the work of delegated tasks: the bus gives them itself. */
+/** Ids that the bus gives to the work of delegated tasks. */
 const reserved = /^task_[0-9a-f]{32}\./;
 const sweepCount = 200;
 
@@ -123,6 +146,7 @@ interface Answer {
 }
 type Ring = { threadId: string; owner?: string };
 
+/** Waiting polls are kept in the memory of this process. */
 export function createBus(deps: {
   redis: Redis;
   keys: Keys;
@@ -136,7 +160,7 @@ export function createBus(deps: {
   const taskKey = (tenant: string, taskId: string) => keys.of('bt', `${tenant}:${taskId}`);
   const ring = (one: Ring | undefined) => one && void doorbell.ring(one.threadId, one.owner, 'review');
 
-  /** One move of a task. Throws what the script refuses. */
+  /** Runs one move of a task. Throws the script's refusal as an error. */
   const move = async <Args extends BusHold>(script: Parameters<Scripts['call']>[0], args: Args) => {
     const answer = await scripts.call<Answer>(script, args);
     if (answer.outcome !== 'ok') throw refusalOf(answer, args.taskId);
@@ -173,7 +197,7 @@ export function createBus(deps: {
   return {
     async submit({ tenant, taskId, payload, priority = 0, requires = [] }) {
       if (reserved.test(taskId)) {
-        throw new AppError('invalid_request', `Ids like "${taskId}" are those of delegated tasks.`);
+        throw new AppError('invalid_request', `Ids like "${taskId}" are reserved for delegated tasks.`);
       }
       const answer = await scripts.call<Answer>(lua['bus-submit'], {
         tenant,
@@ -185,7 +209,7 @@ export function createBus(deps: {
       if (answer.outcome === 'full') {
         throw new AppError(
           'bus_full',
-          `The bus holds ${answer.limit} tasks that are not done, and no more: wait, or look at blocked and dead ones.`,
+          `The bus holds ${answer.limit} unfinished tasks, its maximum. Wait, or retry the blocked and dead ones.`,
         );
       }
       return { state: answer.state as BusTaskState, existing: answer.outcome === 'existing' };
@@ -198,7 +222,7 @@ export function createBus(deps: {
         labels: text,
       });
       if (answer.outcome === 'full') {
-        throw new AppError('bus_full', `The bus knows ${answer.limit} workers, and no more.`);
+        throw new AppError('bus_full', `The bus has ${answer.limit} workers, its maximum; try again later.`);
       }
       return { state: answer.state as BusWorkerState, labels: labelsOf(text) };
     },
@@ -281,7 +305,7 @@ export function createBus(deps: {
 const notFound = (taskId: string) =>
   new AppError('task_not_found', `There is no task "${taskId}" on the bus.`);
 
-/** Undefined stays so. Throws invalid_request and body_too_large. */
+/** A value as JSON text; undefined stays undefined. Throws invalid_request and body_too_large. */
 function jsonTextOf(value: unknown, what: string): string | undefined {
   if (isDeeperThan(maxBusDepth, value)) {
     throw new AppError('invalid_request', `The ${what} is nested deeper than ${maxBusDepth} levels.`);
@@ -300,7 +324,7 @@ function refusalOf({ outcome, state }: Answer, taskId: string): AppError {
     case 'lease_lost':
       return new AppError(
         'lease_lost',
-        `The task "${taskId}" is not yours any more: it was taken back, and this changed nothing. Poll for another.`,
+        `The task "${taskId}" is no longer yours: it was taken back, and this call changed nothing. Poll for another task.`,
       );
     case 'lease_required':
       return new AppError(
@@ -310,12 +334,12 @@ function refusalOf({ outcome, state }: Answer, taskId: string): AppError {
     case 'conflict':
       return new AppError(
         'result_conflict',
-        `The task "${taskId}" has another result already, which stays; this one was not taken.`,
+        `The task "${taskId}" already has another result, which stays; this one was not stored.`,
       );
     case 'ended':
       return new AppError(
         'wrong_state',
-        `The delegated task that "${taskId}" was work for failed with it: delegate it again.`,
+        `The delegated task that "${taskId}" was work for has failed with it. Delegate it again.`,
       );
     default:
       return new AppError('wrong_state', `The task "${taskId}" is ${state}: ${adviceOf(state)}`, {
@@ -324,16 +348,16 @@ function refusalOf({ outcome, state }: Answer, taskId: string): AppError {
   }
 }
 
-/** What can be done in a state, for whoever tried something else. */
+/** What can be done in a state, for a caller that tried something else. */
 function adviceOf(state: string | undefined): string {
   const advice: Record<string, string> = {
     queued: 'it waits for a worker to poll it.',
     assigned: 'its worker must acknowledge it first, with ack_task.',
     in_progress: 'its worker may end it with worker_done or task_failed.',
-    done: 'it has its result.',
+    done: 'it has its result, which is final.',
     blocked: 'it waits for retry_task.',
-    dead: 'it was lost too often, and waits for retry_task.',
-    withdrawn: 'it is not wanted any more.',
+    dead: 'its assignment was lost too often, and it waits for retry_task.',
+    withdrawn: 'its delegated task was cancelled.',
   };
-  return advice[state ?? ''] ?? 'that cannot be done now.';
+  return advice[state ?? ''] ?? 'that is not possible now.';
 }

@@ -1,6 +1,7 @@
--- Events of threads and tasks, and the order of those of a tree.
+-- Events of threads and tasks, and the common order of a tree's events.
 
--- What events need of a thread, read once a script. `tail`: of a root with threads below it, the id of the latest event.
+-- What events need of a thread, read once per script. `tail`: for a root with threads below it, the id of the
+-- tree's latest event.
 local heads = {}
 
 local function headOf(threadId)
@@ -13,8 +14,8 @@ local function headOf(threadId)
   return head
 end
 
--- The id of a thread's next event. Those of a tree are read together, in one order: once a thread has threads below it, its
--- root gives the ids of them all, and knows when each had its latest.
+-- The id of a thread's next event. A tree's events have one common order: once a thread has threads below it,
+-- its root issues the ids of all of them, and records when each thread had its latest event.
 local function nextEventId(root, threadId)
   local head = headOf(root)
   if not head.tail then
@@ -30,8 +31,9 @@ local function nextEventId(root, threadId)
   return head.tail
 end
 
--- Stores an event in the thread's log, and wakes those who watch it or its tree. `data` is a JSON object as text.
--- `isCopy`: the same is told on another thread of the tree, which shows it once.
+-- Stores an event in the thread's log and notifies subscribers of the thread and of its tree. `data`: a JSON
+-- object as text. `isCopy`: the same event is stored on another thread of the tree, whose entry is the one
+-- that the tree shows.
 local function addEvent(threadId, type, data, isCopy)
   local head = headOf(threadId)
   local root = head.root
@@ -40,7 +42,7 @@ local function addEvent(threadId, type, data, isCopy)
     head.shown, 'data', data, isCopy and 'copy' or nil, isCopy and '1' or nil }
   local id = redis.pcall('XADD', unpack(entry))
   if id.err then
-    -- A torn log has lost the latest id.
+    -- A torn log has lost the latest id: let Redis choose one.
     entry[5] = '*'
     id = redis.call('XADD', unpack(entry))
   end
@@ -49,7 +51,7 @@ local function addEvent(threadId, type, data, isCopy)
   return id
 end
 
--- A task's event is seen on the parent's thread, where there is one, and on the task's own; once in the tree.
+-- Stores a task's event on its parent's thread, if any, and on its own; the tree shows it once.
 local function addTaskEvent(task, type, fields)
   fields.taskId = task.taskId
   fields.taskThreadId = task.threadId

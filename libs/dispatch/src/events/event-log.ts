@@ -1,3 +1,11 @@
+/**
+ * The event log of threads, trees and buses.
+ *
+ * This folder:
+ *   log-reader.ts    one reader of a log for all its subscribers in this process
+ *   add-event.lua    stores events and orders those of a tree (shared definitions)
+ *   tree-events.lua  script: the events of a thread and all threads below it
+ */
 import { AppError, type EventType, type ThreadEvent } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Feed } from '../redis/feed.ts';
@@ -8,34 +16,42 @@ import { createLogReader, isBefore, type Log, type LogReader, type Subscriber } 
 
 const lua = scriptsBeside(import.meta.url, { unconfirmed: ['tree-events'] });
 
-/** Which events: one thread's, or (`children`) those of a root thread and all below it; or those of a tenant's bus. */
+/**
+ * Which events: those of one thread, or (`children`) those of a root thread and all threads below it; or
+ * those of a tenant's bus.
+ */
 export type EventScope =
-  /** By the thread's own id; `shownId` is the one that callers know. */
+  /** `threadId`: the thread's own id. `shownId`: the id that callers know. */
   { threadId: string; shownId?: string | undefined; children?: boolean | undefined } | { busOf: string };
 
+/** Reads and follows events. */
 export interface EventLog {
   /**
-   * Stored events after a cursor (an event id; undefined = from the oldest kept), at most `limit`.
-   * Throws `events_trimmed` for a cursor older than what is kept.
+   * Stored events after a cursor (an event id; undefined = from the oldest kept), at most `limit`. Throws
+   * `events_trimmed` for a cursor older than what is kept, `invalid_request` for one that is not an event id.
    */
   read(scope: EventScope, after: string | undefined, limit: number): Promise<ThreadEvent[]>;
   /**
-   * D7: everything after the cursor, then `stream.replayed` once, then what happens, without gap or repeat. What happens
-   * is read once for all subscribers of this process. Resolves before the first event; the function ends it.
+   * D7: passes everything after the cursor, then `stream.replayed` once, then new events, without gap or
+   * repeat. New events are read once for all subscribers of this process. Resolves before the first event;
+   * the returned function ends the subscription. Throws like `read`.
    */
   subscribe(scope: EventScope, start: Start, subscriber: Subscriber): Promise<() => void>;
-  /** The same as a generator. Ends when `signal` aborts. */
+  /** The same as a generator; it ends when `signal` aborts. */
   follow(scope: EventScope, start: Start, signal: AbortSignal): AsyncGenerator<ThreadEvent>;
 }
 
-/** `from` names the first event itself instead of the one before it. */
+/** Where to start: after event `after`, or at event `from` itself. */
 export interface Start {
   after?: string | undefined;
   from?: string;
 }
 
 const pageSize = 200;
-/** Events go out together up to this many characters of data, so that a reader's bound is not passed by far. */
+/**
+ * Events are passed together up to this many characters of data, so that a subscriber's limit is not exceeded
+ * by much.
+ */
 const batchChars = 32 * 1024;
 const cursorPattern = /^\d{1,15}(-\d{1,10})?$/;
 
@@ -48,13 +64,14 @@ interface TreePage {
   oldest?: string;
 }
 
+/** A log has one reader while it has subscribers in this process. */
 export function createEventLog(deps: { redis: Redis; keys: Keys; scripts: Scripts; feed: Feed }): EventLog {
   const { redis, keys, scripts, feed } = deps;
   const readers = new Map<string, LogReader>();
   const streamOf = (scope: EventScope) =>
     'busOf' in scope ? keys.of('bev', scope.busOf) : keys.of('ev', scope.threadId);
   const nameOf = (scope: EventScope) => (isTree(scope) ? `${streamOf(scope)} children` : streamOf(scope));
-  /** A thread's own events are told on its channel, those below it on the tree's. */
+  /** A thread's own events are announced on its channel, those of threads below it on the tree's. */
   const channelsOf = (scope: EventScope) => {
     if ('busOf' in scope) return [keys.of('chbus', scope.busOf)];
     const own = keys.of('ch', scope.threadId);
@@ -71,7 +88,7 @@ export function createEventLog(deps: { redis: Redis; keys: Keys; scripts: Script
     const { entries, full } = await scripts.call<TreePage>(lua['tree-events'], args);
     return { entries: listOf(entries), full };
   };
-  /** The oldest event that is kept, if some that came after the cursor are not. */
+  /** The oldest kept event, if events after the cursor have been trimmed. */
   const oldestOf = async (stream: string, after: string) => {
     const [oldest] = await reached(redis.xrange(stream, '-', '+', 'COUNT', 1));
     if (!oldest || !isBefore(after, oldest[0])) return undefined;
@@ -85,7 +102,11 @@ export function createEventLog(deps: { redis: Redis; keys: Keys; scripts: Script
   };
   const check = async (scope: EventScope, after: string | undefined) => {
     if (after === undefined || /^0(-0)?$/.test(after)) return;
-    if (!cursorPattern.test(after)) throw new AppError('invalid_request', `"${after}" is not an event id.`);
+    if (!cursorPattern.test(after))
+      throw new AppError(
+        'invalid_request',
+        `"${after}" is not an event id, which looks like 1700000000000-0.`,
+      );
     const oldest = await (isTree(scope) ? oldestOfTree(scope, after) : oldestOf(streamOf(scope), after));
     if (oldest === undefined) return;
     const message = 'Events after this one are no longer kept; start again without a cursor.';
@@ -147,7 +168,7 @@ export function createEventLog(deps: { redis: Redis; keys: Keys; scripts: Script
   return log;
 }
 
-/** Where a generator keeps what it was given until it is asked; it takes no more while anything is unread. */
+/** Buffers events until the generator is asked for them; takes no more while a page is unread. */
 function createInbox() {
   const unread: ThreadEvent[] = [];
   let failure: { error: unknown } | undefined;

@@ -10,7 +10,7 @@ const eventOf = (n: number): ThreadEvent => ({
   data: { type: 'agent.message', threadId: 'thr', at: '' },
 });
 
-/** A log in memory, whose reads take as many turns of the loop as they are told. */
+/** An in-memory log whose reads take the given numbers of turns of the event loop. */
 function openLog(delays: number[]) {
   const events: ThreadEvent[] = [];
   const inbox: string[] = [];
@@ -27,7 +27,7 @@ function openLog(delays: number[]) {
       await later();
       const after = Number(start.match(/^\((\d+)/)?.[1] ?? -1);
       const found = events.filter(({ id }) => Number.parseInt(id ?? '', 10) > after).slice(0, 4);
-      await later(); // the answer is under way
+      await later(); // the reply is in transit
       return {
         batches: [found.slice(0, 3), found.slice(3)].filter(({ length }) => length > 0),
         full: found.length === 4,
@@ -83,7 +83,7 @@ const script = fc.record({
   ),
 });
 
-test('D7: whenever somebody joins, reads slowly or leaves, each sees the log from its cursor, once and in order', () =>
+test('D7: whenever subscribers join, read slowly or leave, each sees the log from its cursor, once and in order', () =>
   fc.assert(
     fc.asyncProperty(script, async ({ delays, before, subscribers }) => {
       const open = openLog(delays);
@@ -126,7 +126,7 @@ test('D7: whenever somebody joins, reads slowly or leaves, each sees the log fro
     { numRuns: 300 },
   ));
 
-test('a log that is emptied while somebody catches up is not read for ever', async () => {
+test('a log that is emptied while a subscriber catches up is not read forever', async () => {
   const open = openLog([1]);
   const reader = createLogReader(open.log, () => undefined);
   await reader.join({ take: () => undefined, end: () => undefined }, '-');
@@ -144,7 +144,7 @@ test('a log that is emptied while somebody catches up is not read for ever', asy
   expect(open.reads()).toBe(reads);
 });
 
-test('a subscriber that throws is ended; the others do not notice', async () => {
+test('a subscriber that throws is ended; the others are not affected', async () => {
   const open = openLog([1]);
   const reader = createLogReader(open.log, () => undefined);
   let live = false;

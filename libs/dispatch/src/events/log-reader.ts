@@ -1,70 +1,82 @@
 /**
- * One reader of a log for all who subscribe to it at this process, so that what happens is read once and handed out to
- * all as the same batch.
+ * One reader of a log for all its subscribers in this process: new events are read once and passed to all of
+ * them as the same batch.
  *
- * A subscriber is *behind* (it reads the log itself, from its own cursor), then *live* (the reader pushes), *behind*
- * again when it has taken too much, at last *gone*. The joint (D7): who is behind goes live in one step without waiting,
- * and only when a read of its own has found all that the reader has handed out so far. What that read found beyond, the
- * reader will still hand out: it is left out for this one.
+ * A subscriber is *behind* (reads the log itself, from its own cursor), then *live* (the reader passes it
+ * events), *behind* again when it is busy, and finally *gone*. D7: a subscriber goes live in one synchronous
+ * step, and only once its own read has found everything that the reader has passed on so far. Events that
+ * this read found beyond that position are skipped for it when the reader passes them on.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ThreadEvent } from '@harness/contracts';
 import type { Listener } from '../redis/feed.ts';
 
+/** Receives the events of one subscription. */
 export interface Subscriber {
   /**
-   * Takes events, at least one; all of them are stored, or none. They are shared: not to be changed. A promise says that
-   * it has enough: it gets nothing until that resolves, and then everything since.
+   * Takes one or more events; either all are stored or none is. They are shared and must not be changed. If
+   * it returns a promise, it gets nothing until that resolves, and then everything since.
    */
   take(events: readonly ThreadEvent[]): Promise<unknown> | undefined;
-  /** Nothing more will come: the log could not be read, or (without an error) it is gone with its thread. */
+  /**
+   * No more events will come: the log could not be read (`error`), or it was deleted with its thread (no
+   * error).
+   */
   end(error?: unknown): void;
 }
 
+/** Events found by one read. */
 export interface Page {
-  /** In order, each of a bounded size; ids are never null. */
+  /** In order; each batch has a bounded size, and ids are never null. */
   batches: ThreadEvent[][];
-  /** There may be more. */
+  /** There may be more events. */
   full: boolean;
 }
 
-/** The log of a thread or a tree. */
+/** The log that a reader reads: a thread's, a tree's or a bus's. */
 export interface Log {
-  /** `start` as XRANGE takes it. */
+  /** One page from `start`, as XRANGE takes it. */
   page(start: string): Promise<Page>;
   newestId(): Promise<string | undefined>;
   listen(signal: AbortSignal): Promise<Listener>;
-  /** The event of a message that is not stored. */
+  /** The event in a message on the channel: a live delta, which is not stored. */
   liveEventOf(message: string): ThreadEvent;
-  /** Tells one subscriber that its replay is over. */
+  /** The event that tells a subscriber that its replay is over. */
   replayed(): ThreadEvent;
 }
 
+/** The shared reader of one log. */
 export interface LogReader {
-  /** Resolves when it is among the subscribers; the first events come later. The function takes it out again. */
+  /**
+   * Adds a subscriber that reads from `start` (as XRANGE takes it); its first events come later. The returned
+   * function removes it. Throws when the log cannot be followed.
+   */
   join(subscriber: Subscriber, start: string): Promise<() => void>;
 }
 
-/** Live deltas kept for one who is behind; beyond, they are dropped: the stored message follows anyway. */
+/** Live deltas kept for a subscriber that is behind; more are dropped, since the stored message follows. */
 const maxHeld = 1000;
 const beforeAll = '0-0';
 
+/** A subscriber and its position. */
 interface Seat {
   subscriber: Subscriber;
   state: 'behind' | 'live' | 'gone';
   /** Where its next own read starts. */
   start: string;
-  /** Behind: the last event it was given or knows to be none of its own. Live: set while that is beyond the reader. */
+  /** Behind: the last event that it got or can skip. Live: set while it is ahead of the reader. */
   seen: string | undefined;
   replayed: boolean;
   held: ThreadEvent[] | undefined;
 }
 
-/** `onEmpty`: the last subscriber has left and the reader ended; it cannot be joined again. */
+/**
+ * `onEmpty`: called when the last subscriber has left and the reader has ended; it cannot be joined again.
+ */
 export function createLogReader(log: Log, onEmpty: () => void): LogReader {
   const seats = new Set<Seat>();
   const over = new AbortController();
-  /** Everything up to this event has been handed out to those who are live. */
+  /** Everything up to this event has been passed to the live subscribers. */
   let position = beforeAll;
 
   const leave = (seat: Seat) => {
@@ -105,7 +117,7 @@ export function createLogReader(log: Log, onEmpty: () => void): LogReader {
       seat.start = `(${seat.seen}`;
       busy.then(() => catchUp(seat)).catch((error) => end(seat, error));
     } catch (error) {
-      end(seat, error); // one subscriber's fault is not the others'
+      end(seat, error); // a failing subscriber must not affect the others
     }
   };
   const catchUp = async (seat: Seat) => {
@@ -126,7 +138,8 @@ export function createLogReader(log: Log, onEmpty: () => void): LogReader {
       for (let event = seat.held?.shift(); event && !isGone(seat); event = seat.held?.shift()) {
         await seat.subscriber.take([event]);
       }
-      // The read began after `handedOut` was: it found all up to there, whether or not any of it was still kept.
+      // The read began after `handedOut` was reached, so it has found everything up to there that is still
+      // kept.
       if (isBefore(seat.seen ?? beforeAll, handedOut)) seat.seen = handedOut;
       if (isGone(seat) || isBefore(seat.seen ?? beforeAll, position)) continue;
       seat.state = 'live';
@@ -143,11 +156,11 @@ export function createLogReader(log: Log, onEmpty: () => void): LogReader {
       found ||= page.batches.length > 0;
       for (const events of page.batches) {
         handOut(events);
-        await nextTurn(); // a thousand writes take a while: let the sockets have their turn
+        await nextTurn(); // let sockets be served between batches
       }
       full = page.full;
     }
-    // A log is never empty while its thread is there.
+    // A log is empty only after its thread was deleted.
     if (!found && position !== beforeAll && (await log.newestId()) === undefined) endAll();
   };
   const read = async (listener: Listener) => {
@@ -158,7 +171,7 @@ export function createLogReader(log: Log, onEmpty: () => void): LogReader {
     }
   };
   const open = async () => {
-    // Listening starts before reading, so that nothing falls between the two.
+    // Listen before reading, so that no event falls between the two.
     const listener = await log.listen(over.signal);
     position = (await log.newestId()) ?? beforeAll;
     read(listener).catch(endAll);
@@ -188,7 +201,7 @@ export function createLogReader(log: Log, onEmpty: () => void): LogReader {
   };
 }
 
-/** Its state changes while others are waited for, or in what they call: the compiler cannot know. */
+/** A function, because the state changes during awaits and callbacks, which the compiler cannot see. */
 const isGone = (seat: Seat): boolean => seat.state === 'gone';
 
 function hold(seat: Seat, events: ThreadEvent[]): void {
@@ -198,6 +211,7 @@ function hold(seat: Seat, events: ThreadEvent[]): void {
 
 const partsOf = (id: string) => id.split('-').map(Number) as [number, number?];
 
+/** Whether event id `a` is before `b`; an id is `<ms>-<n>` or `<ms>`. */
 export function isBefore(a: string, b: string): boolean {
   const [aMs, aN = 0] = partsOf(a);
   const [bMs, bN = 0] = partsOf(b);

@@ -1,5 +1,7 @@
--- The events of a thread and of all below it, in order: read from their logs, so that none is stored twice.
--- A: threadId, start (as XRANGE takes it), count, after? (a cursor: whether events after it are no longer kept)
+-- The events of a thread and of all threads below it, in order: merged from their logs, so that none is
+-- stored twice.
+-- A: threadId, start (as XRANGE takes it), count, after? (a cursor: checks only whether events after it were
+--    trimmed)
 -- outcome: ok {entries [[id, [field, value, …]]], full (there may be more)} | trimmed {oldest}
 local function idLess(a, b)
   local aMs, aN = string.match(a, '^(%d+)-?(%d*)$')
@@ -8,7 +10,7 @@ local function idLess(a, b)
   return (tonumber(aN) or 0) < (tonumber(bN) or 0)
 end
 
--- Those that can have events from `start` on: a root knows when each thread had its latest.
+-- The threads that may have events from `start` on: a root records when each thread had its latest event.
 local function threadsFrom(start)
   local head = headOf(A.threadId)
   if head.root == A.threadId and head.tail then
@@ -35,24 +37,24 @@ if A.after then
   return answer('ok', { entries = {}, full = false })
 end
 
--- Some of each log, so that a large tree is read in small steps.
+-- A part of each log at a time, so that a large tree is read in small steps.
 local threads = threadsFrom(A.start)
 local chunk = math.max(4, math.min(A.count, math.floor(4 * A.count / math.max(#threads, 1))))
 local start, entries, horizon = A.start, {}, nil
 repeat
   local found = {}
-  horizon = nil -- beyond it a log that was not read to its end may have events
+  horizon = nil -- beyond it, a log that was not read to its end may have more events
   for i, threadId in ipairs(threads) do
     local read = redis.call('XRANGE', key('ev', threadId), start, '+', 'COUNT', chunk)
     local last = read[chunk]
     if last and (not horizon or idLess(last[1], horizon)) then horizon = last[1] end
     for _, entry in ipairs(read) do
       local fields = entry[2]
-      -- What is told on two threads of the tree counts once.
+      -- An event stored on two threads of the tree counts once.
       if fields[#fields - 1] ~= 'copy' then found[#found + 1] = { entry[1], fields, i } end
     end
   end
-  -- Logs of releases that gave no common ids may have the same id twice: then the thread decides.
+  -- Logs of releases without common ids may have the same id twice: then the thread's order decides.
   table.sort(found, function(a, b)
     if a[1] == b[1] then return a[3] < b[3] end
     return idLess(a[1], b[1])

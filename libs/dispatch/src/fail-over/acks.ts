@@ -1,10 +1,11 @@
 /**
- * Waits until replicas have what was written, so that a fail-over of Redis takes nothing back that somebody was told.
+ * Waits until replicas have a write before its outcome is reported, so that a fail-over of Redis cannot take
+ * back what was reported.
  *
- * WAIT blocks its connection, so it has one of its own. There a marker is written after the writes that it stands for:
- * replication keeps the order, so a replica that has the marker has them. That holds only if both connections wrote to
- * the same process, and its data kept one history from before the write until after the WAIT; else there is no ack. What
- * comes within about a millisecond shares one marker and one WAIT.
+ * WAIT blocks its connection, so it has a separate one. There, a marker is written after the writes that it
+ * covers: replication keeps the order, so a replica that has the marker has those writes. This holds only if
+ * both connections wrote to the same process, and its data had one history from before the write until after
+ * the WAIT; otherwise there is no ack. Writes within about a millisecond share one marker and one WAIT.
  */
 import { setTimeout as after } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
@@ -12,24 +13,25 @@ import type { Keys } from '../redis/keys.ts';
 import { unavailable } from '../redis/reached.ts';
 import { infoField, type RedisServer, type ServerWatch, watchServer } from './redis-server.ts';
 
-/** Confirmation by replicas, for the writes whose outcome somebody is told. */
+/** Confirmation by replicas, for writes whose outcome is reported. */
 export interface Acks {
   /**
-   * Does the write and resolves with its answer once the replicas have it, also when it wrote nothing because it is a
-   * repeat. Throws what the write throws; `unavailable` when the replicas have not confirmed it in time: then it may or may
-   * not last, and a repeat finds out.
+   * Performs the write and resolves with its result once the replicas have it, also when it wrote nothing
+   * because it is a repeat. Throws the error of the write, or `unavailable` when the replicas have not
+   * confirmed in time: then the write may or may not last, and a repeat will tell.
    */
   acknowledged<T>(write: () => Promise<T>): Promise<T>;
   close(): void;
 }
 
-/** One Redis keeps what it says it keeps: nothing to wait for. */
+/** For one Redis without replicas: nothing to wait for. */
 export const noAcks: Acks = { acknowledged: (write) => write(), close: () => undefined };
 
-/** Writes that come within this share a marker, ms. */
+/** Writes within this time share a marker, ms. */
 const gatherMs = 1;
-/** Longest wait for the replicas, ms: a refusal must leave within a second or so. */
+/** Longest wait for the replicas, ms: a refusal must be sent within about a second. */
 const waitMs = 500;
+/** Margin for the reply to WAIT, ms. */
 const answerMarginMs = 300;
 
 interface Waiting {
@@ -38,7 +40,9 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** `writer`: the connection of the writes; `count`: how many replicas must confirm, at least 1. */
+/**
+ * `writer`: watches the connection of the writes. `count`: number of replicas that must confirm, at least 1.
+ */
 export function createAcks(deps: { redis: Redis; writer: ServerWatch; keys: Keys; count: number }): Acks {
   const { redis, writer, keys, count } = deps;
   const own = redis.duplicate({
@@ -47,8 +51,8 @@ export function createAcks(deps: { redis: Redis; writer: ServerWatch; keys: Keys
     commandTimeout: waitMs + answerMarginMs,
     socketTimeout: 2 * (waitMs + answerMarginMs),
   });
-  own.on('error', () => undefined); // the other connection tells of it
-  // Of the server that this connection reaches; the replication id is asked again with each marker.
+  own.on('error', () => undefined); // the connection of the writes logs it
+  // The server behind this connection; its replication id is read again with each marker.
   let known: RedisServer | undefined;
   watchServer(own, (server) => {
     known = server;
@@ -59,12 +63,12 @@ export function createAcks(deps: { redis: Redis; writer: ServerWatch; keys: Keys
   let waiting: Waiting[] = [];
   let isRunning = false;
 
-  /** Writes a marker and waits for it. Throws when Redis does not answer. */
+  /** Writes a marker and waits for the replicas. Throws when Redis does not answer. */
   const mark = async (): Promise<{ confirmed: number; server: RedisServer }> => {
     const { runId } = known ?? noConnection();
     const pipeline = own.pipeline().set(keys.one('ack'), '1').wait(count, waitMs).info('replication');
     const [set, wait, info] = ((await pipeline.exec()) ?? []).map(replyOf);
-    if (set !== 'OK') throw new Error('The marker was not written.');
+    if (set !== 'OK') throw new Error('Redis did not write the marker for WAIT.');
     const server = { runId, replicationId: infoField(String(info), 'master_replid') };
     if (known?.runId === runId) known = server;
     return { confirmed: Number(wait), server };
@@ -79,7 +83,7 @@ export function createAcks(deps: { redis: Redis; writer: ServerWatch; keys: Keys
       try {
         const { confirmed, server } = await mark();
         for (const one of batch) {
-          if (!isSame(one.before, server)) one.reject(unavailable('Redis has failed over meanwhile'));
+          if (!isSame(one.before, server)) one.reject(unavailable('Redis failed over during the write'));
           else if (confirmed < count) one.reject(unavailable(missing(confirmed, count)));
           else one.resolve();
         }
@@ -100,9 +104,10 @@ export function createAcks(deps: { redis: Redis; writer: ServerWatch; keys: Keys
   return {
     async acknowledged(write) {
       const history = known?.replicationId;
-      if (history === undefined) throw unavailable('Redis cannot be asked for its replicas');
+      if (history === undefined)
+        throw unavailable('The connection that waits for the replicas of Redis is not ready');
       const answer = await write();
-      // Asked at once: this is the connection that brought the answer.
+      // Read at once, so that it is the connection that brought the reply.
       const written = await writer.server().catch((cause) => {
         throw unavailable('Redis does not answer', cause);
       });
@@ -117,7 +122,7 @@ const isSame = (one: RedisServer, other: RedisServer) =>
   one.runId === other.runId && one.replicationId === other.replicationId;
 
 const missing = (confirmed: number, count: number) =>
-  `${confirmed} of the ${count} replicas of Redis that must confirm it have done so in time`;
+  `Only ${confirmed} of the ${count} required replicas of Redis confirmed the write in time`;
 
 function noConnection(): never {
   throw new Error('Redis is not connected.');

@@ -1,30 +1,34 @@
 /**
- * What a fail-over of Redis took back. Without acks a replica may be promoted that has not everything; nobody but those
- * who wrote it knows what is missing. So each gateway remembers for a minute what it accepted, and looks for it when
- * Redis has become another.
+ * What a fail-over of Redis took back. Without acks, a replica that lacks the latest writes may be promoted,
+ * and only the processes that wrote them know what is missing. So each gateway remembers for a minute which
+ * messages it accepted, and checks them when Redis has become another one.
  */
 import type { Redis } from 'ioredis';
 import type { Keys } from '../redis/keys.ts';
 import type { Log } from '../redis/log.ts';
 import { reached } from '../redis/reached.ts';
 
-/** Messages that this process accepted lately, to find those that a fail-over took back. */
+/** The messages that this process accepted recently. */
 export interface Losses {
-  /** A message was accepted on this thread (by the thread's own id). */
+  /** Records an accepted message (by the thread's own id). */
   accepted(threadId: string, runId: string): void;
-  /** The thread was deleted here, and its messages with it. */
+  /** Forgets the messages of a thread that was deleted here. */
   deleted(threadId: string): void;
-  /** Looks for what was accepted, counts and logs what is gone; resolves with the number of messages. */
+  /**
+   * Checks which accepted messages are missing, counts and logs them; resolves with their number. Throws
+   * `unavailable`.
+   */
   count(): Promise<number>;
 }
 
-/** Replication is never that late, ms. */
+/** How long a message is remembered, ms; replication is never that late. */
 const rememberMs = 60_000;
-/** Messages that are remembered. */
+/** Most messages remembered. */
 const most = 20_000;
-/** Run ids in the log line. */
+/** Most run ids in the log line. */
 const shown = 20;
 
+/** Remembers messages in this process only; the total is in Redis (`lost`). */
 export function createLosses(deps: { redis: Redis; keys: Keys; logger: Log }): Losses {
   const { redis, keys, logger } = deps;
   let latest: { threadId: string; runId: string; at: number }[] = [];

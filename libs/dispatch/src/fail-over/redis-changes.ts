@@ -1,3 +1,12 @@
+/**
+ * Notices when Redis has become another one, by a fail-over or a restart.
+ *
+ * This folder:
+ *   redis-server.ts  which Redis process and data history a connection talks to
+ *   acks.ts          waits until replicas have a write before its outcome is reported
+ *   losses.ts        counts messages that a fail-over took back
+ *   note-server.lua  script: records the replication id and counts its changes
+ */
 import type { Log } from '../redis/log.ts';
 import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import { untilReached } from '../redis/until-reached.ts';
@@ -6,15 +15,20 @@ import type { RedisServer } from './redis-server.ts';
 
 const lua = scriptsBeside(import.meta.url, { unconfirmed: ['note-server'] });
 
-/** Hears to which Redis this process is connected, and tells when it has become another one. */
+/**
+ * Receives which Redis this process is connected to, and notifies listeners when it has become another one.
+ */
 export interface RedisChanges {
+  /** The connection is to this server now. */
   seen(server: RedisServer): void;
+  /** Adds a listener, called at each change. */
   onChange(listener: () => void): void;
 }
 
-/** What a change has to be told to is reached within this, or the next change tells it, ms. */
+/** How long the steps after a change are retried, ms; the next change does them otherwise. */
 const tellMs = 60_000;
 
+/** At a change, `losses` counts the messages that it took back. */
 export function createRedisChanges(deps: { scripts: Scripts; losses: Losses; logger: Log }): RedisChanges {
   const { scripts, losses, logger } = deps;
   const listeners: (() => void)[] = [];
@@ -25,7 +39,7 @@ export function createRedisChanges(deps: { scripts: Scripts; losses: Losses; log
     for (const listener of listeners) listener();
     const until = performance.now() + tellMs;
     untilReached(losses.count, () => performance.now() > until).catch((err) =>
-      logger.error({ err }, 'redis: what it lost was not counted'),
+      logger.error({ err }, 'redis: lost messages were not counted'),
     );
   };
 
@@ -35,7 +49,7 @@ export function createRedisChanges(deps: { scripts: Scripts; losses: Losses; log
       untilReached(
         () => scripts.call(lua['note-server'], { replicationId }),
         () => performance.now() > until,
-      ).catch((err) => logger.warn({ err }, 'redis: the change was not noted'));
+      ).catch((err) => logger.warn({ err }, 'redis: the change was not recorded'));
       if (known !== undefined && known !== replicationId) changed(known, replicationId);
       known = replicationId;
     },

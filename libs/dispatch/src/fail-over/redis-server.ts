@@ -1,7 +1,7 @@
 /**
- * Which Redis a connection talks to. The process has a `run_id` of its own; the history of its data has a replication id,
- * and gets a new one when a replica is promoted and when a process starts anew. What was written under one replication id
- * may be missing under the next.
+ * Which Redis a connection talks to. A process has its own `run_id`; the history of its data has a
+ * replication id, which changes when a replica is promoted and when a process restarts. Writes made under one
+ * replication id may be missing under the next.
  */
 import type { Redis } from 'ioredis';
 
@@ -13,14 +13,14 @@ export interface RedisServer {
 
 /** The server behind one connection. */
 export interface ServerWatch {
-  /** Of the connection as it is now. Rejects while there is none. */
+  /** The server of the current connection. Rejects while there is no connection. */
   server(): Promise<RedisServer>;
 }
 
-/** A question that failed is asked again after this, ms. */
+/** Pause before a failed INFO is repeated, ms. */
 const retryMs = 500;
 
-/** Asks once for each connection; `onServer` hears every answer. */
+/** Reads the server once per connection; `onServer` is called with each result. */
 export function watchServer(redis: Redis, onServer?: (server: RedisServer) => void): ServerWatch {
   let current: Promise<RedisServer> | undefined;
   const ask = () => {
@@ -41,10 +41,10 @@ export function watchServer(redis: Redis, onServer?: (server: RedisServer) => vo
   };
 }
 
-/** One field of an answer to INFO. Throws when it is not there. */
+/** One field of a reply to INFO. Throws when it is missing. */
 export function infoField(info: string, name: string): string {
   const value = new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
-  if (value === undefined) throw new Error(`Redis says nothing of its ${name}.`);
+  if (value === undefined) throw new Error(`The INFO of Redis has no field ${name}.`);
   return value;
 }
 

@@ -1,7 +1,7 @@
 /**
- * What was sent on one client's stream, kept for a while so that the client may come back for the rest at any gateway
- * (MCP 2025-11-25). Entries are JSON-RPC messages; the log ends with the response, or with an error written by whoever
- * finds that the gateway that ran the call is dead.
+ * The messages of one client's stream, kept for a while so that the client can resume it at any gateway (MCP
+ * 2025-11-25). Entries are JSON-RPC messages. The log ends with the response, or with an error written by a
+ * gateway that finds the gateway running the call dead.
  */
 import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
@@ -10,26 +10,31 @@ import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 import type { Replicas } from './replicas.ts';
 
+/** One logged message. */
 export interface LoggedMessage {
-  /** Position; ascending. */
+  /** Position in the log; ascending. */
   id: string;
   message: object;
 }
 
+/** Logs of all streams. Every method throws `unavailable` when Redis does not answer. */
 export interface AnswerLog {
-  /** Begins the log of one request and gives the position before its first message. */
+  /** Begins the log of one request; returns the position before its first message. */
   open(stream: string, requestId: string | number): Promise<string>;
-  /** Gives the message's position. `last`: nothing follows. */
+  /** Appends a message; returns its position. `last`: no message follows. */
   append(stream: string, message: object, last: boolean): Promise<string>;
-  /** What was and will be logged after a position; null for an unknown stream. Ends with the log. */
+  /**
+   * Messages after a position, logged and future, until the log ends; null for an unknown stream or an
+   * invalid position.
+   */
   follow(stream: string, after: string, signal: AbortSignal): Promise<AsyncIterable<LoggedMessage> | null>;
 }
 
-/** Kept after the end, for those who come back. */
+/** How long a log is kept after its end, ms. */
 const endedTtlMs = 300_000;
-/** Kept while the call says nothing: longer than tools run. */
+/** How long a log is kept without new messages, ms: longer than any tool runs. */
 const silentTtlMs = 3_600_000;
-/** How often a follower without news asks whether the gateway that runs the call is alive. */
+/** How often a follower checks whether the gateway that runs the call is alive, ms. */
 const watchMs = 3_000;
 
 type Row = [id: string, fields: string[]];
@@ -38,6 +43,7 @@ interface Opening {
   replica: string;
 }
 
+/** `replicas` tells which gateways are alive. */
 export function createAnswerLog(deps: {
   redis: Redis;
   keys: Keys;
@@ -64,7 +70,7 @@ export function createAnswerLog(deps: {
         .then(async (alive) => {
           if (!alive) await add(stream, 'last', lostOf(opening.requestId));
         })
-        .catch(() => undefined); // asked again soon
+        .catch(() => undefined); // checked again after watchMs
     }, watchMs);
     try {
       let position = after;
@@ -106,7 +112,8 @@ const lostOf = (id: string | number) => ({
   id,
   error: {
     code: -32603,
-    message: 'The gateway that ran this call ended; whether the call took effect is unknown.',
+    message:
+      'The gateway that ran this call ended; whether the call took effect is unknown. Check before you repeat it.',
     data: { code: 'call_lost' },
   },
 });

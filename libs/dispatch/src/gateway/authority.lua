@@ -1,5 +1,6 @@
--- Whether sessions' tokens still speak for their threads: owner and epoch hold, the owner is alive, a run is under way.
--- A: tokens [{threadId, epoch, owner?}] (`owner` is absent in tokens of releases before it was written into them)
+-- Whether session tokens are still valid for their threads: owner and epoch match, the owner is alive, a run
+-- is in progress.
+-- A: tokens [{threadId, epoch, owner?}] (`owner` is absent in tokens of earlier releases)
 -- outcome: ok {each}, in the order of the tokens: {outcome: ok, runId, attempt, tools? (JSON text: what the run was
 --          narrowed to)} | {idle} (no run under way) | {stale} | {gone}
 local function authorityOf(token)

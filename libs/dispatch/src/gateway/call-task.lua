@@ -1,9 +1,9 @@
--- A tool call that runs as a task: made, moved, answered. Ended ones stay as they are.
+-- A tool call that runs as a task: created, changed, resumed. A task that has ended does not change.
 -- A: op, taskId, tenant, …
 --   op 'create'  fields {name: text}, ttlMs
---   op 'move'    status, fields?, requests? {key: text}: what it asks the client for
---   op 'answer'  answerId, inputs {key: text}: answers; those nobody asked for are passed over. Said again under its id, the
---                one that resumed the call says so again: its reply may have been lost
+--   op 'move'    status, fields?, requests? {key: text}: the input that it needs from the client
+--   op 'answer'  answerId, inputs {key: text}: the client's input; keys that were not requested are ignored. A repeat of
+--                the answerId that resumed the call returns `resumed` again: the first reply may have been lost
 -- outcome: ok {status, resumed?} | not_found | ended {status}
 -- Keys: ctask:<taskId> hash: tenant, status, call, replica, createdAt, updatedAt, ttlMs, result, error, req:<key>, in:<key>, resumedBy
 local task = key('ctask', A.taskId)

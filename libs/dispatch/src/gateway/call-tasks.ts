@@ -1,7 +1,8 @@
 /**
- * Tool calls that run as tasks (MCP's tasks extension): durable before the client hears of them, readable at every
- * gateway. A call runs at the gateway that took it; when it needs the client's input it ends, and is made again from its
- * beginning wherever the last answer arrives. What ran at a gateway that died is failed when somebody looks.
+ * Tool calls that run as tasks (the tasks extension of MCP): stored before the client gets their id, readable
+ * at every gateway. A call runs at the gateway that accepted it. When it needs input from the client it ends,
+ * and is made again from its beginning at the gateway that receives the last input. A call whose gateway died
+ * is marked as failed at the next read.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -14,37 +15,46 @@ import type { Replicas } from './replicas.ts';
 
 const lua = scriptsBeside(import.meta.url, { confirmed: ['call-task'] });
 
+/** A tool call that runs as a task. */
 export interface CallTask<Call = unknown> {
   taskId: string;
   status: 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
-  /** What is needed to make the call again. */
+  /** Everything needed to make the call again. */
   call: Call;
   createdAtMs: number;
   updatedAtMs: number;
+  /** How long the task is kept from its creation, ms. */
   ttlMs: number;
   result?: object;
   error?: { code: number; message: string; data?: unknown };
-  /** Open questions to the client, by key. */
+  /** Open requests for input from the client, by key. */
   inputRequests: Record<string, object>;
-  /** Answers so far. */
+  /** The client's input so far, by key. */
   inputs: Record<string, Record<string, unknown>>;
+  /** What the tool keeps between its calls. */
   state?: unknown;
 }
 
+/** A change of a task's status, with what belongs to it. */
 export type CallTaskChange =
   | { status: 'input_required'; requests: Record<string, object>; state?: unknown }
   | { status: 'completed'; result: object }
   | { status: 'failed'; error: { code: number; message: string; data?: unknown } }
   | { status: 'cancelled' };
 
+/**
+ * Tool calls of all tenants that run as tasks. Every method throws `unavailable` when Redis does not answer.
+ */
 export interface CallTasks {
   create(tenant: string, call: object): Promise<CallTask>;
+  /** Undefined for an unknown task and for one of another tenant. */
   get(tenant: string, taskId: string): Promise<CallTask | undefined>;
-  /** False when it has ended. */
+  /** Changes a task. Returns false when it has ended or is unknown. */
   move(tenant: string, taskId: string, change: CallTaskChange): Promise<boolean>;
   /**
-   * `resumed`: that was the last answer, and the caller makes the call again. To be repeated under its `answerId` when
-   * Redis did not answer: it may have been the last one.
+   * Adds input from the client. `resumed`: that was the last missing input, and the caller must make the call
+   * again. Repeat it under the same `answerId` when Redis did not answer, since it may have been the last
+   * one.
    */
   answer(
     tenant: string,
@@ -53,12 +63,13 @@ export interface CallTasks {
   ): Promise<'unknown' | 'noted' | 'resumed'>;
 }
 
-/** Kept from its creation; longer than any tool may run. */
+/** How long a task is kept from its creation, ms; longer than any tool may run. */
 const ttlMs = 86_400_000;
 
 const textsOf = (values: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, jsonOf(value)]));
 
+/** `replicas` tells which gateways are alive. */
 export function createCallTasks(deps: {
   redis: Redis;
   keys: Keys;
@@ -101,7 +112,8 @@ export function createCallTasks(deps: {
       const found = await read(tenant, taskId);
       if (found?.task.status !== 'working' || (await replicas.isAlive(found.hash.replica ?? '')))
         return found?.task;
-      const message = 'The gateway that ran this call ended; whether the call took effect is unknown.';
+      const message =
+        'The gateway that ran this call ended; whether the call took effect is unknown. Check before you repeat it.';
       await move(tenant, taskId, { status: 'failed', error: { code: -32603, message } });
       return (await read(tenant, taskId))?.task;
     },

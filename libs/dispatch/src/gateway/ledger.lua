@@ -1,6 +1,8 @@
--- The ledger of calls to tools that must not run twice, by thread and tool-use id, for as long as the run is open.
+-- The ledger of calls to tools that must not run twice, by thread and tool-use id, kept until the run ends.
+-- Fenced by the epoch alone.
 -- A: threadId, epoch, toolUseId, result? (JSON text: the call has ended)
--- outcome: run (first time: go on) | done {result} | uncertain (it began, and nobody knows how it ended) | ok | stale
+-- outcome: run (first time: make the call) | done {result} | uncertain (the call began, its outcome is
+--    unknown) | ok | stale
 local th = key('th', A.threadId)
 if number(th, 'epoch') ~= A.epoch then return answer('stale') end
 local led = key('led', A.threadId)

@@ -5,39 +5,45 @@ import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 import type { Replicas } from './replicas.ts';
 
-/** What a client of a 2025 protocol said once and may rely on at every gateway. */
+/** What a client of a 2025 protocol states once, valid at every gateway. */
 export interface McpSession {
   sessionId: string;
   tenant: string;
   keyId: string;
   protocolVersion: string;
   capabilities: Record<string, unknown>;
-  /** Lines below this level are not sent; undefined = none was asked for. */
+  /** Log messages below this level are not sent; undefined = the client set none. */
   logLevel: string | undefined;
 }
 
+/** MCP sessions of all keys. Every method throws `unavailable` when Redis does not answer. */
 export interface McpSessions {
   create(session: Omit<McpSession, 'sessionId' | 'logLevel'>): Promise<McpSession>;
   /**
-   * Renews its time. Undefined for an unknown one, and for one of another key. What was read is believed for a while;
-   * changes made at other gateways are heard of.
+   * Reads a session and renews its TTL. Undefined for an unknown session and for one of another key. Sessions
+   * are cached; changes at other gateways invalidate the cache.
    */
   get(sessionId: string, owner: { tenant: string; keyId: string }): Promise<McpSession | undefined>;
   setLogLevel(sessionId: string, level: string): Promise<void>;
   subscribe(sessionId: string, uri: string): Promise<void>;
   unsubscribe(sessionId: string, uri: string): Promise<void>;
+  /** Whether the session has subscribed to this resource. */
   isSubscribed(sessionId: string, uri: string): Promise<boolean>;
-  /** Everywhere: each gateway is told. */
+  /** Ends the session at every gateway. */
   end(sessionId: string): Promise<void>;
 }
 
-/** Many clients never ask for another session when theirs is gone, so it lasts; a few hundred bytes each. */
+/**
+ * TTL of a session, ms. Long, because many clients never open another session when theirs has expired; a
+ * session takes a few hundred bytes.
+ */
 const ttlMs = 7 * 86_400_000;
 
-/** How long a session is believed without asking, ms. */
+/** How long a cached session is used without reading it again, ms. */
 const believedMs = 30_000;
 const maxBelieved = 10_000;
 
+/** `replicas` carries the notices that invalidate the caches. */
 export function createMcpSessions(deps: { redis: Redis; keys: Keys; replicas: Replicas }): McpSessions {
   const { redis, keys, replicas } = deps;
   const believed = new Map<string, { session: McpSession; until: number }>();
@@ -82,7 +88,7 @@ export function createMcpSessions(deps: { redis: Redis; keys: Keys; replicas: Re
     },
     async setLogLevel(sessionId, level) {
       const key = keyOf(sessionId);
-      // With its time, in case the session has ended meanwhile.
+      // Sets the TTL again, in case the session has just ended: a hash without TTL would stay forever.
       await reached(redis.multi().hset(key, 'logLevel', level).pexpire(key, ttlMs).exec());
       believed.delete(sessionId);
       await replicas.broadcast({ kind: 'session_changed', sessionId });

@@ -1,6 +1,6 @@
--- From now to its end the thread of a run has of its tools only these.
+-- Restricts the tools of a run's session until the run ends.
 -- A: runId, tools [names]
--- outcome: ok | over (another run, or none, is under way)
+-- outcome: ok | over (the thread has another run, or none, in progress)
 local threadId = redis.call('HGET', key('run', A.runId), 'threadId') or ''
 local thread = hash(key('th', threadId))
 if thread.run ~= A.runId then return answer('over') end

@@ -4,7 +4,7 @@ import type { Replicas } from './replicas.ts';
 
 const lua = scriptsBeside(import.meta.url, { unconfirmed: ['publish-profiles'] });
 
-/** What an agent or an active skill makes of a session. */
+/** What an agent or an active skill adds to a session. */
 export interface WorkProfile {
   /** Markdown, for the system prompt. */
   instructions: string;
@@ -16,40 +16,42 @@ export interface WorkProfile {
 /** What a gateway read from its folder of agents or skills. */
 export interface ProfileFolder {
   profiles: ReadonlyMap<string, WorkProfile>;
-  /** The same for the same content, wherever it lies. */
+  /** Digest of the content, independent of where the folder is. */
   digest: string;
-  /** Where it lies, for people: machine and folder. */
+  /** Where the folder is, for people: machine and path. */
   place: string;
 }
 
-/** A living gateway whose folder has another content. */
+/** A live gateway whose folder has different content. */
 export interface OtherFolder {
   /** Id of the gateway. */
   replica: string;
   digest: string;
   place: string;
-  /** Sessions get what this one read. */
+  /** Sessions get the content of this gateway. */
   isPublished: boolean;
 }
 
-/** How a gateway's folder stands among those of the other living gateways. */
+/** How a gateway's folder compares with those of the other live gateways. */
 export interface FolderStanding {
-  /** Since when this gateway has this content, ms by Redis's clock; to be given with the next call. */
+  /** Since when this gateway has this content, ms by Redis's clock; pass it to the next call. */
   since: number;
-  /** Those with another content. */
+  /** Live gateways with different content. */
   others: OtherFolder[];
 }
 
-/** Agents and skills as the gateways read them: workers need not have their folders. */
+/** Agents and skills as gateways read them: workers do not need the folders. */
 export interface Profiles {
   /**
-   * Offers a folder, in place of what this gateway offered before. Where gateways have different folders, sessions get
-   * that of the living gateway which started or read a change last. Without `since` it has just been read; with it, this
-   * only looks whether it is still published, or now has to be. Throws `unavailable`.
+   * Offers a folder, replacing what this gateway offered before. Where gateways have different folders,
+   * sessions get that of the live gateway that started or read a change last. Omit `since` after reading the
+   * folder; with it, the call only checks whether the folder is still published, or must be now. Throws
+   * `unavailable`.
    */
   publish(kind: 'agents' | 'skills', folder: ProfileFolder, since?: number): Promise<FolderStanding>;
 }
 
+/** `replicas` identifies this gateway. */
 export function createProfiles({ scripts, replicas }: { scripts: Scripts; replicas: Replicas }): Profiles {
   return {
     async publish(kind, { profiles, digest, place }, since) {
@@ -63,7 +65,7 @@ export function createProfiles({ scripts, replicas }: { scripts: Scripts; replic
           ...more,
         });
       let answer = await offer({ since });
-      // Profiles may be large: they are sent only when they are to be written.
+      // Profiles may be large: they are sent only when they must be written.
       if (answer.outcome === 'wanted') {
         const fields = [...profiles].flatMap(([name, profile]) => [name, jsonOf(profile)]);
         answer = await offer({ since: answer.since, profiles: fields });

@@ -1,10 +1,14 @@
--- What a gateway read from its folder of agents or skills. Of the living gateways whose folders differ, the one that
--- started or read a change last is the one whose profiles sessions get; the others do not overwrite them.
--- A: kind, replica, digest, place, since? (as answered before; absent: it started, or its folder changed),
+-- Publishes what a gateway read from its folder of agents or skills. Where live gateways have different
+-- folders, sessions get the profiles of the one that started or read a change last; the others do not
+-- overwrite them.
+-- A: kind, replica, digest, place, since? (from the previous result; absent: the gateway started, or its
+--    folder changed),
 --    count (of profiles), profiles? [name, JSON text, …]
--- outcome: published | wanted (the call is to be repeated with the profiles) | other (sessions get another gateway's)
---    {since, others [{replica, digest, place, isPublished}] (living gateways with another content)}
--- Entries of dead gateways are dropped. A gateway that is alive and was dropped, since Redis was away, enters again.
+-- outcome: published | wanted (repeat the call with the profiles) | other (sessions get those of another
+--    gateway)
+--    {since, others [{replica, digest, place, isPublished}] (live gateways with different content)}
+-- Entries of dead gateways are dropped. A live gateway whose entry was dropped during an outage of Redis is
+-- added again.
 local entries, profiles = key('folders', A.kind), key('profiles', A.kind)
 local since = A.since or now
 redis.call('HSET', entries, A.replica, cjson.encode({ digest = A.digest, place = A.place, since = since }))
@@ -12,7 +16,7 @@ redis.call('HSET', entries, A.replica, cjson.encode({ digest = A.digest, place =
 local latest, others = { replica = A.replica, since = since }, {}
 for replica, text in pairs(hash(entries)) do
   if replica == A.replica or replica == 'published' then
-    -- Our own, and the digest of what is published.
+    -- Skip the caller's own entry and the digest of what is published.
   elseif redis.call('EXISTS', key('gw', replica)) == 0 then
     redis.call('HDEL', entries, replica)
   else

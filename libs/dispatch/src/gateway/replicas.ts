@@ -1,7 +1,18 @@
 /**
- * Gateways among themselves: who lives, and what they say to one another. A signal reaches the gateways that listen at
- * that moment; one that was cut off reads what was kept of those it missed, in their order, and is told that it may have
- * missed more.
+ * Which gateways are alive, and the signals among them. A signal reaches the gateways that are subscribed at
+ * that moment. A gateway that was disconnected reads the kept signals in order when it reconnects, and is
+ * notified that it may have missed others.
+ *
+ * This folder, what gateways share so that any of them can serve any client:
+ *   tell-gateways.lua, signal.lua  publish a signal
+ *   mcp-sessions.ts    MCP sessions of the 2025 protocols
+ *   answer-log.ts      streams that a client can resume
+ *   call-tasks.ts, call-task.lua   tool calls that run as tasks
+ *   tool-authority.ts  the authority of a session at a tool call
+ *   authority.lua, narrow.lua, ledger.lua  its scripts
+ *   profiles.ts, publish-profiles.lua      agents and skills, published for workers
+ *   plugin-states.ts   which plugins are disabled
+ *   plugin-store.ts    key-value stores of plugins
  */
 
 import { randomUUID } from 'node:crypto';
@@ -17,46 +28,51 @@ import { untilReached } from '../redis/until-reached.ts';
 
 const lua = scriptsBeside(import.meta.url, { unconfirmed: ['signal'] });
 
+/** A message to one gateway or to all. */
 export type Signal =
   | { kind: 'resource_updated'; uri: string }
-  /** With `keyId`, for the clients of that principal alone. */
+  /** With `keyId`: only for the clients of that principal. */
   | { kind: 'list_changed'; list: 'tools' | 'resources' | 'prompts'; keyId?: string }
   | { kind: 'plugins_changed' }
-  /** A plugin says something to the plugins of every gateway. */
+  /** An event from a plugin to the plugins of every gateway. */
   | { kind: 'broadcast'; event: string; data: unknown }
-  /** A client gave up a call: `<sessionId>:<request id>`. */
+  /** A client cancelled a call: `<sessionId>:<request id>`. */
   | { kind: 'cancel'; call: string }
-  /** A client's answer to a request that another gateway made. */
+  /** A client's response to a request that another gateway made. */
   | { kind: 'reply'; message: unknown }
   | { kind: 'session_changed' | 'session_ended'; sessionId: string }
-  /** A client opened its stream anew; the one it had is closed. */
+  /** A client opened its stream anew; close the previous one. */
   | { kind: 'stream_opened'; sessionId: string; stream: string }
   | { kind: 'task_cancelled'; taskId: string }
-  /** The bus has work for a poll that is parked at this gateway; it was given to the worker already. */
+  /** The bus has assigned a task to the worker of a poll that waits at this gateway. */
   | { kind: 'bus_assigned'; poll: string; task: AssignedTask }
-  /** Another poll of the same worker took its place, or the worker was reset. */
+  /** Another poll of the same worker has replaced this one, or the worker was reset. */
   | { kind: 'bus_poll_over'; poll: string };
 
+/** This process among the gateways. */
 export interface Replicas {
-  /** This process among the gateways. */
+  /** Id of this process among the gateways, random per start. */
   readonly id: string;
-  /** From now on this process hears signals, until `close`. */
+  /** Receives signals from now on, until `close`. For workers. */
   listen(): Promise<void>;
-  /** The same, and others may count on it: a gateway. */
+  /** The same, and announces this process as a live gateway. */
   join(): Promise<void>;
+  /** Sends a signal to every gateway. Throws `unavailable`. */
   broadcast(signal: Signal): Promise<void>;
-  /** To one gateway. */
+  /** Sends a signal to one gateway. Throws `unavailable`. */
   send(replica: string, signal: Signal): Promise<void>;
+  /** Whether a gateway is alive. Throws `unavailable`. */
   isAlive(replica: string): Promise<boolean>;
-  /** 'missed' = signals may have been lost. Returns how to stop. */
+  /** Adds a listener; `missed`: signals may have been lost. The returned function removes it. */
   onSignal(listener: (signal: Signal | { kind: 'missed' }) => void): () => void;
   close(): Promise<void>;
 }
 
-/** A gateway that is silent for so long is dead to the others. */
+/** A gateway without a heartbeat for this long counts as dead, ms. */
 export const replicaTtlMs = 10_000;
 const beatMs = 3_000;
 
+/** Nothing is received or announced before `listen` or `join`. */
 export function createReplicas(deps: {
   redis: Redis;
   feed: Feed;
@@ -77,11 +93,11 @@ export function createReplicas(deps: {
       try {
         listener(signal);
       } catch (error) {
-        logger.error({ err: error, signal: signal.kind }, 'replicas: signal not followed');
+        logger.error({ err: error, signal: signal.kind }, 'replicas: handling a signal failed');
       }
     }
   };
-  /** `to` is '' or `:<replica>`. */
+  /** Follows the signals to all gateways (`to` = '') or to this one (`:<replica>`). */
   const hear = async (to: string) => {
     const messages = await feed.listen([`${keys.one('gateways')}${to}`], ended.signal);
     const kept = `${keys.one('signals')}${to}`;
@@ -101,7 +117,7 @@ export function createReplicas(deps: {
           continue;
         }
         const { id, ...signal } = JSON.parse(message) as Signal & { id?: string };
-        if (id !== undefined && !isLater(id, heard)) continue; // read already
+        if (id !== undefined && !isLater(id, heard)) continue; // already read from the kept ones
         heard = id ?? heard;
         tell(signal as Signal);
       }
@@ -124,7 +140,7 @@ export function createReplicas(deps: {
     async join() {
       await Promise.all([beat(), listen()]);
       beating = setInterval(() => {
-        beat().catch((error) => logger.debug({ err: error }, 'replicas: no heartbeat'));
+        beat().catch((error) => logger.debug({ err: error }, 'replicas: heartbeat failed'));
       }, beatMs);
       beating.unref();
     },
@@ -139,12 +155,12 @@ export function createReplicas(deps: {
       ended.abort();
       if (!beating) return;
       clearInterval(beating);
-      await redis.del(liveness).catch(() => undefined); // it expires anyway
+      await redis.del(liveness).catch(() => undefined); // the key expires anyway
     },
   };
 }
 
-/** Of two stream ids, `<ms>-<n>`. */
+/** Compares two stream ids, `<ms>-<n>`. */
 function isLater(one: string, other: string): boolean {
   const [oneMs = 0, oneN = 0] = one.split('-').map(Number);
   const [otherMs = 0, otherN = 0] = other.split('-').map(Number);

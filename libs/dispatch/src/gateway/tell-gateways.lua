@@ -1,7 +1,8 @@
--- Signals to the gateways.
+-- Signals to gateways.
 
--- Says something to every gateway, or to one, and keeps it for a while under an id for those that were cut off at that
--- moment. What is large, or for a gateway that is gone, is only said. `text` is a JSON object.
+-- Publishes a signal to every gateway or to one, and keeps it for a while with an id for gateways that are
+-- disconnected at that moment. A large signal, and one to a dead gateway, is only published. `text`: a JSON
+-- object.
 local function tellGateways(replica, text)
   local to = replica and ':' .. replica or ''
   if #text <= 65536 and (not replica or redis.call('EXISTS', key('gw', replica)) == 1) then
@@ -13,7 +14,7 @@ local function tellGateways(replica, text)
   redis.call('PUBLISH', P .. 'gateways' .. to, text)
 end
 
--- The session of a thread lists its tools again, through whichever gateway it is connected to.
+-- Makes a thread's session list its tools again, whichever gateway it is connected to.
 local function tellToolsChanged(threadId)
   tellGateways(nil, cjson.encode({ kind = 'list_changed', list = 'tools', keyId = threadId }))
 end

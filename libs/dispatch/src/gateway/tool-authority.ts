@@ -1,4 +1,4 @@
-/** What a session may do with tools at this moment: asked by the gateway at every call of a tool (D4). */
+/** What a session may do with tools at this moment: read by the gateway at every tool call (D4). */
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@harness/contracts';
 import type { Redis } from 'ioredis';
@@ -9,48 +9,55 @@ import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 
 const lua = scriptsBeside(import.meta.url, { confirmed: ['narrow'], unconfirmed: ['authority', 'ledger'] });
 
-/** What a session's token says of its thread. */
+/** The claims of a session's token that are checked. */
 interface TokenHold {
   threadId: string;
   epoch: number;
-  /** workerId#incarnation; absent in tokens of releases before it was written into them. */
+  /** workerId#incarnation; absent in tokens of earlier releases. */
   owner?: string | undefined;
 }
 
 /**
- * Whether a thread token still speaks for its thread. `idle`: the epoch holds, but no run is under way. `tools`: what is
- * left of them for the rest of the run.
+ * Whether a thread token is still valid for its thread. `idle`: the epoch matches, but no run is in progress.
+ * `stale`: the thread has another owner or epoch, or its owner is dead. `gone`: the thread was deleted.
+ * `tools`: the tools that the run was narrowed to, if it was.
  */
 export type Authority =
   | { outcome: 'ok'; runId: string; attempt: number; tools?: readonly string[] | undefined }
   | { outcome: 'idle' }
   | { outcome: 'stale' | 'gone' };
 
-/** Calls to tools that must not run twice, by thread and tool-use id. */
+/** The ledger of calls to tools that must not run twice, by thread and tool-use id. */
 export interface Ledger {
-  /** `run`: the first time. `done`: it ended before, with this result. `uncertain`: it began, and nobody knows how it ended. */
+  /**
+   * Records that a call begins. `run`: the first time, make the call. `done`: it ended before, with this
+   * result. `uncertain`: it began before, and its outcome is unknown. `stale`: the epoch has changed.
+   */
   open(
     call: LedgerCall,
   ): Promise<{ outcome: 'run' | 'uncertain' | 'stale' } | { outcome: 'done'; result: string }>;
+  /** Stores the result of a call that has ended. */
   close(call: LedgerCall, result: string): Promise<void>;
 }
+/** A call in the ledger. */
 export interface LedgerCall {
   threadId: string;
   epoch: number;
   toolUseId: string;
 }
 
-/** The rights of sessions, their tokens' secret, and the ledger of calls that must not run twice. */
+/** The rights of sessions, the secret of their tokens, and the ledger. */
 export interface ToolAuthority {
+  /** Checks a token. Checks within one turn of the event loop share one request. */
   authorityOf(token: TokenHold): Promise<Authority>;
-  /** From now to the end of the run its session has of its tools only these. Throws `stale_epoch` when it is over. */
+  /** Restricts the tools of a run's session until the run ends. Throws `stale_epoch` when it has ended. */
   narrowTools(call: { runId: string; tools: readonly string[] }): Promise<void>;
   ledger: Ledger;
-  /** The secret that signs thread tokens: the given one, else one made once and shared through Redis. */
+  /** The secret that signs thread tokens: `given`, or else one created once and shared through Redis. */
   tokenSecret(given: string | undefined): Promise<string>;
 }
 
-/** Throws `unavailable` when Redis does not answer, in every method. */
+/** Every method throws `unavailable` when Redis does not answer. */
 export function createToolAuthority(deps: { redis: Redis; keys: Keys; scripts: Scripts }): ToolAuthority {
   const { redis, keys, scripts } = deps;
   return {
@@ -60,7 +67,8 @@ export function createToolAuthority(deps: { redis: Redis; keys: Keys; scripts: S
     }),
     async narrowTools(call) {
       const { outcome } = await scripts.call<{ outcome: 'ok' | 'over' }>(lua.narrow, call);
-      if (outcome === 'over') throw new AppError('stale_epoch', 'The run is over.');
+      if (outcome === 'over')
+        throw new AppError('stale_epoch', 'The run has ended, so its tools were not narrowed.');
     },
     ledger: {
       open: (call) => scripts.call(lua.ledger, call),
@@ -76,7 +84,7 @@ export function createToolAuthority(deps: { redis: Redis; keys: Keys; scripts: S
   };
 }
 
-/** As the script answers: the list of tools is JSON text. */
+/** The script returns the list of tools as JSON text. */
 type Told = Authority & { tools?: string };
 
 const authorityIn = (told: Told) =>

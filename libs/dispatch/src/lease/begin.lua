@@ -1,12 +1,14 @@
--- Step 4: the next turn of a thread, if there is mail. Each new nonce is one attempt; a repeat is the same attempt.
+-- Step 4: begins the next turn of a thread, if there is mail. Each new nonce is one attempt; a call with the
+-- same nonce is the same attempt.
 -- A: threadId, me, epoch, nonce
--- outcome: run | cancelled | interrupted | park {run, thread, task?, setup}, empty {thread?, setup? (its session is wanted)}, fenced
--- Repair: mail already done is dropped; a run whose result was told before its commit broke off is finished, not run again; a
--- gap (accepted, then lost with a torn log) is counted and stepped over.
+-- outcome: run | cancelled | interrupted | park {run, thread, task?, setup} | empty {thread?, setup? (a
+--    prewarm is requested)} | fenced
+-- Repair: mail that is already done is dropped; a run whose result was stored before its commit was torn is
+--    finished, not run again; a gap (mail accepted, then lost with a torn log) is counted and skipped.
 local th = key('th', A.threadId)
 local thread = hash(th)
 if not isHolder(thread.owner, thread.epoch) then return answer('fenced') end
--- What its session is made from, besides the thread itself.
+-- What the session is created from, besides the thread itself.
 local function setupOf(thread)
   return { agent = profileOf('agents', thread.agent), skill = profileOf('skills', thread.skill), tools = encodeList(toolsOf(thread)) }
 end

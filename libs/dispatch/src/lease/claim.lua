@@ -1,6 +1,7 @@
--- Step 3: takes a thread for a worker; the epoch rises with every new owner.
+-- Step 3: makes a worker the owner of a thread; the epoch rises with every new owner.
 -- A: threadId, me (workerId#incarnation)
--- outcome: mine {epoch, isLastAttempt (of the turn that is next)} | owned {owner} (alive, somebody else) | dead (my own liveness is gone) | gone
+-- outcome: mine {epoch, isLastAttempt (of the next turn)} | owned {owner} (another live worker) | dead (the
+--    caller's own liveness key has expired) | gone (the thread does not exist)
 -- A repeat by the owner changes nothing.
 local workerId = string.match(A.me, '^(.-)#')
 if redis.call('GET', key('w', workerId)) ~= A.me then return answer('dead') end

@@ -1,15 +1,15 @@
--- Step 6: the one result of a run, with all that follows from it.
+-- Step 6: stores the one result of a run, with everything that follows from it.
 -- A: threadId, me, epoch, seq, runId, status, event, result?, error? (JSON text), usage?, timings?, path?, warmForMs?,
 --    task? {taskId, iteration (compared), set {…}, event?, fields?}, mail? [{id, threadId, runId, kind, input, …}]
 -- outcome: ok {remaining, narrowed, rung [{threadId, kind, owner?}]} | repeat {remaining, narrowed} | fenced | out_of_order
---          | gone (the message itself was lost in a fail-over of Redis)
--- D1, D2: `done` moves by one, and last. Repair: whatever a torn commit already did is recognised and not done twice:
--- mail by its id, the task by its iteration, the run by `final`.
+--          | gone (a fail-over of Redis lost the message itself)
+-- D1, D2: `done` rises by one, as the last write. Repair: a repeat recognizes what a torn commit has already
+-- done and skips it: mail by its id, the task by its iteration, the run by `final`.
 local th = key('th', A.threadId)
 local thread = redis.call('HMGET', th, 'owner', 'epoch', 'done', 'last', 'tenant')
 local done = tonumber(thread[3]) or 0
 local found = redis.call('HMGET', key('run', A.runId), 'narrowed', 'input')
--- The session was shown fewer tools than the run began with: see narrow.lua.
+-- The session was given fewer tools than the run began with: see narrow.lua.
 local narrowed = found[1] ~= false
 if done >= A.seq then return answer('repeat', { narrowed = narrowed, remaining = (tonumber(thread[4]) or 0) - done }) end
 if not isHolder(thread[1], thread[2]) then return answer('fenced') end
@@ -19,7 +19,8 @@ if not found[2] then return answer('gone') end
 local rung = {}
 local task = A.task and hash(key('task', A.task.taskId))
 local open = task and task.status == 'working' and tonumber(task.iteration) == A.task.iteration
--- A task is done when the tasks below it are: until the last has told how it ended there is nothing to review.
+-- A task is done only when the tasks below it are: until the last one has reported, its result is not
+-- reviewed.
 local function isWaiting()
   if openBelow(A.threadId) > 0 then return true end
   for _, entry in ipairs(redis.call('XRANGE', key('mb', A.threadId), '(' .. A.seq .. '-0', '+')) do
@@ -31,12 +32,12 @@ if open and A.task.set.phase == 'review' and isWaiting() then
   A.task.set.phase = 'children'
   A.mail = nil
 end
--- A task that was cancelled meanwhile sends no more mail.
+-- A task that has ended meanwhile sends no more mail.
 if not A.task or open then
   for _, mail in ipairs(A.mail or {}) do
     mail.chain = redis.call('HGET', key('run', A.runId), 'chain')
     local isFeedback = task and mail.kind == 'feedback'
-    -- To be said again, should a torn log lose the mail.
+    -- Kept so that repair-task.lua can send the feedback again if a torn log loses the mail.
     if isFeedback then redis.call('HSET', key('task', task.taskId), 'words', mail.input) end
     local onBus = isFeedback and task.target == 'bus'
     if onBus then delegateToBus(task, mail.iteration, mail.input) end
@@ -52,7 +53,7 @@ if open then
   if A.task.event then addTaskEvent(task, A.task.event, A.task.fields or {}) end
   if A.task.set.status and A.task.set.status ~= 'working' then
     closeTask(task)
-    -- Nobody waits for them any more.
+    -- The task has ended, so its open child tasks are no longer needed.
     for _, child in ipairs(redis.call('SMEMBERS', key('open', task.threadId))) do cancelTask(child) end
     local fields = { status = A.task.set.status, verdict = A.task.set.verdict, result = A.task.set.result or task.result }
     addTaskEvent(task, 'task.' .. A.task.set.status, fields)

@@ -3,37 +3,45 @@ import type { Redis } from 'ioredis';
 import type { Keys } from '../redis/keys.ts';
 import type { Log } from '../redis/log.ts';
 
-/** Name of the queue of one worker. */
+/** Name of the BullMQ queue of one worker. */
 export const doorbellQueueOf = (workerId: string) => `w.${workerId}`;
+/** The queue of doorbells for unowned threads; every worker consumes it. */
 export const assignQueue = 'assign';
+/** The queue of check-ins (progress of tasks); every worker consumes it. */
 export const checkinQueue = 'checkin';
 
-/** Queue objects kept at once, one per worker rung lately. */
+/** Queue objects kept at once, one per recently rung worker. */
 const maxQueues = 500;
 
-/** How long a passed-on ring waits, ms: long enough for the passer to step aside. */
+/** Delay of a passed-on doorbell, ms: long enough for the passing worker to pause its consumer. */
 const passDelayMs = 100;
 
+/** Rings threads through BullMQ. */
 export interface Doorbell {
   /**
-   * Wakes the worker that owns the thread, or any free one. A doorbell may be lost or doubled without harm: the
-   * mailbox is the truth and the sweep rings again. So this never throws.
+   * Wakes the thread's owner, or any free worker if there is none. `label`: the job's name. Never throws: a
+   * doorbell may be lost or duplicated without harm, since the mailbox is the source of truth and the sweep
+   * rings again.
    */
   ring(threadId: string, owner?: string | undefined, label?: string): Promise<void>;
-  /** Leaves an unowned thread to another worker: `assign` rings again shortly, saying how often it was passed on. */
+  /**
+   * Passes an unowned thread to another worker: rings `assign` again after a short delay. `passes`: how often
+   * it was passed on.
+   */
   pass(threadId: string, passes: number): Promise<void>;
   /** Removes the queue of a dead worker. */
   remove(workerId: string): Promise<void>;
   close(): Promise<void>;
 }
 
+/** Queues are opened at their first use. */
 export function createDoorbell(deps: { redis: Redis; keys: Keys; logger: Log }): Doorbell {
   const queues = new Map<string, Queue>();
   const queueOf = (name: string): Queue => {
     const known = queues.get(name);
     if (known) return known;
     const queue = new Queue(name, { connection: deps.redis, prefix: deps.keys.bull, skipMetasUpdate: true });
-    queue.on('error', (error) => deps.logger.debug({ err: error, queue: name }, 'doorbell: queue trouble'));
+    queue.on('error', (error) => deps.logger.debug({ err: error, queue: name }, 'doorbell: queue error'));
     queues.set(name, queue);
     const oldest = queues.size > maxQueues ? queues.keys().next().value : undefined;
     if (oldest) {
@@ -48,14 +56,14 @@ export function createDoorbell(deps: { redis: Redis; keys: Keys; logger: Log }):
         deduplication: { id: threadId, keepLastIfActive: true },
         removeOnComplete: true,
         removeOnFail: { count: 100 },
-        // Covers failures before the prompt is sent; a turn that began is never repeated by BullMQ.
+        // Retries failures before the prompt is sent; BullMQ never repeats a turn that has begun.
         attempts: 3,
         backoff: { type: 'exponential', delay: 500, jitter: 0.5 },
       };
       try {
         await queueOf(owner ? doorbellQueueOf(owner) : assignQueue).add(label, { threadId }, options);
       } catch (error) {
-        deps.logger.warn({ err: error, threadId }, 'doorbell: not rung, the sweep will');
+        deps.logger.warn({ err: error, threadId }, 'doorbell: ringing failed; the sweep will ring');
       }
     },
     async pass(threadId, passes) {

@@ -1,4 +1,5 @@
--- Step 5: writes a turn's events, fenced. Each call has the next number of its epoch; a repeat writes nothing.
+-- Step 5: writes a turn's events, fenced. Each call has the next number of its epoch (`counter`); a repeat
+-- writes nothing.
 -- A: threadId, me, epoch, counter, runId, path?,
 --    events [{type, data (JSON text), live? (not stored), delivered? (tool-use id), task? {taskId, fields}}]
 -- outcome: ok {cancel, interrupt} | fenced

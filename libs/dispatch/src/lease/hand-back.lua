@@ -1,4 +1,4 @@
--- Gives a begun turn back uncommitted, without counting the attempt: a drain or a self-fence is not a crash.
+-- Hands a begun turn back uncommitted, without counting the attempt: a drain or a self-fence is not a crash.
 -- A: threadId, me, epoch, nonce
 -- outcome: ok | fenced
 if not fenced(A.threadId) then return answer('fenced') end

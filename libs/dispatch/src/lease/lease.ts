@@ -2,14 +2,22 @@
  * A worker's hold on threads: claim -> begin -> emit … -> commit, or hand back; release at the end.
  *
  * Thread, as its worker sees it:
- *   free      --claim-->     held       (epoch + 1 when the owner changes)
+ *   free      --claim-->     held       (epoch rises when the owner changes)
  *   held      --begin-->     in a turn  (attempt + 1 per nonce)
  *   in a turn --commit-->    held       (done + 1)
- *   in a turn --hand back--> held       (attempt - 1: nobody's fault)
+ *   in a turn --hand back--> held       (attempt - 1: not a crash)
  *   held      --release-->   free
- *   any       --my liveness key expires, another claims--> lost: every further step answers `fenced`
+ *   any       --its liveness key expires, another worker claims--> lost: every further step returns `fenced`
  *
- * D1 a message is done once (commit needs seq = done + 1) · D2 in order · D3, D4 only the owner at its epoch writes.
+ * D1 a message is done once (commit needs seq = done + 1) · D2 in order · D3, D4 only the owner at its epoch
+ * writes.
+ *
+ * This folder:
+ *   owner.lua     who owns a thread, and at which epoch; the fence (shared definitions)
+ *   claim.lua, begin.lua, emit.lua, commit.lua, hand-back.lua, release.lua: one script per step
+ *   look.lua, raise-epoch.lua: scripts outside a turn
+ *   doorbell.ts   rings a thread through BullMQ
+ *   own-rings.ts  rings of a worker's own threads, over pub/sub
  */
 
 import {
@@ -42,38 +50,47 @@ export interface Hold {
   epoch: number;
 }
 
+/**
+ * The result of a claim. `owned`: another live worker has the thread. `dead`: the caller's own liveness key
+ * has expired. `gone`: the thread does not exist.
+ */
 export type Claim =
-  /** `isLastAttempt`: the thread's next turn has spent all its attempts but one. */
+  /** `isLastAttempt`: if the thread's next turn crashes, its message is parked. */
   | { outcome: 'mine'; hold: Hold; isLastAttempt: boolean }
   | { outcome: 'owned'; owner: string }
   | { outcome: 'dead' | 'gone' };
 
-/** What a session of the thread is made for and from. */
+/** What a thread's session is created from. */
 export interface HeldThread {
   hold: Hold;
   /** The id by which callers and plugins know the thread. */
   shownId: string;
   tenant: string;
-  /** Of the run, else of the active skill, else of the thread, else of its agent. */
+  /** The model of the run, else of the active skill, else of the thread, else of its agent. */
   model: string | undefined;
   systemPrompt: string | undefined;
-  /** The thread's own, of those its agent's, of those its active skill's; undefined = all. */
+  /** Tools allowed by the thread, its agent and its active skill alike; undefined = all. */
   allowedTools: string[] | undefined;
-  /** What the run's own tools were narrowed to by the key that sent it (JSON text); undefined = not narrowed. */
+  /**
+   * The run's tools (JSON text) where the caller's key or a followed skill narrowed them; undefined = not
+   * narrowed.
+   */
   runTools: string | undefined;
-  /** `instructions` is undefined when there is no such agent any more. */
+  /** `instructions` is undefined when the agent no longer exists. */
   agent: { name: string; instructions: string | undefined } | undefined;
-  /** The active skill. `instructions` is undefined when there is no such skill any more. */
+  /** The active skill. `instructions` is undefined when the skill no longer exists. */
   skill: { name: string; instructions: string | undefined } | undefined;
-  /** The conversation to resume; undefined when there is none, or when its transcript has outgrown the store. */
+  /**
+   * The conversation to resume; undefined when there is none, or when its transcript exceeds the size limit.
+   */
   sdkSessionId: string | undefined;
-  /** Runs of this thread that ended before. */
+  /** Runs of this thread that have ended. */
   finishedRuns: number;
-  /** The task that the thread was made for. */
+  /** The delegated task that the thread was created for. */
   threadTaskId: string | undefined;
 }
 
-/** One run, begun: what a turn needs to know. */
+/** A begun run: what its turn needs. */
 export interface Turn extends HeldThread {
   nonce: string;
   runId: string;
@@ -83,16 +100,22 @@ export interface Turn extends HeldThread {
   input: string;
   /** The task that this run works on or reviews. */
   task: Task | undefined;
-  /** Of a review: there is nothing to review, the work failed (on the bus). */
+  /** Reviews of bus work only: the work failed, so there is no result to review. */
   failure?: ErrorBody | undefined;
   createdAtMs: number;
 }
 
+/**
+ * The result of `begin`. `run`: run the turn. `cancelled`, `interrupted`, `park` (attempts exhausted): commit
+ * the turn with that ending. `empty`: no mail; `prewarm` is set when the session should be started. `fenced`:
+ * the thread is lost.
+ */
 export type Begin =
   | { outcome: 'run' | 'cancelled' | 'interrupted' | 'park'; turn: Turn }
   | { outcome: 'empty'; prewarm?: HeldThread | undefined }
   | { outcome: 'fenced' };
 
+/** How a run ends, and what follows from it. */
 export interface Ending {
   status: FinalRunStatus;
   result?: string | undefined;
@@ -100,28 +123,37 @@ export interface Ending {
   usage?: Usage | undefined;
   timings?: Timings | undefined;
   path?: SessionPath | undefined;
-  /** The session stays warm for this long. */
+  /** The session stays warm for this long, ms. */
   warmForMs?: number | undefined;
-  /** Outgoing mail; with a task, sent only while the task is open. */
+  /** Outgoing mail; with a task it is sent only if the task is still open. */
   mail?: Mail[] | undefined;
   task?: TaskChange | undefined;
 }
 
+/** A change of a delegated task, made together with a commit. */
 export interface TaskChange {
   taskId: string;
-  /** Compared: a change made for another iteration does nothing. */
+  /** Compared with the task's iteration; on a mismatch the change is ignored. */
   iteration: number;
+  /** Fields of the task's hash. */
   set: Record<string, string | number>;
+  /** An additional event, with these `fields`. */
   event?: 'task.review_ended' | undefined;
   fields?: object | undefined;
 }
 
+/** The steps of a worker. Every method throws `unavailable` when Redis does not answer. */
 export interface Lease {
+  /** Makes the worker `me` (workerId#incarnation) the owner, unless another live worker is. */
   claim(threadId: string, me: string): Promise<Claim>;
+  /**
+   * Begins the thread's next turn, if there is mail. `nonce`: one per attempt; a repeat with the same nonce
+   * is the same attempt.
+   */
   begin(hold: Hold, nonce: string): Promise<Begin>;
   /**
-   * `lost` = fenced: stop at once. `cancel`, `interrupt` = somebody asked to end this run. `counter` rises by one a call
-   * in an epoch.
+   * Writes events of the turn. `counter` rises by one per call in an epoch; a repeated number writes nothing.
+   * `lost`: fenced, stop at once. `cancel`, `interrupt`: a caller asked to end this run.
    */
   emit(
     turn: Turn,
@@ -130,47 +162,57 @@ export interface Lease {
     path?: SessionPath,
   ): Promise<{ lost: boolean; cancel: boolean; interrupt: boolean }>;
   /**
-   * `remaining` messages wait. `narrowed`: a skill took tools from the session while the run lasted. Undefined = fenced,
-   * or Redis has lost the message: nothing was committed.
+   * Stores the result of the run. `remaining`: messages that wait. `narrowed`: a skill took tools from the
+   * session during the run. Undefined: fenced, or Redis has lost the message; nothing was committed.
    */
   commit(turn: Turn, ending: Ending): Promise<{ remaining: number; narrowed?: true } | undefined>;
+  /** Hands a begun turn back uncommitted; the attempt does not count. */
   handBack(turn: Turn): Promise<void>;
-  /** Rings others for mail that waits, unless told not to: then the sweep does. */
+  /**
+   * Gives the thread up. Rings another worker for waiting mail, unless `ring` is false: then the sweep does.
+   */
   release(hold: Hold, options?: { ring: boolean }): Promise<void>;
-  /** What became of these threads and their runs while the worker could not be told. */
+  /** The current state of these threads and their runs, after messages to the worker may have been missed. */
   look(me: string, held: readonly HeldNow[]): Promise<Looked>;
-  /** A new process takes the session's place: the hold with its next epoch, or undefined when it is lost. */
+  /**
+   * Raises the epoch when a new process replaces the session's process. Returns the hold with its new epoch,
+   * or undefined when the thread is lost.
+   */
   raiseEpoch(hold: Hold): Promise<Hold | undefined>;
 }
 
-/** A thread that a worker believes to hold, and the run that it has under way there. */
+/** A thread that a worker believes it holds, and the run in progress there. */
 export interface HeldNow {
   threadId: string;
   epoch: number;
   runId?: string | undefined;
 }
 
+/** What a worker has missed. */
 export interface Looked {
-  /** Threads that have another owner now, or none, or are deleted. */
+  /** Threads that are deleted, unowned, or owned by another worker. */
   lost: string[];
-  /** Runs that somebody asked to end. */
+  /** Runs to be ended at a caller's request. */
   cancel: string[];
+  /** Runs to be ended because of a later message with strategy `interrupt`. */
   interrupt: string[];
-  /** Somebody asked this worker to finish and leave. */
+  /** The worker was asked to finish its turns and exit. */
   drain: boolean;
 }
 
+/** An event as a turn writes it. */
 export interface LeaseEvent extends NewEvent {
-  /** Not stored, only shown to those who watch. */
+  /** Not stored, only sent to current subscribers. */
   live?: boolean;
-  /** The tool-use id whose answer the model has now seen. */
+  /** The tool-use id whose tool result the model has now seen. */
   delivered?: string;
-  /** An event of this task: shown on its parent's thread as well. */
+  /** An event of this task: also stored on its parent's thread. */
   taskId?: string;
 }
 
 const textOf = (value: object | undefined) => value && jsonOf(value);
 
+/** `doorbell` rings the threads that a commit sends mail to. */
 export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lease {
   const { scripts, doorbell } = deps;
   return {
@@ -316,7 +358,7 @@ function heldThreadOf(
     runTools: run.tools,
     agent: thread.agent === undefined ? undefined : { name: thread.agent, instructions: agent?.instructions },
     skill: thread.skill === undefined ? undefined : { name: thread.skill, instructions: skill?.instructions },
-    // A full one would lose everything after its end, again and again.
+    // Resuming a full transcript would lose everything after its end, at every attempt.
     sdkSessionId: thread.transcript === 'full' ? undefined : thread.sdkSessionId,
     finishedRuns: Number(thread.done ?? 0),
     threadTaskId: thread.taskId,

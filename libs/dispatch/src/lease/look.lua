@@ -1,7 +1,8 @@
--- What became of a worker's threads while it could not be told: after an outage, or when signals were missed.
+-- The current state of a worker's threads, after an outage or missed control messages.
 -- A: me, workerId, held [{threadId, epoch, runId?}]
--- outcome: ok {lost [threadId] (another owner, deleted, or a claim that Redis has lost), cancel [runId], interrupt [runId], drain}
--- A higher epoch with the same owner is the worker's own doing, a moment ago.
+-- outcome: ok {lost [threadId] (another owner, deleted, or the claim was lost by Redis), cancel [runId],
+--    interrupt [runId], drain}
+-- A higher epoch with the same owner comes from the worker's own recent raise-epoch.
 local lost, cancel, interrupt = {}, {}, {}
 for _, held in ipairs(A.held) do
   local thread = redis.call('HMGET', key('th', held.threadId), 'owner', 'epoch')

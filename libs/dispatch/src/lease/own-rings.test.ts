@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createOwnRings } from './own-rings.ts';
 
-/** Rings whose threads are looked into until the test lets go of them. */
+/** Rings whose `onRing` ends only when the test ends it. */
 function open(concurrency: number) {
   const looks: { threadId: string; end(more?: boolean): void; fail(): void }[] = [];
   const failed: string[] = [];
@@ -18,7 +18,7 @@ function open(concurrency: number) {
   return { rings, looks, failed, order, looked };
 }
 
-test('a thread that is rung while it is looked into is looked into once more, whoever rang how often', async () => {
+test('a thread that is rung during its look is looked into exactly once more, however often it was rung', async () => {
   const { rings, looks, order, looked } = open(5);
   for (let n = 0; n < 3; n++) rings.ring('a');
   expect(order()).toEqual(['a']);
@@ -29,7 +29,7 @@ test('a thread that is rung while it is looked into is looked into once more, wh
   expect(order()).toEqual(['a', 'a']);
 });
 
-test('there are never more at once than allowed, and who has more to do goes to the end of the line', async () => {
+test('concurrency is bounded, and a thread with more to do goes to the end of the queue', async () => {
   const { rings, looks, order, looked } = open(1);
   for (const threadId of ['a', 'b']) rings.ring(threadId);
   expect(order()).toEqual(['a']);
@@ -40,7 +40,7 @@ test('there are never more at once than allowed, and who has more to do goes to 
   expect(order()).toEqual(['a', 'b', 'a']);
 });
 
-test('one that fails is told, and does not hold up the others; after the end nobody is looked into', async () => {
+test('a failure is reported and does not block other threads; after close no thread is looked into', async () => {
   const { rings, looks, failed, order, looked } = open(1);
   for (const threadId of ['a', 'b']) rings.ring(threadId);
   looks[0]?.fail();

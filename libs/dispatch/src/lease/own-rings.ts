@@ -1,32 +1,33 @@
 /**
- * Rings of threads that a worker owns: it hears them on a channel of its own, which costs one PUBLISH where a job costs
- * fifty commands. Nothing depends on them: a ring that nobody heard is a doorbell, and what was missed while the
- * connection was away is looked for.
+ * Rings of threads that a worker owns, received on the worker's own pub/sub channel: one PUBLISH instead of
+ * about fifty commands for a BullMQ job. Nothing depends on them: if no worker is subscribed, a doorbell
+ * rings instead, and after a reconnect the worker looks into all its threads.
  */
 import type { Feed } from '../redis/feed.ts';
 import type { Keys } from '../redis/keys.ts';
 
-/** The rings of a worker's own threads, in the order in which they came. */
+/** Handles rings in the order in which they came. */
 export interface OwnRings {
-  /** Looks into the thread's mailbox, after those that were rung before; one at a time for each thread. */
+  /** Queues a look into the thread's mailbox; at most one look per thread runs at a time. */
   ring(threadId: string): void;
-  /** Takes no more; resolves when those under way have ended. */
+  /** Accepts no more rings; resolves when the looks in progress have ended. */
   close(): Promise<void>;
 }
 
-/** What is done with a ring. */
+/** How rings are handled. */
 export interface OwnRingsOptions {
-  /** Threads looked into at once. */
+  /** Looks that run at once. */
   concurrency: number;
-  /** True: there is more to do. */
+  /** Looks into the mailbox. Resolves with true when there is more to do. */
   onRing(threadId: string): Promise<boolean>;
-  /** It could not be looked into now. */
+  /** The look failed. */
   onFailed(threadId: string, error: unknown): void;
 }
 
+/** Queues rings and calls `onRing` for each, within `concurrency`. */
 export function createOwnRings({ concurrency, onRing, onFailed }: OwnRingsOptions): OwnRings {
   const waiting = new Set<string>();
-  /** Under way; `again`: rung meanwhile. */
+  /** Looks in progress; `again`: rung meanwhile. */
   const running = new Map<string, { again: boolean }>();
   let closed = false;
   let idle: (() => void) | undefined;
@@ -68,7 +69,10 @@ export function createOwnRings({ concurrency, onRing, onFailed }: OwnRingsOption
   };
 }
 
-/** Hands every ring on the worker's channel to `rings` until `signal` aborts; `held`: the threads that it owns. */
+/**
+ * Passes every ring on the worker's channel to `rings` until `signal` aborts. `held`: the threads that the
+ * worker owns, all of them rung after a reconnect.
+ */
 export async function followOwnRings(
   deps: { feed: Feed; keys: Keys; rings: OwnRings; held(): string[] },
   workerId: string,

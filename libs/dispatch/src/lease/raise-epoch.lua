@@ -1,4 +1,4 @@
--- A new process takes the place of a thread's session on the same worker: the old one's token must not work any more.
+-- A new process replaces a thread's session on the same worker: the old session's token must stop working.
 -- A: threadId, me, epoch
 -- outcome: ok {epoch} | fenced
 if not fenced(A.threadId) then return answer('fenced') end

@@ -1,4 +1,4 @@
--- Step 7: gives a thread up: its session was evicted, or the worker leaves.
+-- Step 7: gives a thread up, because its session was evicted or the worker exits.
 -- A: threadId, me, epoch
 -- outcome: ok {waiting} | fenced
 redis.call('SREM', key('own', string.match(A.me, '^(.-)#')), A.threadId)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { askTogether } from './ask-together.ts';
 
-test('what comes in one turn of the event loop is asked once, and each has its own answer', async () => {
+test('questions of one turn of the event loop are asked together, and each gets its own result', async () => {
   const asked: number[][] = [];
   const double = askTogether(async (numbers: number[]) => {
     asked.push(numbers);
@@ -12,7 +12,7 @@ test('what comes in one turn of the event loop is asked once, and each has its o
   expect(asked).toEqual([[1, 2, 3], [4]]);
 });
 
-test('one question asks for no more than it may', async () => {
+test('a batch is no larger than its limit', async () => {
   const sizes: number[] = [];
   const echo = askTogether(async (numbers: number[]) => {
     sizes.push(numbers.length);
@@ -22,7 +22,7 @@ test('one question asks for no more than it may', async () => {
   expect(sizes).toEqual([3, 2]);
 });
 
-test('when it fails, all fail, and the next are asked again', async () => {
+test('a failure rejects the whole batch, and the next batch is asked again', async () => {
   let isAway = true;
   const echo = askTogether(async (numbers: number[]) => {
     if (isAway) throw new Error('away');

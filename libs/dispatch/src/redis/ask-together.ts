@@ -1,6 +1,7 @@
 /**
- * Questions that come within one turn of the event loop, put to Redis as one: under load a question then costs a part of a
- * command. Resolves each in its place; rejects all of them with what `ask` rejects with. `most` bounds one `ask`.
+ * Batches questions that arrive within one turn of the event loop into a single request to Redis, so that
+ * under load one question costs a fraction of a command. Resolves each question with its own result; rejects
+ * all of a batch with the error of `ask`. `most`: largest number of questions in one `ask`.
  */
 export function askTogether<Question, Answer>(
   ask: (questions: Question[]) => Promise<readonly Answer[]>,

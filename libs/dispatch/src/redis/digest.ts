@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 
+/** SHA-256 of a text, in hexadecimal. */
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** A digest of a JSON value that does not depend on the order of its keys. */

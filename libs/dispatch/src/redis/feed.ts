@@ -3,50 +3,62 @@ import type { Log } from './log.ts';
 import { reached } from './reached.ts';
 
 /**
- * Pub/sub for one process: one connection, whatever the number of listeners. A message says only "something new"
- * (empty text) or carries a live delta; what was missed while the connection was away is read again from the log.
+ * Pub/sub for one process: one connection for any number of listeners. A message either says "something new"
+ * (empty text) or carries a live delta. What is published while the connection is down is lost; after a
+ * reconnect every listener gets an empty message and must read the log.
  */
 export interface Feed {
-  /** Messages of these channels from now on; the iterator ends when `signal` aborts or it is closed. */
+  /**
+   * Messages of these channels from now on. The iterator ends when `signal` aborts or the listener is closed.
+   * Throws `unavailable` when Redis does not answer.
+   */
   listen(channels: readonly string[], signal: AbortSignal): Promise<Listener>;
   close(): Promise<void>;
 }
 
+/** The messages of one `listen`, in order. Empty text: something new, to be read from the log. */
 export interface Listener extends AsyncIterable<string> {
   close(): void;
 }
 
-/** Live deltas that a slow reader may leave unread; beyond, "something new" stands for them. */
+/** Unread messages kept for a slow reader; more are replaced by one "something new". */
 const maxUnread = 1000;
 
-/** A subscriber's connection only listens: without a question now and then, nobody would notice that it is dead. */
+/**
+ * A subscribed connection only receives, so a dead one would stay unnoticed: it is pinged at this interval,
+ * ms.
+ */
 const pingMs = 3_000;
 
+/** `redis`: a connection used for nothing else; `close` disconnects it. */
 export function createFeed(deps: { redis: Redis; logger: Log }): Feed {
   const { redis } = deps;
   const ping = setInterval(() => {
-    if (redis.status === 'ready') redis.ping().catch(() => undefined); // the socket's time limit drops the connection
+    if (redis.status === 'ready') redis.ping().catch(() => undefined); // on failure socketTimeout drops the connection
   }, pingMs);
   ping.unref();
   const listeners = new Map<string, Set<(message: string) => void>>();
   redis.on('message', (channel: string, message: string) => {
     for (const push of listeners.get(channel) ?? []) push(message);
   });
-  // Subscriptions come back by themselves after a reconnect; what was said meanwhile does not. The answer to a ping comes
-  // after those to the subscriptions: what is said from then on is heard, so that nothing falls between.
+  // ioredis subscribes again after a reconnect, but what was published meanwhile is lost. The reply to this
+  // ping comes after those to the subscriptions, so nothing falls between the read that it triggers and the
+  // next message.
   redis.on('ready', () => {
     const cutOff = [...listeners.values()].flatMap((pushes) => [...pushes]);
     const tellAll = () => {
       for (const push of cutOff) push('');
     };
-    redis.ping().then(tellAll, () => undefined); // where it fails, the connection is opened again
+    redis.ping().then(tellAll, () => undefined); // on failure the connection is reopened
   });
 
   const leave = (channel: string, push: (message: string) => void) => {
     const pushes = listeners.get(channel);
     if (!pushes?.delete(push) || pushes.size > 0) return;
     listeners.delete(channel);
-    redis.unsubscribe(channel).catch((error) => deps.logger.debug({ err: error }, 'feed: not unsubscribed'));
+    redis
+      .unsubscribe(channel)
+      .catch((error) => deps.logger.debug({ err: error }, 'feed: unsubscribing failed'));
   };
 
   return {
@@ -88,7 +100,7 @@ function createInbox() {
   let wake: (() => void) | undefined;
   return {
     push(said: string) {
-      // What does not fit leaves a mark that something was missed; equal "something new" messages in a row are one.
+      // A full inbox gets one empty message (something was missed); consecutive empty messages are merged.
       const message = unread.length >= maxUnread ? '' : said;
       if (message === '' && unread.at(-1) === '') return;
       unread.push(message);

@@ -1,4 +1,6 @@
-/** Lets at most `limit` jobs run at once; the others wait in order. */
+/**
+ * Returns a function that runs at most `limit` jobs at once; further jobs wait in the order of their calls.
+ */
 export function createGate(limit: number) {
   let free = limit;
   const waiting: (() => void)[] = [];

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { linkScript } from './link-script.ts';
 
 const library = `
--- A comment that names unused() pulls nothing in.
+-- A comment that names unused() includes nothing.
 local P = KEYS[1]
 local function key(id) return P .. id end
 local clock = redis.call('TIME')
@@ -20,7 +20,7 @@ end
 later = function(id) return C.limit end
 `;
 
-test('a script gets what it uses, what that uses, in order, and no more', () => {
+test('a script gets the definitions that it uses, directly or indirectly, in order, and no others', () => {
   expect(linkScript(library, '-- unused\nreturn used(1)', { limit: 5, other: 6 })).toBe(
     [
       'local C = { limit = 5, other = 6 }',
@@ -34,10 +34,10 @@ test('a script gets what it uses, what that uses, in order, and no more', () => 
   );
 });
 
-test('a script that uses nothing is alone', () => {
+test('a script that uses no definition is unchanged', () => {
   expect(linkScript(library, 'return 1', {})).toBe('return 1');
 });
 
-test('a line that would be lost is refused', () => {
+test('a library line that defines nothing is refused', () => {
   expect(() => linkScript("redis.call('PING')", 'return 1', {})).toThrow(/defines nothing/);
 });

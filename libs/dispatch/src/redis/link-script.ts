@@ -1,9 +1,10 @@
 /**
- * Joins a script with what it uses of the library (prelude.lua and bus.lua), and with nothing else: Redis runs the whole
- * text at every call, and making a hundred functions that nobody calls took it longer than the work.
+ * Prepends to a script the library definitions that it uses, directly or indirectly, and no others: Redis
+ * runs the whole text at every call, and creating a hundred unused functions took longer than the work
+ * itself. The library files are listed in scripts.ts.
  *
- * A definition begins with an unindented line and ends before the next one; lines that only close it (`end`, `}`) belong
- * to it. What it defines are the names after `local`, `local function`, or before ` = `.
+ * A definition begins with an unindented line and ends before the next one; lines that only close it (`end`,
+ * `}`) belong to it. It defines the names after `local`, `local function`, or before ` = `.
  */
 
 interface Definition {
@@ -14,7 +15,10 @@ interface Definition {
 const comment = /^\s*--.*$/gm;
 const word = /[A-Za-z_]\w*/g;
 
-/** `library` in an order in which Lua may run it; `limits` become the table `C`. */
+/**
+ * The complete text of a script. `library`: the shared definitions, in an order in which Lua may run them;
+ * `limits` become the table `C`. Throws for an unindented library line that defines nothing.
+ */
 export function linkScript(library: string, script: string, limits: object): string {
   const definitions = definitionsOf(`${limitsTable(limits)}\n${library}`);
   const body = script.replace(comment, '').trim();
@@ -33,7 +37,7 @@ export function linkScript(library: string, script: string, limits: object): str
   return [...texts, body].join('\n');
 }
 
-/** Limits are numbers, so that a table of them is their JSON with other brackets. */
+/** Limits are numbers, so their Lua table needs no quoting. */
 const limitsTable = (limits: object) =>
   `local C = { ${Object.entries(limits)
     .map(([name, value]) => `${name} = ${Number(value)}`)
@@ -53,11 +57,12 @@ function definitionsOf(library: string): Definition[] {
   return definitions;
 }
 
-/** Throws for an unindented line that defines nothing: it would be lost from every script. */
+/** Throws for an unindented line that defines nothing: no script would include it. */
 function namesOf(line: string): string[] {
   const ofFunction = /^local function (\w+)/.exec(line)?.[1];
   if (ofFunction) return [ofFunction];
   const names = /^(?:local )?([\w, ]+?)(?: =|$)/.exec(line)?.[1]?.split(/, ?/);
-  if (!names) throw new Error(`This line of the library defines nothing: ${line}`);
+  if (!names)
+    throw new Error(`This line of the Lua library defines nothing, so no script would include it: ${line}`);
   return names;
 }

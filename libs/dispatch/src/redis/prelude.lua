@@ -1,13 +1,14 @@
--- What scripts share: each gets the definitions that it uses (see link-script.ts), so every unindented line here defines
--- something. Scripts run alone in Redis, but a torn append-only file can apply half of one, so each repairs what an earlier
--- half may have left (see the header of each).
+-- Definitions that every script may use; link-script.ts prepends those that a script uses, so every
+-- unindented line here must define something. A script runs alone in Redis, but a torn append-only file can
+-- keep half of its effects: each script repairs what such a half may have left (see "Repair" in its header).
 --
--- KEYS[1]  key prefix with its hash tag, e.g. "{h}:"; every key is made from it by key()
--- ARGV[1]  arguments, JSON object (A); A.seed is random, for tokens that a script makes
--- C        limits: retentionMs idemTtlMs eventCap runCap transcriptBytes maxMail maxAttempts maxDepth maxChildren maxChain,
---          of the bus: busAckMs busHeartbeatMs busSilentMs busAwayMs busMaxLosses busMaxTasks busMaxWorkers busDoneCap busEventCap
--- Answer   JSON object with `outcome`
--- Clock    redis TIME only, in ms
+-- KEYS[1]  key prefix with its hash tag, e.g. "{h}:"; key() makes every key from it
+-- ARGV[1]  arguments, a JSON object (A); A.seed is random, for ids and tokens that a script makes
+-- C        limits: retentionMs idemTtlMs eventCap runCap transcriptBytes maxMail maxAttempts maxDepth
+--          maxChildren maxChain; of the bus: busAckMs busHeartbeatMs busSilentMs busAwayMs busMaxLosses
+--          busMaxTasks busMaxWorkers busDoneCap busEventCap
+-- Result   a JSON object with `outcome`
+-- Time     Redis TIME only, in ms
 
 local P = KEYS[1]
 local A = cjson.decode(ARGV[1])
@@ -33,7 +34,7 @@ local function hash(name)
   return fields
 end
 
--- Sets the fields of a table that have a value.
+-- Sets the fields of a hash; nil values are skipped because a Lua table cannot hold them.
 local function setFields(name, fields)
   local flat = {}
   for field, value in pairs(fields) do

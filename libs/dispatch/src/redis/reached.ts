@@ -1,20 +1,20 @@
 import { AppError } from '@harness/contracts';
 
-/** What Redis says while it cannot do what is asked, though another time it could. */
+/** Redis error codes of a temporary condition: the same command may succeed later. */
 const passing: Record<string, string> = {
   OOM: 'Redis is full and takes no writes',
   MISCONF: 'Redis cannot write to its disk and takes no writes',
-  READONLY: 'Redis is a replica at this moment and takes no writes',
+  READONLY: 'Redis is currently a replica and takes no writes',
   NOREPLICAS: 'Redis has too few replicas and takes no writes',
-  LOADING: 'Redis is reading its data',
-  BUSY: 'Redis is busy with a script',
-  MASTERDOWN: 'Redis has lost its primary',
-  CLUSTERDOWN: 'Redis is not whole',
+  LOADING: 'Redis is loading its data',
+  BUSY: 'Redis is busy running a script',
+  MASTERDOWN: 'This Redis replica has lost its primary',
+  CLUSTERDOWN: 'The Redis cluster is incomplete',
 };
 
 /**
- * Throws `unavailable` for a lost connection and for what passes, `internal` for any other refusal. Neither carries the
- * command, whose arguments are what people wrote.
+ * Awaits a reply of Redis. Throws `unavailable` for a lost connection and for a temporary condition,
+ * `internal` for any other refusal. The error never carries the command, whose arguments are user data.
  */
 export async function reached<T>(reply: Promise<T> | undefined): Promise<T> {
   try {
@@ -29,8 +29,8 @@ export async function reached<T>(reply: Promise<T> | undefined): Promise<T> {
 }
 
 /**
- * Why a command failed: Redis's code (`OOM`), undefined where Redis did not answer; and what that means, undefined for a
- * refusal that repeating does not help.
+ * Classifies a failed command. `code`: the error code of Redis (`OOM`), undefined when Redis did not answer.
+ * `what`: the condition in words, undefined for a refusal that a repeat cannot resolve.
  */
 export function troubleOf({ name, message }: Error): { code?: string; what: string | undefined } {
   if (name !== 'ReplyError') return { what: 'Redis does not answer' };
@@ -38,7 +38,10 @@ export function troubleOf({ name, message }: Error): { code?: string; what: stri
   return { code, what: Object.hasOwn(passing, code) ? passing[code] : undefined };
 }
 
-/** For a caller who cannot know whether it happened. `what` is a sentence without its full stop. */
+/**
+ * The error for a caller that cannot know whether its write happened. `what`: the cause, a sentence without
+ * its full stop.
+ */
 export function unavailable(what: string, cause?: Error): AppError {
   const message = `${what}. The request may have been accepted: repeat it with the same Idempotency-Key.`;
   return new AppError('unavailable', message, { cause });

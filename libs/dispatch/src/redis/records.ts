@@ -1,6 +1,7 @@
-/** Redis hashes as resources. Times are milliseconds in Redis and ISO 8601 outside. */
+/** Redis hashes as resources of the API. Times are milliseconds in Redis and ISO 8601 in resources. */
 import type { ErrorBody, Run, Task, Thread, Timings, Usage } from '@harness/contracts';
 
+/** A Redis hash, as HGETALL returns it. */
 export type Hash = Record<string, string>;
 
 const isoOf = (ms: string) => new Date(Number(ms)).toISOString();
@@ -14,7 +15,10 @@ const stateOf: Record<string, Thread['state']> = {
   cancelled: 'interrupted',
 };
 
-/** `ownId` is the thread's own; callers see the one that they chose. */
+/**
+ * A thread from its hash. `ownId`: the thread's own id; the resource shows the id that the caller chose, if
+ * any.
+ */
 export function threadOf(ownId: string, hash: Hash): Thread {
   const busy = Number(hash.last ?? 0) > Number(hash.done ?? 0);
   return {
@@ -30,6 +34,7 @@ export function threadOf(ownId: string, hash: Hash): Thread {
   };
 }
 
+/** A run from its hash. */
 export function runOf(hash: Hash): Run {
   return {
     runId: hash.runId ?? '',
@@ -50,6 +55,7 @@ export function runOf(hash: Hash): Run {
   };
 }
 
+/** A delegated task from its hash. */
 export function taskOf(hash: Hash): Task {
   return {
     taskId: hash.taskId ?? '',

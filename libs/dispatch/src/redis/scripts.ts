@@ -1,3 +1,21 @@
+/**
+ * How Lua scripts are registered, linked and run. A room registers the scripts beside its main file with
+ * `scriptsBeside`; `libraries` lists the Lua files whose definitions any script may use.
+ *
+ * This folder:
+ *   keys.ts          names of all Redis keys
+ *   prelude.lua      definitions that every script may use: arguments, clock, hashes, result
+ *   link-script.ts   prepends to a script the definitions that it uses
+ *   records.ts       Redis hashes as resources of the API
+ *   reached.ts       errors of Redis as AppErrors
+ *   until-reached.ts repeats a step while Redis is unavailable
+ *   ask-together.ts  batches questions of one turn of the event loop
+ *   feed.ts          pub/sub on one connection
+ *   gate.ts          bounds how many jobs run at once
+ *   write-probe.ts   tests whether Redis takes writes
+ *   digest.ts        SHA-256 of texts and of JSON values
+ *   log.ts           the part of a logger that dispatch uses
+ */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { jsonOf } from '@harness/contracts';
@@ -8,17 +26,19 @@ import type { Keys } from './keys.ts';
 import { linkScript } from './link-script.ts';
 import { reached } from './reached.ts';
 
-/** A Lua script; what its text may use stands in prelude.lua. */
+/** A Lua script: the file holds its own text, without the shared definitions. */
 export interface Script {
   name: string;
   file: URL;
-  /** Whether replicas must confirm what it did before its answer counts, where they are asked to (HARNESS_REDIS_ACKS). */
+  /**
+   * Whether the replicas must confirm what it wrote before its result counts, when HARNESS_REDIS_ACKS is set.
+   */
   isConfirmed: boolean;
 }
 
 /**
- * The scripts of a room: `<name>.lua` beside the module of this URL. `unconfirmed` are those whose effect nobody is
- * promised, or that happen again by themselves.
+ * The scripts `<name>.lua` beside the module of this URL, by name. `unconfirmed`: scripts whose effect is not
+ * promised to a caller, or that are repeated anyway.
  */
 export function scriptsBeside<Confirmed extends string = never, Unconfirmed extends string = never>(
   moduleUrl: string,
@@ -33,24 +53,25 @@ export function scriptsBeside<Confirmed extends string = never, Unconfirmed exte
   return Object.fromEntries(entries) as Record<Confirmed | Unconfirmed, Script>;
 }
 
-/** A script by its room and name (`thread/append`), for tests and benchmarks that call one by itself. */
+/** A script by its room and name (`thread/append`), for tests and benchmarks that call one directly. */
 export const scriptAt = (path: string): Script => ({
   name: path.slice(path.lastIndexOf('/') + 1),
   file: new URL(`../${path}.lua`, import.meta.url),
   isConfirmed: false,
 });
 
+/** Runs scripts with the limits and the key prefix of this installation. */
 export interface Scripts {
   /**
-   * Runs one script. Safe to repeat: each recognises its own earlier effects.
-   * Throws `unavailable` when Redis does not answer, or its replicas do not confirm: then it may or may not have
-   * happened.
+   * Runs one script and returns its result (a JSON object with `outcome`). Safe to repeat: a script
+   * recognizes its own earlier effects. Throws `unavailable` when Redis does not answer, or when its replicas
+   * do not confirm: the effect may or may not have happened.
    */
   call<Answer>(script: Script, args: object): Promise<Answer>;
 }
 
 const textOf = (file: URL) => readFileSync(file, 'utf8');
-/** What scripts share, by room, in an order in which Lua may run it. */
+/** Shared definitions, in an order in which Lua may run them. */
 const libraries = [
   'redis/prelude',
   'lease/owner',
@@ -63,21 +84,22 @@ const libraries = [
   'bus/bus',
 ].map((path) => new URL(`../${path}.lua`, import.meta.url));
 
-/** What Redis runs for this script. */
+/** The complete text that Redis runs for a script. */
 export const scriptText = ({ file }: Script, limits: Limits): string =>
   linkScript(libraries.map(textOf).join('\n'), textOf(file), limits);
 
 type Command = (key: string, args: string) => Promise<string>;
 
-/** `limits` and the prefix of `keys` are the same for every call. */
+/** `limits` and the prefix of `keys` are fixed for the life of the process. */
 export function createScripts(deps: { redis: Redis; keys: Keys; limits: Limits; acks: Acks }): Scripts {
   const { redis, keys, limits, acks } = deps;
   const commands = new Map<string, Command>();
-  /** ioredis sends the text once and its digest from then on. */
+  /** ioredis sends the text once and its SHA-1 digest from then on. */
   const commandOf = (script: Script): Command => {
     const known = commands.get(script.file.href);
     if (known) return known;
-    // A command becomes a method of the connection: the prefix keeps it from hiding one that exists (`emit`).
+    // ioredis makes a command a method of the connection: the prefix keeps it from hiding an existing one
+    // (`emit`).
     const name = `harness:${script.name}`;
     redis.defineCommand(name, { numberOfKeys: 1, lua: scriptText(script, limits) });
     const command = (redis as unknown as Record<string, Command>)[name]?.bind(redis) as Command;
@@ -94,6 +116,6 @@ export function createScripts(deps: { redis: Redis; keys: Keys; limits: Limits; 
   };
 }
 
-/** Lua's empty table reaches us as `{}`. */
+/** A list in a script result: Lua encodes an empty table as `{}`. */
 export const listOf = <T>(value: T[] | Record<string, never> | undefined): T[] =>
   Array.isArray(value) ? value : [];

@@ -4,8 +4,9 @@ import { toAppError } from '@harness/contracts';
 const retryMs = 500;
 
 /**
- * What a call came to must not be lost because Redis is away for a time: repeats a step that may be repeated until it
- * arrives. Throws what the step throws, once `isOver`, or when to repeat it is of no use.
+ * Repeats a step while Redis is unavailable, so that the result of a call is not lost; the step must be safe
+ * to repeat. Throws the step's error once `isOver` returns true, or when the error says that a repeat is
+ * useless.
  */
 export async function untilReached<T>(step: () => Promise<T>, isOver: () => boolean): Promise<T> {
   for (;;) {

@@ -5,31 +5,32 @@ import type { Keys } from './keys.ts';
 import type { Log } from './log.ts';
 import { troubleOf } from './reached.ts';
 
-/** Whether Redis takes writes: one tiny write a second, however often anybody asks. */
+/** Tests whether Redis takes writes: one tiny write a second, independent of how often `trouble` is read. */
 export interface WriteProbe {
   /**
-   * Why Redis did not take the last write: `unavailable`, with Redis's own code in `details.redis` (OOM, MISCONF,
-   * READONLY, …) where it answered. Undefined while it takes them, and before the first write has ended.
+   * Why the last write failed: `unavailable`, with Redis's own error code in `details.redis` (OOM, MISCONF,
+   * READONLY, …) if it answered. Undefined while writes succeed, and before the first one has ended.
    */
   trouble(): AppError | undefined;
   close(): void;
 }
 
+/** How often to write, and whom to notify. */
 export interface WriteProbeOptions {
-  /** From the end of one write to the next, ms; 1,000 unless given. */
+  /** Pause between two writes, ms. Default 1,000. */
   everyMs?: number;
-  /** Called after each write that Redis took, with the time from sending it to its answer, seconds. */
+  /** Called after each successful write, with its round-trip time, seconds. */
   onWritten?: (seconds: number) => void;
 }
 
-/** A write that takes longer has failed, ms. */
+/** A write that takes longer counts as failed, ms. */
 const limitMs = 1_000;
-/** The key outlives some missed writes, and goes when its process has gone, ms. */
+/** TTL of the key, ms: it survives some missed writes, and expires after its process has ended. */
 const keptMs = 60_000;
 
 /**
- * Has a connection of its own: the shared one reconnects and repeats what a read-only Redis refuses, and so never hears
- * why; and a write there waits behind those of others.
+ * Starts the test writes, on a separate connection: the shared one repeats what a read-only Redis refuses, so
+ * it never sees the reason, and a write there would queue behind others.
  */
 export function startWriteProbe(
   deps: { redis: Redis; keys: Keys; logger: Log },
@@ -40,11 +41,12 @@ export function startWriteProbe(
     maxRetriesPerRequest: 0,
     commandTimeout: limitMs,
     socketTimeout: 2 * limitMs,
-    // After a fail-over this connection looks for the new primary, too; the refusal itself is what is wanted here.
+    // After a fail-over, reconnect to find the new primary, but do not repeat the command: its refusal is the
+    // finding.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   };
   const connection = deps.redis.duplicate(options);
-  connection.on('error', () => undefined); // the shared connection logs the same
+  connection.on('error', () => undefined); // the shared connection logs it
   const key = deps.keys.of('probe', randomUUID());
   let trouble: AppError | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -81,7 +83,10 @@ export function startWriteProbe(
   };
 }
 
-/** `unavailable` for whatever a probe of Redis failed with; Redis's own code, where it answered, is `details.redis`. */
+/**
+ * The `unavailable` error for a failed test write; `details.redis` is the error code of Redis, if it
+ * answered.
+ */
 export function refusalOf(error: Error): AppError {
   const { code, what = 'Redis refuses writes' } = troubleOf(error);
   const message = code === undefined ? `${what}.` : `${what} (${code}).`;

@@ -1,4 +1,4 @@
--- Asks for a thread's session to be started; the doorbell does the rest.
+-- Requests the start of a thread's session; the caller rings its doorbell.
 -- A: tenant, threadId
 -- outcome: ok {threadId, owner?} | not_found
 A.threadId = resolve(A.tenant, A.threadId)

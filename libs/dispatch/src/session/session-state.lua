@@ -1,11 +1,11 @@
--- Notes what became of a thread's session, fenced.
+-- Records the state of a thread's session, fenced.
 -- A: threadId, me, epoch, sdkSessionId?, transcript? (whole | behind | full), warming?, warmForMs?, event? {type, data}
 -- outcome: ok | fenced
 if not fenced(A.threadId) then return answer('fenced') end
 local th = key('th', A.threadId)
 if A.sdkSessionId and A.sdkSessionId ~= redis.call('HGET', th, 'sdkSessionId') then
   redis.call('HSET', th, 'sdkSessionId', A.sdkSessionId)
-  -- The one before it will not be resumed again.
+  -- The previous SDK session will not be resumed again.
   for _, name in ipairs(redis.call('SMEMBERS', key('sess', A.threadId))) do
     if string.sub(name, 1, #A.sdkSessionId) ~= A.sdkSessionId then
       local list = key('sess', A.threadId .. ':' .. name)
@@ -15,7 +15,7 @@ if A.sdkSessionId and A.sdkSessionId ~= redis.call('HGET', th, 'sdkSessionId') t
   end
   redis.call('HDEL', th, 'transcriptBytes')
 end
--- A process that begins has what the store has.
+-- A new process starts from what the store has.
 if A.sdkSessionId or A.transcript == 'whole' then redis.call('HDEL', th, 'transcript') end
 if A.transcript and A.transcript ~= 'whole' then redis.call('HSET', th, 'transcript', A.transcript) end
 if A.warming then redis.call('HSET', th, 'warming', A.warming) else redis.call('HDEL', th, 'warming') end

@@ -1,3 +1,12 @@
+/**
+ * The session of a thread, as callers ask for it and workers report it.
+ *
+ * This folder:
+ *   prewarm.lua, session-state.lua  scripts of this file
+ *   transcripts.ts         transcripts, stored so that any worker can resume a conversation
+ *   transcript-append.lua  its script
+ *   prompt-id.ts           the SDK's message id for a prompt
+ */
 import { AppError, jsonOf, type NewEvent, type SessionPath, type ThreadSession } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Doorbell } from '../lease/doorbell.ts';
@@ -11,31 +20,37 @@ import { idOfNamedThread } from '../thread/thread-id.ts';
 const lua = scriptsBeside(import.meta.url, { unconfirmed: ['prewarm', 'session-state'] });
 
 /**
- * How much of a conversation the store has: all of it; its beginning, while entries wait in the worker (behind); as much
- * as is kept (full). Unless it is whole, the conversation should not move to another worker.
+ * How much of a conversation the store has. whole: everything. behind: more entries wait in the worker. full:
+ * no more, because of the size limit. Unless it is whole, the thread should not move to another worker.
  */
 export type TranscriptState = 'whole' | 'behind' | 'full';
 
-/** What a worker says of a thread's session. */
+/** What a worker reports of a thread's session. */
 export interface SessionNote {
   sdkSessionId?: string;
   transcript?: TranscriptState;
   warming?: 'warming' | 'resuming';
-  /** Warm from now on, for this long unless it is used. */
+  /** The session is warm for this long unless it is used, ms. */
   warmForMs?: number;
   event?: NewEvent;
 }
 
+/** Prewarm and state of sessions. */
 export interface Sessions {
-  /** Asks for the session to be started where the thread's next run will be. Idempotent. Throws thread_not_found. */
+  /**
+   * Requests that the session is started where the thread's next run will be. Idempotent. Throws
+   * thread_not_found, unavailable.
+   */
   prewarm(tenant: string, threadId: string): Promise<ThreadSession>;
-  /** The same; false where the tenant has no such thread. */
+  /** The same; returns false when the tenant has no such thread. */
   tryPrewarm(tenant: string | undefined, threadId: string): Promise<boolean>;
+  /** Throws thread_not_found, unavailable. */
   get(tenant: string, threadId: string): Promise<ThreadSession>;
-  /** By the owner. False when it no longer is the owner. */
+  /** Records the owner's report. Returns false when the worker no longer owns the thread. */
   note(hold: Hold, note: SessionNote): Promise<boolean>;
 }
 
+/** `doorbell` wakes the worker that starts the session. */
 export function createSessions(deps: {
   redis: Redis;
   keys: Keys;
@@ -84,7 +99,7 @@ export function createSessions(deps: {
   };
 }
 
-/** The state is derived from what the scripts keep anyway; a thread without a living owner is cold. */
+/** Derives the state from the thread's hash; a thread without a live owner is cold. */
 function sessionOf(hash: Hash, workerId: string | undefined): Omit<ThreadSession, 'threadId'> {
   const warmUntil = Number(hash.warmUntil ?? 0);
   const path = (hash.path as SessionPath | undefined) ?? null;

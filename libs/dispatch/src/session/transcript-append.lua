@@ -1,7 +1,8 @@
--- Appends a session's transcript, fenced: a stale worker's entries are refused. Entries with a known uuid are skipped.
+-- Appends entries to a session's transcript, fenced. Entries with a known uuid are skipped.
 -- A: threadId, me, epoch, name (session id, or session id and subpath), entries [{uuid?, text}]
 -- outcome: ok {added} | fenced | full {bytes}
--- Keys: sess:<threadId> set of names, with its size in bytes in th; sess:<threadId>:<name> list; …:uuids set
+-- Keys: sess:<threadId> set of names (total size in bytes: transcriptBytes in th); sess:<threadId>:<name>
+--    list; …:uuids set
 local th = key('th', A.threadId)
 local held = redis.call('HMGET', th, 'owner', 'epoch', 'transcriptBytes')
 if not isHolder(held[1], held[2]) then return answer('fenced') end

@@ -7,7 +7,7 @@ import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 
 const lua = scriptsBeside(import.meta.url, { confirmed: ['transcript-append'] });
 
-/** One line of a transcript; `uuid` makes a repeated append a no-op. */
+/** One line of a transcript; its `uuid`, if any, makes a repeated append a no-op. */
 export interface TranscriptEntry {
   type: string;
   uuid?: string;
@@ -20,29 +20,37 @@ interface TranscriptKey {
 }
 
 /**
- * Transcripts of a thread's sessions, where every worker finds them: what the Agent SDK calls a SessionStore. Keyed by
- * thread, never by a working directory.
+ * Transcripts of a thread's sessions, readable by every worker: the Agent SDK's SessionStore. Stored by
+ * thread, never by working directory.
  */
 export interface TranscriptStore {
-  /** Throws `stale_epoch` when the thread has another owner, `body_too_large` beyond the size bound. */
+  /**
+   * Throws `stale_epoch` when the worker no longer owns the thread, `body_too_large` beyond the size limit,
+   * `unavailable`.
+   */
   append(key: TranscriptKey, entries: TranscriptEntry[]): Promise<void>;
+  /** Null when there is no such transcript. */
   load(key: TranscriptKey): Promise<TranscriptEntry[] | null>;
   listSessions(): Promise<{ sessionId: string; mtime: number }[]>;
+  /** Subpaths of a session that have a transcript. */
   listSubkeys(key: TranscriptKey): Promise<string[]>;
+  /** Deletes one transcript. Not fenced. */
   delete(key: TranscriptKey): Promise<void>;
 }
 
+/** Access to the transcripts of all threads. */
 export interface Transcripts {
-  /** The store as one owner may use it; `hold` is asked at each append, since its epoch rises. */
+  /** The store for one owner; `hold` is read at each append, since the epoch rises. */
   storeOf(threadId: string, hold: () => Hold): TranscriptStore;
-  /** Whether anything of the session is there to resume. */
+  /** Whether the session has a transcript to resume. */
   has(threadId: string, sessionId: string): Promise<boolean>;
-  /** Whether the session's transcript has a message with this uuid: then it was sent, and is not sent again. */
+  /** Whether the transcript has a message with this uuid: then it was sent, and must not be sent again. */
   hasMessage(threadId: string, sessionId: string, uuid: string): Promise<boolean>;
 }
 
 const nameOf = ({ sessionId, subpath }: TranscriptKey) => (subpath ? `${sessionId}/${subpath}` : sessionId);
 
+/** Every method throws `unavailable` when Redis does not answer. */
 export function createTranscripts(deps: { redis: Redis; keys: Keys; scripts: Scripts }): Transcripts {
   const { redis, keys, scripts } = deps;
   const listOf = (threadId: string, name: string) => keys.of('sess', `${threadId}:${name}`);
@@ -61,9 +69,16 @@ export function createTranscripts(deps: { redis: Redis; keys: Keys; scripts: Scr
           name: nameOf(key),
           entries: entries.map((entry) => ({ uuid: entry.uuid, text: jsonOf(entry) })),
         });
-        if (outcome === 'fenced') throw new AppError('stale_epoch', 'The thread has another owner.');
+        if (outcome === 'fenced')
+          throw new AppError(
+            'stale_epoch',
+            'Another worker owns the thread now; the entries were not stored.',
+          );
         if (outcome === 'full')
-          throw new AppError('body_too_large', 'The transcript is larger than what is kept.');
+          throw new AppError(
+            'body_too_large',
+            'The transcript has reached its size limit; the entries were not stored.',
+          );
       },
       async load(key) {
         const lines = await reached(redis.lrange(listOf(threadId, nameOf(key)), 0, -1));

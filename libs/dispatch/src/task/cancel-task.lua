@@ -1,4 +1,4 @@
--- Cancels a task and everything below it; the parent is told by mail.
+-- Cancels a task and everything below it; its parent is notified by mail.
 -- A: tenant, taskId, mail {id, runId, kind, input}
 -- outcome: ok {rung?} | ended | not_found
 local task = hash(key('task', A.taskId))

@@ -1,9 +1,11 @@
--- Makes a delegated task, its thread and its first mail, once per key, within the limits of depth, fan-out and chain.
+-- Creates a delegated task, its thread and its first mail, once per key, within the limits of depth, fan-out
+-- and chain.
 -- A: tenant, taskId, threadId, runId, prompt, maxIterations, target (fleet | bus), model?, agent?, allowedTools? [name],
---    callerTools? [name], parentThreadId?, idemHash? + bodyHash? (REST), call? {runId, toolUseId?, argsHash, attempt} (a turn's tool call)
--- outcome: created | existing {taskId, owner?}, conflict, parent_not_found, agent_not_found, depth, children, chain,
---    bus_full
--- Repair: a task whose mail a torn log lost is found by the sweep; keys without their task are taken as unknown.
+--    callerTools? [name], parentThreadId?, idemHash? + bodyHash? (REST),
+--    call? {runId, toolUseId?, argsHash, attempt} (a turn's tool call)
+-- outcome: created | existing {taskId, owner?} | conflict | parent_not_found | agent_not_found | depth |
+--    children | chain | bus_full
+-- Repair: the sweep finds a task whose mail a torn log lost; a key without its task counts as unknown.
 if A.parentThreadId then A.parentThreadId = resolve(A.tenant, A.parentThreadId) end
 local parent = A.parentThreadId and hash(key('th', A.parentThreadId)) or {}
 if A.parentThreadId and parent.tenant ~= A.tenant then return answer('parent_not_found') end
@@ -29,7 +31,7 @@ if byUse then
   if found then return found end
 end
 if byArgs then
-  -- The same call from an earlier attempt, or one whose answer the model never saw, is the same wish.
+  -- The same call from an earlier attempt, or one whose tool result the model never saw, means the same task.
   local known = redis.call('GET', byArgs)
   known = known and cjson.decode(known)
   if known then
@@ -77,7 +79,7 @@ fields.parentThreadId, fields.parentAlias = A.parentThreadId, A.parentAlias
 -- A child's tools are a subset of its parent's.
 fields.allowedTools = encodeList(commonTools(commonTools(toolsInRun(parent, A.call and A.call.runId), A.allowedTools), A.callerTools))
 fields.agent = A.agent
--- As its parent, unless its agent has a model of its own.
+-- The parent's model, unless its agent has a model of its own.
 fields.model = A.model or (not (agent and agent.model) and modelOf(parent)) or nil
 makeThread(A.threadId, fields)
 if A.parentThreadId then

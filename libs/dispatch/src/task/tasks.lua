@@ -1,20 +1,20 @@
--- Delegated tasks: what is open below a thread, and how one is closed or cancelled.
+-- Delegated tasks: open work below a thread, closing and cancelling.
 
--- The task that the end of a task below it goes on with: the thread's own, when its work waits for those tasks.
+-- The thread's own task, if it waits for the tasks below it (phase `children`): a notification continues it.
 local function waitingTask(threadId)
   local taskId = redis.call('HGET', key('th', threadId), 'taskId')
   local task = taskId and hash(key('task', taskId))
   return task and task.status == 'working' and task.phase == 'children' and task or nil
 end
 
--- Whether a run was overtaken by a message that interrupts what came before it. Mail of a task is never dropped so.
+-- Whether a later message with strategy `interrupt` ends this run. Mail of a task is never interrupted.
 local function overtaken(threadId, seq, kind, interruptBefore)
   if kind ~= 'message' and (kind ~= 'notification' or waitingTask(threadId)) then return false end
   if interruptBefore == nil then interruptBefore = redis.call('HGET', key('th', threadId), 'interruptBefore') end
   return seq < (tonumber(interruptBefore) or 0)
 end
 
--- Tasks below a thread that are not done. What a torn log left in the list is taken out.
+-- Number of open tasks below a thread. Entries that a torn log left in the list are removed.
 local function openBelow(threadId)
   local count = 0
   for _, taskId in ipairs(redis.call('SMEMBERS', key('open', threadId))) do
@@ -27,17 +27,17 @@ local function openBelow(threadId)
   return count
 end
 
--- Takes an ended task out of the lists of open work.
+-- Removes an ended task from the lists of open work.
 local function closeTask(task)
   if task.parentThreadId then redis.call('SREM', key('open', task.parentThreadId), task.taskId) end
   redis.call('ZREM', P .. 'working', task.taskId)
   redis.call('PEXPIRE', key('task', task.taskId), C.retentionMs)
 end
 
--- Takes a delegated task's work off the bus: see bus.lua.
+-- Withdraws a delegated task's work from the bus: defined in bus.lua.
 local withdrawFromBus
 
--- Cancels a task, what it still has to do, and the tasks below it.
+-- Cancels a task, its waiting mail, and the tasks below it.
 local function cancelTask(taskId)
   local task = hash(key('task', taskId))
   if task.status ~= 'working' then return false end

@@ -1,3 +1,11 @@
+/**
+ * Delegated tasks as callers and workers manage them.
+ *
+ * This folder:
+ *   tasks.lua        open work below a thread, closing and cancelling (shared definitions)
+ *   create-task.lua, cancel-task.lua  scripts of this file
+ * worker/repair-task.lua repairs a task whose mail was lost; bus/bus.lua has its work on the bus.
+ */
 import { AppError, newRunId, newTaskId, newThreadId, type Task } from '@harness/contracts';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
@@ -13,53 +21,59 @@ import { idOfNamedThread } from '../thread/thread-id.ts';
 
 const lua = scriptsBeside(import.meta.url, { confirmed: ['create-task', 'cancel-task'] });
 
+/** A task to be created. */
 export interface NewTask {
   tenant: string;
   prompt: string;
   parentThreadId?: string | undefined;
   model?: string | undefined;
-  /** By whose profile the sub-agent works. */
+  /** The agent profile that the sub-agent uses. */
   agent?: string | undefined;
-  /** Of these, those that its parent has. */
+  /** Requested tools; the sub-agent gets those that its parent has, too. */
   allowedTools?: readonly string[] | undefined;
-  /** The sub-agent has no others, where these are given. */
+  /** Upper bound of its tools, from the caller's key; absent = no bound. */
   callerTools?: readonly string[] | undefined;
+  /** Reviews before the result is accepted as it is. Default 5. */
   maxIterations?: number | undefined;
-  /** Who does the work; the review is the fleet's in either case. Default fleet. */
+  /** Who does the work; the fleet does the review in either case. Default fleet. */
   target?: Task['target'] | undefined;
-  /** REST: the caller's Idempotency-Key. */
+  /** From REST: the caller's Idempotency-Key. */
   idempotencyKey?: string | undefined;
-  /** The tool call of a turn that makes the task; a repeat of the call finds the same task. */
+  /** From a turn: the tool call that creates the task; a repeat of the call finds the same task. */
   call?: { runId: string; toolUseId?: string | undefined; attempt: number } | undefined;
 }
 
+/** A job of the check-in queue. */
 export interface CheckinJob {
   taskId: string;
   noteId: string;
   message: string;
 }
 
+/** Delegated tasks of all tenants. A task of another tenant counts as not found. */
 export interface Tasks {
   /**
-   * Stores a task, its thread and its first mail in one step.
-   * Throws thread_not_found, agent_not_found, idempotency_conflict, task_depth_exceeded, too_many_children,
-   * task_chain_exceeded, bus_full.
+   * Creates a task, its thread and its first mail in one step. `existing`: an earlier call has created it.
+   * Throws thread_not_found, agent_not_found, invalid_request, idempotency_conflict, task_depth_exceeded,
+   * too_many_children, task_chain_exceeded, bus_full, unavailable.
    */
   create(task: NewTask): Promise<{ task: Task; existing: boolean }>;
+  /** Throws task_not_found. */
   get(tenant: string, taskId: string): Promise<Task>;
-  /** The task, whoever asks: for the host itself, never for a caller. */
+  /** The task of any tenant: for the host itself, never for a caller. */
   find(taskId: string): Promise<Task | null>;
   /** Newest first. */
   list(tenant: string, page: { limit: number; offset: number }): Promise<Task[]>;
-  /** Those that the thread has delegated, newest first. */
+  /** Tasks that the thread has delegated, newest first. */
   ofThread(tenant: string, threadId: string): Promise<Task[]>;
-  /** Cancels it and everything below it. Ended tasks stay as they are. */
+  /** Cancels a task and everything below it; ended tasks stay as they are. Throws task_not_found. */
   cancel(tenant: string, taskId: string): Promise<Task>;
-  /** Sends progress to the parent, once per tool-use id. */
+  /** Reports progress to the parent, once per tool-use id. Throws `unavailable`. */
   checkin(progress: { taskId: string; message: string; toolUseId: string }): Promise<void>;
   close(): Promise<void>;
 }
 
+/** Reviews of a task that sets no limit. */
 export const defaultIterations = 5;
 
 interface Created {
@@ -79,6 +93,7 @@ interface Created {
   limit?: number;
 }
 
+/** Opens the check-in queue, too. */
 export function createTasks(deps: {
   redis: Redis;
   keys: Keys;
@@ -88,7 +103,7 @@ export function createTasks(deps: {
 }): Tasks {
   const { redis, keys, scripts, doorbell } = deps;
   const checkins = new Queue(checkinQueue, { connection: redis, prefix: keys.bull, skipMetasUpdate: true });
-  checkins.on('error', (error) => deps.logger.debug({ err: error }, 'tasks: check-in queue trouble'));
+  checkins.on('error', (error) => deps.logger.debug({ err: error }, 'tasks: check-in queue error'));
 
   const hashOf = (taskId: string): Promise<Hash> => reached(redis.hgetall(keys.of('task', taskId)));
   const get = async (tenant: string, taskId: string) => {
@@ -115,7 +130,7 @@ export function createTasks(deps: {
       if (target === 'bus' && wish.agent !== undefined)
         throw new AppError(
           'invalid_request',
-          'An agent works on the fleet; on the bus, whoever takes the task does.',
+          'A task for the bus is done by an external worker, so it cannot name an agent. Omit agent, or use target "fleet".',
         );
       const answer = await scripts.call<Created>(lua['create-task'], {
         ...wish,
@@ -182,23 +197,32 @@ function refusalOf(
 ): AppError {
   switch (answer.outcome) {
     case 'conflict':
-      return new AppError('idempotency_conflict', 'This Idempotency-Key was used with another request.');
+      return new AppError(
+        'idempotency_conflict',
+        'This Idempotency-Key was used with another request. Use a new key for a new request.',
+      );
     case 'agent_not_found':
       return new AppError('agent_not_found', `There is no agent "${agent}".`);
     case 'depth':
       return new AppError(
         'task_depth_exceeded',
-        `Sub-agents may delegate at most ${answer.limit} levels deep.`,
+        `Sub-agents may delegate at most ${answer.limit} levels deep. Do this work without delegating it.`,
       );
     case 'children':
       return new AppError(
         'too_many_children',
-        `This thread has ${answer.limit} open tasks already; wait for one to end.`,
+        `This thread already has ${answer.limit} open tasks, its maximum; wait for one to end.`,
       );
     case 'bus_full':
-      return new AppError('bus_full', `The bus holds ${answer.limit} tasks that are not done, and no more.`);
+      return new AppError(
+        'bus_full',
+        `The bus holds ${answer.limit} unfinished tasks, its maximum. Wait until some are done.`,
+      );
     case 'chain':
-      return new AppError('task_chain_exceeded', `One message may lead to at most ${answer.limit} tasks.`);
+      return new AppError(
+        'task_chain_exceeded',
+        `One user message may lead to at most ${answer.limit} tasks. Do the rest without delegating it.`,
+      );
     default:
       return new AppError('thread_not_found', `There is no thread ${parentThreadId}.`);
   }

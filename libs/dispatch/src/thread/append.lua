@@ -1,8 +1,9 @@
 -- Step 1: accepts one message into a thread's mailbox, once per idempotency key.
 -- A: tenant, threadId, idemHash, bodyHash, strategy (enqueue | reject | interrupt),
 --    mail {runId, kind, input, model?, metadata?, tools? (JSON list)}
--- outcome: accepted | known {run, owner?, rung (its owner was told)}, conflict, not_found, in_progress {runId}, full {waiting}
--- Repair: a key without its run (torn before the delivery) is taken as unknown.
+-- outcome: accepted | known {run, owner?, rung (its owner was rung)} | conflict | not_found | in_progress
+--    {runId} | full {waiting}
+-- Repair: a key without its run (torn before the delivery) counts as unknown.
 A.threadId = resolve(A.tenant, A.threadId)
 local idem = key('idem', A.tenant .. ':' .. A.idemHash)
 local known = redis.call('GET', idem)
@@ -26,7 +27,7 @@ end
 if waiting >= C.maxMail then return answer('full', { waiting = waiting }) end
 
 redis.call('SET', idem, cjson.encode({ runId = A.mail.runId, bodyHash = A.bodyHash }), 'PX', C.idemTtlMs)
--- What a person says to a task's thread belongs to the chain that made the task.
+-- A user message to a task's thread counts towards the chain that created the task.
 A.mail.chain = thread[4] or nil
 local run = deliver(A.threadId, A.mail)
 local owner = liveOwner(A.threadId)

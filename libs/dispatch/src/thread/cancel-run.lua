@@ -1,3 +1,4 @@
+-- Cancels a run, unless it has ended.
 -- A: tenant, threadId, runId
 -- outcome: ok {threadId, owner?} | ended | not_found
 A.threadId = resolve(A.tenant, A.threadId)

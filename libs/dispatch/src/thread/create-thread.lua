@@ -1,5 +1,6 @@
--- Makes a thread.
--- A: threadId, named? (a caller chose the id), fields {tenant, …strings}, callerTools? [name]: it has no others
+-- Creates a thread.
+-- A: threadId, named? (a caller chose the id), fields {tenant, …strings}, callerTools? [name] (an upper bound
+--    of its tools)
 -- outcome: created | exists
 local threadId = A.threadId
 if A.named then

@@ -1,8 +1,8 @@
--- Deletes a thread, its runs, its events, and every thread below it. Tasks below it read `cancelled` from now on, and so
--- does its own; the thread that waits for that one is told by mail.
+-- Deletes a thread, its runs, its events, and every thread below it. Open tasks below it are cancelled, and
+-- so is the task that the thread works on; that task's parent thread is notified by mail.
 -- A: threadId, tenant, mail? {id, threadId, runId, kind, input}
 -- outcome: deleted {threadIds, rung?} | not_found
--- Repair: a half-done delete leaves the thread's hash for last, so a repeat finds the rest.
+-- Repair: the thread's hash is deleted last, so a repeat after a torn delete finds the rest.
 A.threadId = resolve(A.tenant, A.threadId)
 if redis.call('HGET', key('th', A.threadId), 'tenant') ~= A.tenant then return answer('not_found') end
 

@@ -1,10 +1,12 @@
 /**
- * Mail that the system writes. Foreign text (a prompt, a result, a reviewer's words) stands behind `> `, so it cannot
- * speak for the system. Ids make a repeated delivery a no-op.
+ * Mail that the system writes. Foreign text (a prompt, a result, a reviewer's feedback) is quoted behind `>
+ * `, so it cannot pass for a statement of the system. The id of a mail makes a repeated delivery a no-op.
  */
 import { newRunId, quote, type Task } from '@harness/contracts';
 
+/** One mail to a thread; it becomes a run there. */
 export interface Mail {
+  /** The same id is delivered once. */
   id: string;
   threadId: string;
   runId: string;
@@ -20,7 +22,7 @@ const endings = {
   cancelled: 'was cancelled',
 } as const;
 
-/** Tells the parent how a task ended; null when there is no parent. */
+/** The mail that reports a task's end to its parent; null when there is no parent. */
 export function notificationOf(
   task: Task,
   end: { status: keyof typeof endings; verdict: string; text: string },
@@ -33,13 +35,17 @@ export function notificationOf(
   return { id, threadId: task.parentThreadId, runId: newRunId(), kind: 'notification', input };
 }
 
-/** The cancelled task's word to its parent, made before the script decides whether there was anything to cancel. */
+/**
+ * The mail that reports a cancelled task to its parent; created before the script decides whether there is
+ * anything to cancel.
+ */
 export function cancelledMailOf(task: Task): Mail {
   const end = { status: 'cancelled', verdict: 'interrupted', text: 'none: it was cancelled' } as const;
   const withParent = { ...task, parentThreadId: task.parentThreadId ?? task.threadId };
   return notificationOf(withParent, end, `${task.taskId}:cancelled`) as Mail;
 }
 
+/** The mail that submits a task's result for review, in the task's own thread. */
 export function reviewOf(task: Task, result: string, runId: string): Mail {
   return {
     id: `${runId}:review`,
@@ -52,7 +58,7 @@ export function reviewOf(task: Task, result: string, runId: string): Mail {
   };
 }
 
-/** Sends a rejected result back for the next iteration. */
+/** The mail that returns a rejected result to the task's thread, for the next iteration. */
 export function feedbackOf(task: Task, feedback: string, runId: string): Mail {
   const next = task.iteration + 1;
   const head = `The reviewer did not accept the result. This is iteration ${next} of ${task.maxIterations}: revise it.`;

@@ -1,12 +1,14 @@
--- Mail: delivered, cancelled, finished.
+-- Delivery, cancellation and completion of mail.
 
--- Puts mail into a thread's mailbox; returns its run, as its hash is. The run's record comes first, so mail never lacks one.
+-- Appends mail to a thread's mailbox; returns its run, as its hash is. The run's record is written first, so
+-- mail never lacks one.
 local function deliver(threadId, mail)
   local th = key('th', threadId)
   local thread = redis.call('HMGET', th, 'tenant', 'alias', 'last', 'kept')
   local last = tonumber(thread[3]) or 0
   local seq = last + 1
-  -- A torn earlier delivery may have left its entry without `last`: step over it, begin counts the gap.
+  -- A torn earlier delivery may have left its entry without updating `last`: skip its seq; begin.lua counts
+  -- the gap.
   local tail = redis.call('XREVRANGE', key('mb', threadId), '+', '-', 'COUNT', 1)[1]
   if tail then seq = math.max(seq, tonumber(string.match(tail[1], '^%d+')) + 1) end
   local run = { runId = mail.runId, threadId = threadId, tenant = thread[1], alias = thread[2] or nil, seq = seq,
@@ -24,7 +26,9 @@ local function deliver(threadId, mail)
   return run
 end
 
--- Mail of the system: delivered once per id; to a deleted thread it is dropped and counted; never refused as full.
+-- Delivers system mail once per id. Mail to a deleted thread is dropped and counted; a full mailbox does not
+-- refuse it.
+-- Returns nil if nothing was delivered, else the thread's live owner or ''.
 local function deliverOnce(mail)
   if redis.call('EXISTS', key('th', mail.threadId)) == 0 then
     redis.call('INCR', P .. 'dropped')
@@ -37,8 +41,8 @@ local function deliverOnce(mail)
   return liveOwner(mail.threadId) or ''
 end
 
--- Flags a run as cancelled. A waiting one reads `cancelled` at once and is committed in its order; for a running one
--- the flag is the truth and the message on the owner's control channel the hurry.
+-- Flags a run as cancelled. A waiting run reads `cancelled` at once and is committed in its order. For a
+-- running one the flag is the source of truth; the control message only makes its worker react at once.
 local function cancelRun(threadId, runId)
   local run = key('run', runId)
   redis.call('HSET', run, 'cancel', '1')
@@ -56,7 +60,7 @@ local function cancelMail(threadId)
   for _, entry in ipairs(redis.call('XRANGE', key('mb', threadId), '-', '+')) do cancelRun(threadId, entry[2][2]) end
 end
 
--- A run has its result, and its thread goes on; returns how many messages wait.
+-- Completes the thread's current run; returns how many messages wait.
 local function finishRun(threadId, seq)
   local th = key('th', threadId)
   redis.call('DEL', key('led', threadId))

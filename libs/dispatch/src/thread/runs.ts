@@ -10,29 +10,40 @@ import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 
 const lua = scriptsBeside(import.meta.url, { confirmed: ['append', 'cancel-run'] });
 
+/** A message to be accepted. */
 export interface NewMessage {
   tenant: string;
   threadId: string;
   request: CreateRun;
   idempotencyKey: string;
+  /** Upper bound of the run's tools, from the caller's key; absent = no bound. */
   callerTools?: readonly string[] | undefined;
 }
 
+/** Messages of threads and their runs. */
 export interface Runs {
   /**
-   * Accepts a message, exactly once per idempotency key (24 h). `created` is false for a repeat. Its run has no tools but
-   * `callerTools`, where these are given.
-   * Throws thread_not_found, idempotency_conflict, run_in_progress (strategy reject), mailbox_full, unavailable.
+   * Accepts a message, once per idempotency key (remembered for 24 h by default). `created` is false for a
+   * repeat.
+   * Throws thread_not_found, idempotency_conflict, run_in_progress (strategy reject), mailbox_full,
+   * unavailable.
    */
   append(message: NewMessage): Promise<{ run: Run; created: boolean }>;
+  /** Throws run_not_found, also for a run of another thread or tenant. */
   get(tenant: string, threadId: string, runId: string): Promise<Run>;
-  /** Newest first; by the thread's own id. */
+  /** Runs of a thread (by its own id), newest first. */
   list(ownId: string, page: { limit: number; offset: number }): Promise<Run[]>;
-  /** Finished messages and their answers, oldest first: what the conversation was. By the thread's own id. */
+  /**
+   * The conversation so far: successful runs except reviews, as pairs of input and result, oldest first; of
+   * the latest `limit` runs. By the thread's own id.
+   */
   history(ownId: string, limit: number): Promise<{ role: 'user' | 'assistant'; text: string }[]>;
-  /** The event id at which the run was accepted: where its stream begins. */
+  /** The id of the event that records the acceptance of the run, where its stream begins; '0' if unknown. */
   firstEventOf(runId: string): Promise<string>;
-  /** A waiting run reads `cancelled` at once; a running one ends soon. Ended runs stay as they are. */
+  /**
+   * Cancels a run. A waiting run reads `cancelled` at once; a running one ends soon; an ended one stays as it
+   * is. Throws run_not_found.
+   */
   cancel(tenant: string, threadId: string, runId: string): Promise<Run>;
 }
 
@@ -45,6 +56,7 @@ interface Appended {
   waiting?: number;
 }
 
+/** `losses` remembers accepted messages, to find those that a fail-over takes back. */
 export function createRuns(deps: {
   redis: Redis;
   keys: Keys;
@@ -93,7 +105,7 @@ export function createRuns(deps: {
       if (!answer.run) throw refusalOf(answer, threadId);
       const { threadId: ownId = threadId, runId = '' } = answer.run;
       losses.accepted(ownId, runId);
-      // Rung for a repeat too: the first answer may have been lost before its doorbell.
+      // A repeat rings, too: the process may have died after accepting and before ringing.
       if (!answer.rung) void doorbell.ring(ownId, answer.owner);
       return { run: runOf(answer.run), created: answer.outcome === 'accepted' };
     },
@@ -131,16 +143,23 @@ export function createRuns(deps: {
 function refusalOf(answer: Appended, threadId: string): AppError {
   switch (answer.outcome) {
     case 'conflict':
-      return new AppError('idempotency_conflict', 'This Idempotency-Key was used with another request.');
+      return new AppError(
+        'idempotency_conflict',
+        'This Idempotency-Key was used with another request. Use a new key for a new request.',
+      );
     case 'in_progress': {
       const streamUrl = `/v1/threads/${threadId}/runs/${answer.runId}/stream`;
       const details = { runId: answer.runId, streamUrl };
-      return new AppError('run_in_progress', 'A run is under way on this thread.', { details });
+      return new AppError(
+        'run_in_progress',
+        'A run is in progress on this thread. Wait for it to end, or send with another multitaskStrategy.',
+        { details },
+      );
     }
     case 'full':
       return new AppError(
         'mailbox_full',
-        `${answer.waiting} messages are waiting on this thread; send again later.`,
+        `${answer.waiting} messages are waiting on this thread, its maximum; send again later.`,
       );
     default:
       return new AppError('thread_not_found', `There is no thread ${threadId}.`);

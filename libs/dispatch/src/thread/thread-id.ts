@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * A caller may name a thread itself: the thread's own id is then made from tenant and name, so that the same name is
- * another thread for each tenant. Same in lua/prelude.lua.
+ * The own id of a thread that a caller names: made from tenant and name, so that the same name means a
+ * different thread for each tenant. threads.lua has the same function (`idOfNamed`).
  */
 export const idOfNamedThread = (tenant: string, name: string): string =>
   `thr_${createHash('sha1').update(`${tenant}\n${name}`).digest('hex').slice(0, 32)}`;

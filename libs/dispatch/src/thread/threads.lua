@@ -1,10 +1,10 @@
--- Threads: their ids and names, how they are made, kept and forgotten.
+-- Threads: ids and names, creation, retention and deletion.
 
--- A caller may name a thread itself. The thread's own id is then made from tenant and name, so that a name needs no table
--- and no tenant can take another's; `alias` keeps the name. Same in thread-id.ts.
+-- A caller may name a thread. Its own id is then made from tenant and name: a name needs no table, and a
+-- tenant cannot take another's. `alias` keeps the name. thread-id.ts has the same function.
 local function idOfNamed(tenant, name) return 'thr_' .. string.sub(redis.sha1hex(tenant .. '\n' .. name), 1, 32) end
 
--- The id of the thread that a caller of this tenant means: a thread of the tenant's that has this id, or this name.
+-- The own id of the thread that a caller of this tenant means by an own id or a name.
 local function resolve(tenant, id)
   if redis.call('HGET', key('th', id), 'tenant') == tenant then return id end
   return idOfNamed(tenant, id)
@@ -14,7 +14,7 @@ end
 local function shownId(threadId) return redis.call('HGET', key('th', threadId), 'alias') or threadId end
 local threadKeys = { 'th', 'mb', 'ev', 'evs', 'runs', 'led', 'kids', 'open', 'sess' }
 
--- The lists and sets of a thread's transcripts.
+-- Keys of the lists and sets of a thread's transcripts.
 local function transcriptKeys(threadId)
   local found = {}
   for _, name in ipairs(redis.call('SMEMBERS', key('sess', threadId))) do
@@ -25,15 +25,16 @@ local function transcriptKeys(threadId)
   return found
 end
 
--- A thread is kept while it has work, and for the time of retention after it: then the sweep forgets it. Its keys have no end
--- of their own (`kept`); those of earlier releases had, and lose it when they get work.
+-- A thread is kept while it has work, and for the retention time after that; then the sweep deletes it. Its
+-- keys have no TTL (`kept`); keys of earlier releases had one, which is removed when the thread gets work.
 local function keepThread(threadId)
   for _, kind in ipairs(threadKeys) do redis.call('PERSIST', key(kind, threadId)) end
   for _, name in ipairs(transcriptKeys(threadId)) do redis.call('PERSIST', name) end
   redis.call('HSET', key('th', threadId), 'kept', '1')
 end
 
--- Removes what is stored of a thread, but for its runs. The hash goes last, so that a torn log leaves what can be repeated.
+-- Deletes everything stored of a thread, except its runs. The hash goes last, so that a torn deletion can be
+-- repeated.
 local function forgetThread(threadId)
   local thread = redis.call('HMGET', key('th', threadId), 'tenant', 'parentThreadId', 'root')
   redis.call('ZREM', P .. 'pend', threadId)
@@ -42,19 +43,19 @@ local function forgetThread(threadId)
   if thread[3] then redis.call('ZREM', key('evs', thread[3]), threadId) end
   redis.call('PUBLISH', key('ch', threadId), '')
   if thread[3] == threadId then
-    redis.call('DEL', key('tree', threadId)) -- of earlier releases
+    redis.call('DEL', key('tree', threadId)) -- written by earlier releases
     redis.call('PUBLISH', key('chtree', threadId), '')
   end
   for _, name in ipairs(transcriptKeys(threadId)) do redis.call('DEL', name) end
   for i = #threadKeys, 1, -1 do redis.call('DEL', key(threadKeys[i], threadId)) end
 end
 
--- Makes a thread. `fields` is an object of strings with `tenant` and `root`.
+-- Creates a thread. `fields`: an object of strings, with `tenant` and `root`.
 local function makeThread(threadId, fields)
   fields.createdAt = stamp
   fields.updatedAt = stamp
   fields.kept = '1'
-  fields.epoch = stamp -- never an epoch that an earlier thread of this id had
+  fields.epoch = stamp -- higher than any epoch of a deleted thread with this id
   setFields(key('th', threadId), fields)
   heads[threadId] = nil
   redis.call('ZADD', key('ths', fields.tenant), now, threadId)

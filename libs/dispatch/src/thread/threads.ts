@@ -1,3 +1,17 @@
+/**
+ * Threads as callers manage them.
+ *
+ * This folder:
+ *   threads.lua          ids, creation, retention, deletion (shared definitions)
+ *   mailbox.lua          delivery, cancellation and completion of mail (shared definitions)
+ *   tools-of-thread.lua  which tools a thread and a run may use (shared definitions)
+ *   thread-id.ts         the own id of a thread that a caller names
+ *   runs.ts              messages and their runs
+ *   mail.ts              mail that the system writes
+ *   waiting.ts           age of the oldest waiting message
+ *   append.lua, cancel-run.lua                             scripts of runs.ts
+ *   create-thread.lua, update-thread.lua, delete-thread.lua  scripts of this file
+ */
 import {
   AppError,
   type CreateThread,
@@ -20,32 +34,36 @@ const lua = scriptsBeside(import.meta.url, {
   confirmed: ['create-thread', 'update-thread', 'delete-thread'],
 });
 
+/**
+ * Threads of all tenants. `threadId` is an own id or the caller's name of a thread, unless it says otherwise.
+ */
 export interface Threads {
   /**
-   * `created` is false when `ifExists: doNothing` found one. It has no tools but `callerTools`, where these are given.
-   * Throws `thread_exists`.
+   * Creates a thread. `created` is false when `ifExists: doNothing` found one. `callerTools`: an upper bound
+   * of its tools. Throws `thread_exists`.
    */
   create(
     tenant: string,
     request: CreateThread,
     callerTools?: readonly string[],
   ): Promise<{ thread: Thread; created: boolean }>;
-  /** Makes a thread whose id we derived, unless it is there: see `derivedThreadId`. */
+  /** Creates a thread under a derived own id, unless it exists: see `derivedThreadId`. */
   ensure(
     tenant: string,
     ownId: string,
     profile?: Omit<CreateThread, 'threadId' | 'ifExists'>,
     callerTools?: readonly string[],
   ): Promise<void>;
-  /** Throws `thread_not_found` for an unknown thread and for another tenant's alike. */
+  /** Throws `thread_not_found`, also for a thread of another tenant. */
   get(tenant: string, threadId: string): Promise<Thread>;
-  /** The same with the thread's own id, by which its runs and events are kept, where a caller chose another. */
+  /** The thread and its own id, by which its runs and events are stored. Throws `thread_not_found`. */
   locate(tenant: string, threadId: string): Promise<{ thread: Thread; ownId: string }>;
-  /** Newest first. */
+  /** Most recently used first. */
   list(tenant: string, page: { limit: number; offset: number }): Promise<Thread[]>;
   /**
-   * Null clears a field, an absent one stays. A turn under way keeps what it began with. Throws `thread_not_found`, and
-   * `invalid_request` for tools that the thread's parent has not, or that are not among `callerTools`.
+   * Changes a thread. Null clears a field, an absent one stays. A turn in progress keeps what it began with.
+   * Throws `thread_not_found`, and `invalid_request` for tools that the thread's parent does not have or that
+   * are not among `callerTools`.
    */
   update(
     tenant: string,
@@ -53,13 +71,16 @@ export interface Threads {
     change: UpdateThread,
     callerTools?: readonly string[],
   ): Promise<Thread>;
-  /** Deletes it and every thread below it. A task that it works on is cancelled, and the task's parent told. */
+  /**
+   * Deletes a thread and every thread below it. The task that it works on is cancelled, and the task's parent
+   * is notified. Throws `thread_not_found`.
+   */
   delete(tenant: string, threadId: string): Promise<void>;
 }
 
 const notFound = (threadId: string) => new AppError('thread_not_found', `There is no thread ${threadId}.`);
 
-/** What a thread is set up with, as Redis keeps it; what is null or absent is left out. */
+/** A thread's settings as Redis stores them; null and absent ones are omitted. */
 const storedOf = (profile: UpdateThread): Hash =>
   Object.fromEntries(
     Object.entries(profile).flatMap(([name, value]) => {
@@ -68,6 +89,7 @@ const storedOf = (profile: UpdateThread): Hash =>
     }),
   );
 
+/** `losses` is notified of deleted threads, so that their messages do not count as lost. */
 export function createThreads(deps: {
   redis: Redis;
   keys: Keys;
@@ -100,7 +122,10 @@ export function createThreads(deps: {
       const args = { threadId, named, fields, callerTools };
       const made = await scripts.call<{ outcome: 'created' | 'exists' }>(lua['create-thread'], args);
       if (made.outcome === 'exists' && ifExists === 'raise') {
-        throw new AppError('thread_exists', `Thread ${threadId} exists.`);
+        throw new AppError(
+          'thread_exists',
+          `Thread ${threadId} already exists. Choose another threadId, or send ifExists "doNothing".`,
+        );
       }
       return { thread: await get(tenant, threadId), created: made.outcome === 'created' };
     },
@@ -120,7 +145,7 @@ export function createThreads(deps: {
       if (made.outcome === 'too_wide') {
         throw new AppError(
           'invalid_request',
-          'The tools of a delegated thread are a subset of its parent’s, and nobody gives a thread tools that his key has not.',
+          'allowedTools has tools that this thread may not have: a delegated thread has only tools of its parent, and a key grants only tools that it has itself. Send fewer tools.',
         );
       }
       return get(tenant, threadId);

@@ -1,6 +1,6 @@
--- Which tools a thread and a run may use.
+-- The tools that a thread and a run may use.
 
--- Allow-lists of tools: a list of names, `x*` for all that begin with x; nil = all.
+-- Allow-lists of tools: a list of names, `x*` for all names that begin with x; nil = all.
 local function covers(list, name)
   for _, one in ipairs(list) do
     if one == name then return true end
@@ -10,7 +10,7 @@ local function covers(list, name)
   return false
 end
 
--- What both allow.
+-- The tools that both lists allow.
 local function commonTools(one, other)
   if not one or not other then return one or other end
   local kept, known = {}, {}
@@ -27,17 +27,17 @@ local function commonTools(one, other)
   return kept
 end
 
--- What the gateways know of an agent or a skill: {instructions, model?, tools?}; nil = not there.
+-- The published profile of an agent or a skill: {instructions, model?, tools?}; nil if there is none.
 local function profileOf(kind, name) return name and decoded(redis.call('HGET', key('profiles', kind), name)) end
 
--- The model of a thread's turns that name none.
+-- The model of a thread's turns whose run names none.
 local function modelOf(thread)
   local skill, agent = profileOf('skills', thread.skill), profileOf('agents', thread.agent)
   return (skill and skill.model) or thread.model or (agent and agent.model)
 end
 
--- The tools of a thread (a hash): its own, of those its agent's, of those its active skill's. An agent that is gone
--- leaves none, for nobody knows which were meant, and so does a skill that is gone.
+-- The tools that a thread (a hash), its agent and its active skill all allow. A missing agent or skill allows
+-- none, since its tools are unknown.
 local function toolsOf(thread)
   local tools = decoded(thread.allowedTools)
   if thread.agent then tools = commonTools(tools, (profileOf('agents', thread.agent) or { tools = {} }).tools) end
@@ -45,13 +45,15 @@ local function toolsOf(thread)
   return tools
 end
 
--- A run keeps what it began with, whatever becomes of its thread, agent and skill meanwhile: `began` is what its session
--- was given ('all' or a list), `tools` what is left of it where its sender's key or a skill has narrowed it.
+-- A run keeps the tools that it began with, whatever changes in its thread, agent and skill. `began`: what
+-- its session was given ('all' or a list). `tools`: what remains where the caller's key or a skill narrowed
+-- it; nil if not narrowed.
 local function toolsOfRun(thread, run)
   local tools = toolsOf(thread)
   return encodeList(tools) or 'all', run.tools and encodeList(commonTools(tools, decoded(run.tools)))
 end
 
+-- The tools of the run in progress, or of the thread when there is none.
 local function toolsInRun(thread, runId)
   if not runId then return toolsOf(thread) end
   local held = redis.call('HMGET', key('run', runId), 'tools', 'began')

@@ -1,6 +1,6 @@
--- Changes what a thread's sessions are made from; its next turn compares, and starts a new session where they differ.
+-- Changes what a thread's sessions are created from; its next turn starts a new session where that differs.
 -- A: threadId, tenant, set {…strings}, clear [names], callerTools? [name]
--- outcome: updated | not_found | too_wide (a child's tools are a subset of its parent's, and of its caller's where these are named)
+-- outcome: updated | not_found | too_wide (tools that its parent or `callerTools` does not have)
 A.threadId = resolve(A.tenant, A.threadId)
 local th = key('th', A.threadId)
 if redis.call('HGET', th, 'tenant') ~= A.tenant then return answer('not_found') end

@@ -2,12 +2,13 @@ import type { Redis } from 'ioredis';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 
-/** Threads looked at, at most: with more mail than this waiting, the age is that of the oldest found. */
+/** At most this many threads are read; with more waiting, the result is the oldest age among them. */
 const maxThreads = 1_000;
 
 /**
- * Age of the oldest message at the head of a mailbox that no turn has begun, ms by Redis's clock; 0 without any. What
- * waits behind a turn of its own thread does not count: no worker could take it.
+ * Age of the oldest message at the head of a mailbox that no turn has begun, ms by Redis's clock; 0 if there
+ * is none. Messages behind a turn of their own thread do not count, since no worker could take them. Throws
+ * `unavailable`.
  */
 export async function oldestWaitingMs({ redis, keys }: { redis: Redis; keys: Keys }): Promise<number> {
   const threadIds = await reached(redis.zrange(keys.one('pend'), '0', String(maxThreads - 1)));

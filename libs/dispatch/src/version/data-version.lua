@@ -1,5 +1,6 @@
--- The version of the data's shape, in the hash `version`: data (its version), least (the oldest version whose release can
--- run on it), unfinished (while a migration runs or after it broke off: the version up to which it is done).
+-- The version of the data's shape, in the hash `version`: data (its version), least (the oldest version whose
+-- release can run on it), unfinished (during a migration, or after one failed: the version up to which it is
+-- done).
 -- A: move, data, least (what to record; `least` is also the oldest version that this release can run beside)
 --    enter:  readFrom (the oldest version that this release reads without a migration)
 --    begin:  force?
@@ -11,11 +12,12 @@
 local record = P .. 'version'
 local found = hash(record)
 
--- Processes are counted by their subscriptions, which end with them; a liveness key would outlive a killed one.
+-- Processes are counted by their subscriptions, which end with the process; the liveness key of a killed one
+-- would remain.
 local function running()
   local gateways, channels = 0, P .. 'gateways:'
   for _, channel in ipairs(redis.call('PUBSUB', 'CHANNELS', channels .. '*')) do
-    -- Workers listen for signals, too; only a gateway has this key.
+    -- Workers subscribe to signals, too; only a gateway has this key.
     if redis.call('EXISTS', key('gw', string.sub(channel, #channels + 1))) == 1 then gateways = gateways + 1 end
   end
   local workers = #redis.call('PUBSUB', 'CHANNELS', P .. 'ctl:*')

@@ -1,11 +1,16 @@
 /**
- * Which releases may work on the data: each process asks once, at its start. See data-changes.ts for what a change of the
- * version means, and migrate-data.ts for one-way changes.
+ * Which releases may work on the data: each process checks once, at its start.
+ *
+ * This folder:
+ *   data-changes.ts   every change of the data's shape, and its kind
+ *   data-version.lua  script: reads, compares and records the version
+ *   migrate-data.ts   applies one-way changes, for `npm run migrate`
  */
 import type { Log } from '../redis/log.ts';
 import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import { type DataChange, dataChanges } from './data-changes.ts';
 
+/** The script of this room. */
 export const versionScripts = scriptsBeside(import.meta.url, { unconfirmed: ['data-version'] });
 
 /** Whether this process may work on the data. `message` is one line for the operator. */
@@ -14,33 +19,36 @@ export type Admission = { outcome: 'admitted' } | { outcome: 'refused'; message:
 /** The version of the data, as one process sees it. */
 export interface DataVersion {
   /**
-   * To be awaited before anything else is read or written. Records the version on an empty database and after a change
-   * that needs no migration. Throws `unavailable` when Redis does not answer.
+   * Checks the version; await it before reading or writing anything else. Records the version on an empty
+   * database and after a change that needs no migration. Throws `unavailable` when Redis does not answer.
    */
   enter(): Promise<Admission>;
   close(): void;
 }
 
-/** What the script data-version.lua answers. */
+/** The result of data-version.lua. */
 export type VersionAnswer =
   | { outcome: 'ok'; from?: number }
   | { outcome: 'newer'; found: number; least: number }
   | { outcome: 'migrate' | 'unfinished'; found: number }
   | { outcome: 'running'; found: number; gateways: number; workers: number };
 
-/** What a release records of itself, derived from its changes. */
+/** The versions of a release, derived from its changes. */
 export interface ReleaseVersions {
   data: number;
   /** Releases of this data version and later can run beside this one, and on what it writes. */
   least: number;
-  /** The oldest data version that is read without a migration. */
+  /** The oldest data version that this release reads without a migration. */
   readFrom: number;
 }
 
-/** The version that counts where none is recorded. */
+/** The version of data without a recorded version. */
 const firstVersion = 1;
 
-/** A database that was emptied under a living fleet has its version again after at most this, ms. */
+/**
+ * How often the record is restored if missing, ms: it is lost when the database is emptied under a running
+ * fleet.
+ */
 const keepMs = 2_000;
 
 /** Derives the versions of a release from its changes. */
@@ -54,14 +62,14 @@ export function versionsOf(changes: readonly DataChange[]): ReleaseVersions {
   };
 }
 
-/** What changes between two data versions, as one text. */
+/** The changes between two data versions, as one text. */
 export const saysOf = (changes: readonly DataChange[], from: number): string =>
   changes
     .filter(({ to }) => to > from)
     .map(({ says }) => says)
     .join('; ');
 
-/** `changes` is given by tests alone. */
+/** Creates the check. `changes`: for tests only. */
 export function createDataVersion(deps: {
   scripts: Scripts;
   logger: Log;
@@ -79,11 +87,11 @@ export function createDataVersion(deps: {
       const { from } = answer;
       if (from !== undefined && from < data)
         logger.info({ from, to: data }, `data version raised: ${saysOf(changes, from)}`);
-      // Without a record the data would count as that of the first releases.
+      // Without a record, the data would count as version 1.
       keeping ??= setInterval(() => {
         scripts
           .call(versionScripts['data-version'], { move: 'keep', data, least })
-          .catch((error) => logger.debug({ err: error }, 'data version not looked at'));
+          .catch((error) => logger.debug({ err: error }, 'data version: check of the record failed'));
       }, keepMs).unref();
       return { outcome: 'admitted' };
     },
@@ -91,7 +99,7 @@ export function createDataVersion(deps: {
   };
 }
 
-/** Why this release does not start, or does not migrate: one line for the operator. */
+/** Why this release does not start, or does not migrate, as one line for the operator. */
 export function refusalOf(
   answer: Exclude<VersionAnswer, { outcome: 'ok' }>,
   { mine, changes }: { mine: number; changes: readonly DataChange[] },
@@ -104,13 +112,13 @@ export function refusalOf(
     case 'unfinished':
       return `A migration of the data in Redis to version ${found} has not finished. Let it finish, or run \`npm run migrate\` again.`;
     case 'migrate':
-      return `${versions}, and there is no way back after this change: ${saysOf(changes, found)}. Stop every gateway and worker, make a backup, then run \`npm run migrate\`.`;
+      return `${versions}, and this change cannot be undone: ${saysOf(changes, found)}. Stop every gateway and worker, make a backup, then run \`npm run migrate\`.`;
     case 'running':
-      return `${versions}, and the two cannot run side by side: ${saysOf(changes, found)}. Of the other release ${partsOf(answer)}: stop them first.`;
+      return `${versions}, and the two releases cannot run side by side: ${saysOf(changes, found)}. Of the other release, ${partsOf(answer)}. Stop every gateway and worker of it first.`;
   }
 }
 
-/** How many processes run, in words. */
+/** The number of running processes, in words. */
 export function partsOf({ gateways, workers }: { gateways: number; workers: number }): string {
   const count = (n: number, what: string) => (n === 0 ? [] : [`${n} ${what}${n === 1 ? '' : 's'}`]);
   const parts = [...count(gateways, 'gateway'), ...count(workers, 'worker')];

@@ -1,6 +1,7 @@
 /**
- * One-way changes of the data, for `npm run migrate`. The record says from the first write on that a migration is under
- * way, so no process starts on data that is half converted; one that broke off continues with the change it was in.
+ * Applies one-way changes of the data, for `npm run migrate`. From its first write on, the record says that a
+ * migration is unfinished, so no process starts on half-converted data; a migration that failed continues
+ * with the change that it was in.
  */
 import type { Redis } from 'ioredis';
 import { noAcks } from '../fail-over/acks.ts';
@@ -11,19 +12,19 @@ import { createScripts } from '../redis/scripts.ts';
 import { type DataChange, dataChanges, type MigrationDeps } from './data-changes.ts';
 import { partsOf, refusalOf, type VersionAnswer, versionScripts, versionsOf } from './data-version.ts';
 
-/** What a migration came to. `from` is the version found; `message` is one line for the operator. */
+/** The result of a migration. `from`: the version found. `message`: one line for the operator. */
 export type Migration =
   | { outcome: 'migrated' | 'current'; from: number; to: number }
   | { outcome: 'empty'; to: number }
   | { outcome: 'refused'; message: string };
 
-/** Keys that one SCAN looks at, about. */
+/** Approximate number of keys that one SCAN examines. */
 const batch = 500;
 
 /**
- * Brings the data to the version of this release. Refuses while a gateway or worker runs, unless `force` is set. Throws
- * what a change throws; then, and when the process ends in the middle, it is to be run again. `tag` and `changes` are
- * given by tests alone.
+ * Brings the data to the version of this release. Refuses while a gateway or worker runs, unless `force` is
+ * set. Throws the error of a change; after that, or if the process ends early, run it again. `tag` and
+ * `changes`: for tests only.
  */
 export async function migrateData(
   redis: Redis,

@@ -1,3 +1,13 @@
+/**
+ * The queue consumers of a worker: `assign`, its own doorbells, its own rings, and check-ins.
+ *
+ * This folder:
+ *   liveness.ts  the worker's liveness key, and when to stop because of it
+ *   control.ts   control messages to the worker: cancel, interrupt, drop, drain
+ *   workers.ts   what workers report of themselves; drain
+ *   sweeper.ts   runs sweep.lua and repair-task.lua periodically
+ *   note.lua     script of a check-in
+ */
 import { toAppError } from '@harness/contracts';
 import { type Job, UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
@@ -13,43 +23,46 @@ import type { CheckinJob } from '../task/tasks.ts';
 
 const lua = scriptsBeside(import.meta.url, { confirmed: ['note'] });
 
-/** What a worker does with rings. */
+/** How a worker handles rings, and how much it can take. */
 export interface RingHandler {
   workerId: string;
+  /** workerId#incarnation. */
   me(): string;
   /**
-   * Runs at most one turn of the thread; true when there is more to do. Throws only before a prompt is sent: then BullMQ
-   * rings again later, unless this was the `lastTry`.
+   * Runs at most one turn of the thread; resolves with true when there is more to do. Throws only before a
+   * prompt is sent: then BullMQ rings again later, unless this was the last try.
    */
   onRing(threadId: string, lastTry: boolean): Promise<boolean>;
-  /** Turns at once. */
+  /** Turns that may run at once. */
   concurrency: number;
   /** Turns that could begin now. */
   freeSlots(): number;
-  /** Sessions that could start without ending another thread's warm one. */
+  /** Sessions that could start without evicting another thread's warm one. */
   room(): number;
-  /** Whether another worker has such room, as far as is known. */
+  /** Whether another worker is known to have such room. */
   roomElsewhere(): Promise<boolean>;
   /** The threads that it owns. */
   held(): string[];
 }
 
+/** The running consumers. */
 export interface Consumers {
   /**
-   * Takes no more rings and waits for turns under way, at most `limitMs`; then `stop` is called to end them, and they
-   * have a few seconds to do so.
+   * Accepts no more rings and waits up to `limitMs` for turns in progress; then calls `stop` to end them, and
+   * waits a few seconds more.
    */
   drain(limitMs: number, stop: () => void): Promise<void>;
 }
 
 /**
- * BullMQ's lock on a doorbell; only a bell, so its loss costs a repeated ring and no more. A bell that was taken while
- * the answer was lost is nobody's, and deduplication swallows every other ring of its thread until the stalled checker
- * has seen it twice: lock + 2 checks must stay well below the 20 s of D5.
+ * BullMQ's lock on a doorbell job. If the reply to taking a job was lost, no worker processes it, and
+ * deduplication suppresses every other doorbell of its thread until the stalled check has seen it twice: lock
+ * + 2 checks must stay well below the 20 s of D5. Losing the lock costs only a repeated ring.
  */
 const lockDurationMs = 5_000;
 const stalledCheckMs = 2_500;
 
+/** Starts the consumers. */
 export function consumeRings(
   deps: {
     redis: Redis;
@@ -70,19 +83,19 @@ export function consumeRings(
       concurrency,
       lockDuration: lockDurationMs,
       stalledInterval: stalledCheckMs,
-      maxStalledCount: 1_000, // a bell is never given up for having been lost
+      maxStalledCount: 1_000, // a stalled doorbell is always retried
       drainDelay: 5,
       skipVersionCheck: true,
     });
-    worker.on('error', (error) => logger.warn({ err: error, queue }, 'consumer trouble'));
+    worker.on('error', (error) => logger.warn({ err: error, queue }, 'queue consumer error'));
     worker.on('failed', (job, error) =>
       logger.warn({ err: error, queue, threadId: job?.data.threadId }, 'ring failed'),
     );
     return worker;
   };
 
-  // Threads claimed here whose own doorbell has not come yet: each will need a slot.
-  // With the time of the claim: a bell that was lost on the way must not take a place for ever.
+  // Threads claimed here whose own doorbell has not come yet, with the time of the claim: each will need a
+  // slot, but a doorbell that was lost must not occupy one forever.
   const claimed = new Map<string, number>();
   const full = () => {
     for (const [threadId, at] of claimed) if (performance.now() - at > claimedMs) claimed.delete(threadId);
@@ -93,23 +106,23 @@ export function consumeRings(
   const stepAside = async () => {
     if (!paused) await assign.pause(true);
     paused = true;
-    setTimeout(stepBack, claimedMs).unref(); // turns that end step back sooner
+    setTimeout(stepBack, claimedMs).unref(); // the end of a turn resumes sooner
   };
   const stepBack = () => {
     if (!paused || full() || performance.now() < asideUntil) return;
     paused = false;
-    assign.resume().catch((error) => logger.error({ err: error }, 'assign not resumed'));
+    assign.resume().catch((error) => logger.error({ err: error }, 'assign consumer could not be resumed'));
   };
 
   const assign = consume(assignQueue, 4, async ({ data, name }) => {
     if (full()) {
-      // A full worker pauses its own consumer, never the queue: the others go on.
+      // A full worker pauses its own consumer, never the queue, so that other workers continue.
       await stepAside();
       return doorbell.ring(data.threadId, undefined, name);
     }
     const passes: number = data.passes ?? 0;
     if (claimed.size >= handler.room() && passes < maxPasses && (await handler.roomElsewhere())) {
-      // Taking it would end a warm session; another worker has room.
+      // Taking the thread would evict a warm session, and another worker has room.
       asideUntil = performance.now() + asideMs;
       await stepAside();
       setTimeout(stepBack, asideMs + 1).unref();
@@ -123,9 +136,9 @@ export function consumeRings(
     if (claim.outcome === 'mine') return doorbell.ring(data.threadId, handler.workerId, name);
     claimed.delete(data.threadId);
     if (claim.outcome === 'owned') await doorbell.ring(data.threadId, claim.owner, name);
-    // `dead`: this worker is no longer itself; the sweep rings somebody else. `gone`: nothing to do.
+    // `dead`: this worker's liveness key has expired; the sweep rings another worker. `gone`: nothing to do.
   });
-  // However it was rung: as many threads at once as the worker has slots.
+  // Both kinds of rings share this gate: as many threads at once as the worker has slots.
   const gate = createGate(handler.concurrency);
   const own = consume(
     doorbellQueueOf(handler.workerId),
@@ -142,12 +155,12 @@ export function consumeRings(
     onRing: (threadId) => gate(() => handler.onRing(threadId, false)).finally(stepBack),
     onFailed(threadId, error) {
       logger.warn({ err: error, threadId }, 'ring failed');
-      void doorbell.ring(threadId, handler.workerId); // BullMQ knows when to try again, and how often
+      void doorbell.ring(threadId, handler.workerId); // BullMQ retries it with back-off
     },
   });
   const following = new AbortController();
   followOwnRings({ feed, keys, rings, held: handler.held }, handler.workerId, following.signal).catch(
-    (error) => logger.error({ err: error }, 'ring channel lost'),
+    (error) => logger.error({ err: error }, 'ring channel lost; doorbells and the sweep still ring'),
   );
   const checkins = consume(checkinQueue, 4, async ({ data }) => {
     const { taskId, noteId, message } = data as CheckinJob;
@@ -165,17 +178,18 @@ export function consumeRings(
   };
 }
 
-/** How often a thread is passed on before a worker without room takes it, and how long each steps aside, ms. */
+/** How often a thread is passed on before a worker without room takes it. */
 const maxPasses = 2;
+/** How long a worker that passed a thread on pauses its `assign` consumer, ms. */
 const asideMs = 150;
-/** A claimed thread's own bell comes within this, or was lost, ms. */
+/** A claimed thread's own doorbell comes within this time, or was lost, ms. */
 const claimedMs = 10_000;
 
-/** What a stopped turn may take to end, ms. */
+/** Time for a stopped turn to end, ms. */
 const stopGraceMs = 8_000;
 const after = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());
 
-/** The queue's door: what can never succeed is not tried again. */
+/** Translates errors for BullMQ: one that a retry cannot resolve becomes UnrecoverableError. */
 function translated(process: (job: Job) => Promise<void>) {
   return async (job: Job) => {
     try {

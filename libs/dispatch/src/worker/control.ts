@@ -1,12 +1,12 @@
 import type { Feed } from '../redis/feed.ts';
 import type { Keys } from '../redis/keys.ts';
 
-/** What a worker is told in a hurry; the flags in Redis are the truth. */
+/** A control message for immediate effect; the flags in Redis are the source of truth. */
 export type Control =
   | { action: 'cancel' | 'interrupt'; threadId: string; runId: string }
   | { action: 'drop'; threadId: string }
   | { action: 'drain' }
-  /** Messages may have been missed: what they said is to be read where it is kept. */
+  /** Messages may have been missed: read the flags in Redis instead. */
   | { action: 'missed' };
 
 /** Calls `onControl` for each message on the worker's control channel until `signal` aborts. */

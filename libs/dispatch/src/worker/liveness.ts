@@ -4,35 +4,40 @@ import type { Keys } from '../redis/keys.ts';
 import type { Log } from '../redis/log.ts';
 
 /**
- * A worker's liveness: one key with a TTL, renewed every TTL/5 and stamped on the monotonic clock. `healthy()` is
- * false before the key can have expired, so a worker stops its turns before another takes its threads (D3). When it is
- * back, the worker is who it was: of its threads it has those that nobody took meanwhile (see `lease.look`).
+ * A worker's liveness: one key with a TTL, renewed every TTL/5 and measured on the monotonic clock.
+ * `healthy()` turns false before the key can expire, so that a worker stops its turns before another takes
+ * its threads (D3). After recovery the worker keeps its identity: it still owns the threads that no other
+ * worker has claimed (see `lease.look`).
  */
 export interface Liveness {
   readonly workerId: string;
-  /** workerId#incarnation, as owner of threads. */
+  /** workerId#incarnation, as the owner of threads. */
   me(): string;
+  /** False once the key may soon expire: turns must stop. */
   healthy(): boolean;
-  /** The next heartbeat, now: Redis may have lost the last one. */
+  /** Sends a heartbeat now: Redis may have lost the last one. */
   renew(): void;
-  /** Deletes the key: others may take the threads at once. */
+  /** Deletes the key, so that other workers may take the threads at once. */
   end(): Promise<void>;
 }
 
+/** Settings and callbacks of the heartbeat. */
 export interface LivenessOptions {
   workerId: string;
+  /** TTL of the key, ms. */
   ttlMs: number;
-  /** Called once per loss of health, from the timer that notices. */
+  /** Called once per loss of health, by the timer that detects it. */
   onUnhealthy: () => void;
-  /** Called after the first heartbeat that arrived after a loss of health. */
+  /** Called after the first successful heartbeat that follows a loss of health. */
   onRecovered?: () => void;
-  /** Called after each heartbeat that arrived. */
+  /** Called after each successful heartbeat. */
   onBeat?: () => void;
 }
 
-/** Part of the TTL kept as margin for a command under way and clock granularity. */
+/** Share of the TTL kept as a margin, for a command in progress and clock granularity. */
 const marginShare = 0.2;
 
+/** Sends the first heartbeat, then one every TTL/5; a failed one is logged. */
 export async function startLiveness(
   deps: { redis: Redis; keys: Keys; logger: Log },
   { workerId, ttlMs, onUnhealthy, onRecovered, onBeat }: LivenessOptions,
@@ -51,7 +56,7 @@ export async function startLiveness(
     try {
       await redis.set(keys.of('w', workerId), me, 'PX', ttlMs);
       await redis.sadd(keys.one('workers'), workerId);
-      // The TTL began no earlier than the command was sent.
+      // The TTL cannot have begun before the command was sent.
       stamp = sentAt;
       if (reported && healthy()) {
         reported = false;
@@ -82,7 +87,7 @@ export async function startLiveness(
     renew: () => void beat(),
     async end() {
       clearInterval(timer);
-      await redis.del(keys.of('w', workerId)).catch(() => undefined); // it expires by itself
+      await redis.del(keys.of('w', workerId)).catch(() => undefined); // the key expires anyway
     },
   };
 }

@@ -1,4 +1,4 @@
--- A task's progress: an event without a turn and without a fence, once per id.
+-- Records a task's progress: an event outside a turn, not fenced, once per id.
 -- A: taskId, noteId, type, fields
 -- outcome: ok | gone
 local task = hash(key('task', A.taskId))

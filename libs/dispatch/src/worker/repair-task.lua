@@ -1,6 +1,6 @@
--- Gives a working task with no mail anywhere its next mail again.
+-- Sends a working task that has no mail its next mail again.
 -- A: taskId, runId
--- outcome: ok {threadId, owner?} | fine
+-- outcome: ok {threadId, owner?} | fine (nothing to repair)
 local task = hash(key('task', A.taskId))
 if task.status ~= 'working' then return answer('fine') end
 if redis.call('HEXISTS', key('th', task.threadId), 'tenant') == 0 then
@@ -10,7 +10,7 @@ end
 if redis.call('XLEN', key('mb', task.threadId)) > 0 then return answer('fine') end
 local mail = { runId = A.runId, taskId = A.taskId, iteration = task.iteration, model = task.model, chain = task.chain }
 if task.target == 'bus' and task.phase ~= 'review' then
-  -- Its work is on the bus: what a torn log lost of it is given again, what came of it is told again.
+  -- Its work is on the bus: submit again what a torn log lost, and deliver the outcome again.
   local id = task.taskId .. '.' .. task.iteration
   local found = hash(taskKey(task.tenant, id))
   local ring
@@ -25,7 +25,7 @@ if task.target == 'bus' and task.phase ~= 'review' then
 end
 if task.phase == 'children' then
   if openBelow(task.threadId) > 0 then return answer('fine') end
-  -- The last word from below was lost with a torn log.
+  -- A torn log lost the last notification from below.
   redis.call('HSET', key('task', task.taskId), 'phase', 'review')
   task.phase = 'review'
 end

@@ -1,11 +1,12 @@
--- Step 8: finds what a lost doorbell, a dead worker or a torn log left behind. Run by every worker, every 1-2 s.
+-- Step 8: finds what a lost doorbell, a dead worker or a torn log left behind. Every worker runs it every 1-2
+-- s.
 -- A: graceMs, busyGraceMs, taskGraceMs, count
 -- outcome: ok {ring [{threadId, owner?}], tasks [taskId], dead [workerId]}
 local ring, tasks, dead = {}, {}, {}
--- A dead worker's threads with mail need not wait for their grace.
+-- Threads of a dead worker with mail are rung without waiting for their grace time.
 for _, workerId in ipairs(redis.call('SMEMBERS', P .. 'workers')) do
   if redis.call('EXISTS', key('w', workerId)) == 0 then
-    -- Each sweep takes some of them, so that the workers share them.
+    -- Each sweep takes some of them, so that the workers share the load.
     for _, threadId in ipairs(redis.call('SPOP', key('own', workerId), A.count)) do
       if redis.call('ZSCORE', P .. 'pend', threadId) then
         ring[#ring + 1] = { threadId = threadId, owner = liveOwner(threadId) }
@@ -18,7 +19,7 @@ for _, threadId in ipairs(redis.call('ZRANGEBYSCORE', P .. 'pend', '-inf', now -
   redis.call('ZADD', P .. 'pend', 'XX', now, threadId)
   local owner = liveOwner(threadId)
   local th = key('th', threadId)
-  -- A live owner is most likely at work on it: ring it now and then only.
+  -- A live owner is probably working on it, so it is rung less often.
   if not owner or now - number(th, 'rungAt') >= A.busyGraceMs then
     if owner then redis.call('HSET', th, 'rungAt', now) end
     ring[#ring + 1] = { threadId = threadId, owner = owner }
@@ -33,7 +34,8 @@ for _, taskId in ipairs(redis.call('ZRANGEBYSCORE', P .. 'working', '-inf', now 
     tasks[#tasks + 1] = taskId
   end
 end
--- Retention. Tenants are looked at when the oldest entry of their lists is to go; those of earlier releases, at once.
+-- Retention. A tenant is processed when the oldest entry of its lists expires; tenants recorded by earlier
+-- releases, at once.
 for _, tenant in ipairs(redis.call('SPOP', P .. 'tenants', A.count)) do redis.call('ZADD', P .. 'trim', 'NX', now, tenant) end
 for _, tenant in ipairs(redis.call('ZRANGEBYSCORE', P .. 'trim', '-inf', now, 'LIMIT', 0, 20)) do
   local due
@@ -41,7 +43,7 @@ for _, tenant in ipairs(redis.call('ZRANGEBYSCORE', P .. 'trim', '-inf', now, 'L
     local taskId = redis.call('HGET', key('th', threadId), 'taskId')
     local isOpen = taskId and redis.call('HGET', key('task', taskId), 'status') == 'working'
     if isOpen or redis.call('ZSCORE', P .. 'pend', threadId) or liveOwner(threadId) or redis.call('SCARD', key('open', threadId)) > 0 then
-      redis.call('ZADD', key('ths', tenant), now - C.retentionMs + 60000, threadId) -- looked at again in a minute
+      redis.call('ZADD', key('ths', tenant), now - C.retentionMs + 60000, threadId) -- checked again in a minute
     else
       forgetThread(threadId)
       redis.call('ZREM', key('ths', tenant), threadId)

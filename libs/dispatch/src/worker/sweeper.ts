@@ -7,18 +7,22 @@ import { listOf, type Scripts, scriptsBeside } from '../redis/scripts.ts';
 
 const lua = scriptsBeside(import.meta.url, { confirmed: ['repair-task'], unconfirmed: ['sweep'] });
 
+/** Grace times of the sweep. */
 export interface SweepOptions {
   /** Mail older than this is rung again, ms. */
   graceMs: number;
-  /** The same while its owner lives, ms. */
+  /** The same for a thread with a live owner, ms. */
   busyGraceMs: number;
-  /** A working task that has not moved for this long is looked at, ms. */
+  /** A working task without a change for this long is checked, ms. */
   taskGraceMs: number;
 }
 
+/** The grace times of a fleet. */
 export const defaultSweep: SweepOptions = { graceMs: 1_500, busyGraceMs: 5_000, taskGraceMs: 30_000 };
 
+/** The running sweep. */
 export interface Sweeper {
+  /** Sweeps now, for tests. Throws `unavailable`. */
   sweep(): Promise<void>;
   close(): void;
 }
@@ -29,7 +33,7 @@ interface Found {
   dead: string[];
 }
 
-/** Step 8, in every worker, every 1-2 s: whatever a fault left behind moves again (D5). */
+/** Step 8, in every worker, every 1-2 s: continues whatever a fault left behind (D5). */
 export function startSweeper(
   deps: { redis: Redis; keys: Keys; scripts: Scripts; doorbell: Doorbell; logger: Log },
   options: SweepOptions = defaultSweep,

@@ -3,20 +3,23 @@ import type { Redis } from 'ioredis';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 
-/** What a worker says of itself with each heartbeat. */
+/** What a worker reports of itself with each heartbeat. */
 export type WorkerReport = Omit<WorkerInfo, 'workerId'>;
 
+/** The workers of the fleet. */
 export interface Workers {
-  /** Those that are alive. */
+  /** The live workers that have reported, by id. */
   list(): Promise<WorkerInfo[]>;
+  /** Stores the worker's report; it expires after `ttlMs`. */
   report(workerId: string, report: WorkerReport, ttlMs: number): Promise<void>;
-  /** Asks it to finish its turns and leave. Throws not_found. */
+  /** Asks a worker to finish its turns and exit. Throws not_found. */
   drain(workerId: string): Promise<void>;
 }
 
-/** A worker that was not back after this is dead, ms. */
+/** How long the request is kept, ms: a worker that stays disconnected longer is dead. */
 const drainKeptMs = 3_600_000;
 
+/** `drain` both stores its request and publishes it. */
 export function createWorkers({ redis, keys }: { redis: Redis; keys: Keys }): Workers {
   const find = async (workerId: string): Promise<WorkerInfo | undefined> => {
     const [alive, text] = await reached(redis.mget(keys.of('w', workerId), keys.of('wi', workerId)));
@@ -33,7 +36,7 @@ export function createWorkers({ redis, keys }: { redis: Redis; keys: Keys }): Wo
     },
     async drain(workerId) {
       if (!(await find(workerId))) throw new AppError('not_found', `There is no live worker ${workerId}.`);
-      // Kept as well: a worker that is cut off at this moment reads it when it is back.
+      // Stored as well, so that a worker that is disconnected now reads it when it reconnects.
       await reached(redis.set(keys.of('drain', workerId), '1', 'PX', drainKeptMs));
       await reached(redis.publish(keys.of('ctl', workerId), jsonOf({ action: 'drain' })));
     },

@@ -1,4 +1,4 @@
-/** What a replica that is away does not confirm is no attempt: nothing was tried. */
+/** Steps that a disconnected replica cannot confirm do not count as attempts. */
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { openRedisGroup } from '../../../runtime/test/redis-group.ts';
@@ -6,7 +6,7 @@ import { beginTurn, openBench } from '../fixture.ts';
 
 const tenant = 'default';
 
-test('a turn begins, is handed back and gets another epoch while no replica confirms anything', async () => {
+test('a turn can begin, be handed back and get a new epoch while no replica confirms', async () => {
   const group = await openRedisGroup({ sentinels: 0 });
   onTestFinished(group.close);
   const bench = await openBench({}, { url: group.url });

@@ -23,7 +23,7 @@ async function openDelegation(limits = {}) {
   return { ...house, bench, parentThreadId, delegate, review, runsOf, tasks: dispatch.tasks };
 }
 
-test('the work of a delegated task waits on the bus, and its result goes to review', async () => {
+test('the work of a delegated task is queued on the bus, and its result goes to review', async () => {
   const { bus, delegate, takeAndAck, review, runsOf, tasks, dispatch } = await openDelegation();
   const task = await delegate('count to ten');
   expect(task).toMatchObject({ target: 'bus', status: 'working', iteration: 1 });
@@ -43,7 +43,7 @@ test('the work of a delegated task waits on the bus, and its result goes to revi
     failure: undefined,
     task: { taskId: task.taskId },
   });
-  // Not accepted: the feedback is work for the bus again, and no mail to a session.
+  // Rejected: the feedback becomes work for the bus again, not mail to a session.
   const change = {
     taskId: task.taskId,
     iteration: 1,
@@ -66,7 +66,7 @@ test('the work of a delegated task waits on the bus, and its result goes to revi
   expect(await tasks.get(tenant, task.taskId)).toMatchObject({ iteration: 2, result: '{"structured":true}' });
 });
 
-test('an external worker’s failure and a death of the work are mail that fails the task', async () => {
+test('an external worker’s failure, or a dead bus task, is mail that fails the delegated task', async () => {
   const { bus, delegate, takeAndAck, review } = await openDelegation({ busSilentMs: -1, busMaxLosses: 1 });
   const failing = await delegate();
   const given = await takeAndAck('w');
@@ -98,7 +98,7 @@ test('cancelling a delegated task, or deleting a thread above it, withdraws its 
   expect(await bus.poll({ tenant, name: 'w', timeoutMs: 0 })).toBeNull();
 });
 
-test('delegated work can be tried again while somebody has it, and not when its task has failed with it', async () => {
+test('delegated work can be retried while a worker has it, but not after its task has failed with it', async () => {
   const { bus, delegate, takeAndAck } = await openDelegation();
   await delegate();
   const given = await takeAndAck('w');
@@ -108,7 +108,7 @@ test('delegated work can be tried again while somebody has it, and not when its 
   expect(await refusalOf(bus.retry(tenant, given.taskId))).toBe('wrong_state');
 });
 
-test('what a torn log lost of the way to the bus and back is made good', async () => {
+test('delegated work and outcomes that a torn log lost are sent again', async () => {
   const { bus, delegate, takeAndAck, dispatch, redis, runsOf, states } = await openDelegation();
   const task = await delegate();
   const id = `${task.taskId}.1`;
@@ -123,7 +123,7 @@ test('what a torn log lost of the way to the bus and back is made good', async (
   expect(await states()).toEqual({ [id]: 'queued' });
   const given = await takeAndAck('w');
   await bus.done({ tenant, taskId: id, lease: given.lease }, 'x');
-  // The result is there, and neither the mail nor what is noted with it.
+  // The result is stored; the mail, and the changes made with it, are missing.
   await redis.del(dispatch.keys.of('mb', task.threadId), dispatch.keys.of('sent', `${id}:review`));
   await redis.hset(dispatch.keys.of('task', task.taskId), 'phase', 'turn');
   await repair();

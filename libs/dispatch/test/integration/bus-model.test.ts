@@ -1,4 +1,7 @@
-/** Any history of moves by anybody, with good, old and missing leases, keeps B1 to B4: judged by what Redis holds. */
+/**
+ * Any history of moves by any caller, with valid, old and missing leases, keeps B1 to B4; checked against the
+ * data in Redis.
+ */
 import { randomUUID } from 'node:crypto';
 import { AppError, type BusTaskState } from '@harness/contracts';
 import fc from 'fast-check';
@@ -14,7 +17,7 @@ const states: BusTaskState[] = ['queued', 'assigned', 'in_progress', 'done', 'bl
 const worker = fc.constantFrom(...workers);
 const task = fc.constantFrom(...tasks);
 const labels = fc.constantFrom(...labelSets);
-/** Of the leases ever given for the task: the latest, an older one, or none. */
+/** Which of the leases issued for the task: the latest, an older one, or none. */
 const lease = fc.constantFrom('latest', 'latest', 'old', 'none');
 const move = fc.oneof(
   fc.record({ do: fc.constant('submit' as const), task, labels, priority: fc.integer({ min: -1, max: 1 }) }),
@@ -34,7 +37,7 @@ const move = fc.oneof(
 );
 type Move = typeof move extends fc.Arbitrary<infer One> ? One : never;
 
-/** What a move may be refused with; anything else is a fault of ours. */
+/** Errors that a move may be refused with; any other is a bug. */
 const refusals = new Set([
   'wrong_state',
   'lease_lost',
@@ -48,7 +51,7 @@ async function openModel() {
   const house = await openBus({ busAckMs: 2, busSilentMs: 2, busHeartbeatMs: 2 });
   const { bus, dispatch, redis } = house;
   const { scripts, keys } = dispatch;
-  const tenant = randomUUID(); // a bus of its own for each history
+  const tenant = randomUUID(); // a separate bus for each history
   const given = new Map<string, string[]>();
   const polls = new Map<string, string>();
   const results = new Map<string, string>();
@@ -58,7 +61,10 @@ async function openModel() {
     return which === 'none' ? undefined : ((which === 'old' ? all.at(-2) : all.at(-1)) ?? 'never given');
   };
   const holderOf = (id: string) => redis.hget(keys.of('bt', `${tenant}:${id}`), 'worker');
-  /** B1: accepted are the latest lease, without one the name of the task's worker, without that the only lease. */
+  /**
+   * B1: a call is accepted with the latest lease; without a lease, with the name of the task's worker;
+   * without both, if the task had one lease only.
+   */
   const believed = (
     id: string,
     held: string | undefined,
@@ -112,7 +118,7 @@ async function openModel() {
         const { task: taskId, name } = one;
         const held = leaseOf(taskId, one.lease);
         const holder = await holderOf(taskId);
-        // Half of the repeats say the same again; the others are refused.
+        // Half of the repeats send the same result; the others are refused.
         const result = (one.lease === 'latest' && results.get(taskId)) || randomUUID();
         const { existing } = await bus.done({ tenant, taskId, name, lease: held }, result);
         // B2: there was no result before.
@@ -166,7 +172,7 @@ async function openModel() {
     for (const { id, worker: name, lease: token, state } of leased) {
       const all = given.get(id) ?? given.set(id, []).get(id);
       if (token && !all?.includes(token)) all?.push(token);
-      // B1: its lease is the latest, and its worker has it and nothing else.
+      // B1: its lease is the latest, and its worker has this task and no other.
       expect(all?.at(-1)).toBe(token);
       const holder = crew.find((one) => one.name === name);
       expect([holder?.task, holder?.state]).toEqual([id, state === 'assigned' ? 'pending' : 'executing']);

@@ -8,7 +8,7 @@ import { openBus, refusalOf, tenant } from '../bus-fixture.ts';
 
 const patient = 60_000;
 
-test('a waiting poll ends at once when work comes, wherever it was submitted', async () => {
+test('a waiting poll ends at once when a task is submitted, at whichever gateway', async () => {
   const { buses, register, waiting } = await openBus({}, 2);
   const [here, there] = buses as [(typeof buses)[0], (typeof buses)[0]];
   await register('w');
@@ -20,7 +20,7 @@ test('a waiting poll ends at once when work comes, wherever it was submitted', a
   expect(performance.now() - begunAt).toBeLessThan(patient / 2);
 });
 
-test('the worker that has waited longest is first, among those that fit', async () => {
+test('of the workers that fit, the one that has waited longest is first', async () => {
   const { bus, register, submit, waiting } = await openBus();
   const names = ['a', 'b', 'c', 'd'];
   const order: string[] = [];
@@ -37,7 +37,7 @@ test('the worker that has waited longest is first, among those that fit', async 
   await expect.poll(() => order).toEqual(['b 1', 'c 2', 'd 3', 'a 4']);
 });
 
-test('when the time is over there is nothing, and the worker is idle again', async () => {
+test('when its time is over a poll returns null, and the worker is idle again', async () => {
   const { bus, register, submit, stateOfWorker, states } = await openBus();
   await register('w');
   expect(await bus.poll({ tenant, name: 'w', timeoutMs: 20 })).toBeNull();
@@ -47,7 +47,7 @@ test('when the time is over there is nothing, and the worker is idle again', asy
   expect(await states()).toEqual({ t: 'queued' });
 });
 
-test('a poller that leaves loses its place; what was given to it meanwhile goes to another at once', async () => {
+test('a poller that disconnects loses its position; a task assigned to it meanwhile goes to another worker at once', async () => {
   const { bus, register, submit, states, stateOfWorker, waiting, dispatch } = await openBus();
   await Promise.all([register('leaver'), register('stayer')]);
   const leave = new AbortController();
@@ -55,7 +55,8 @@ test('a poller that leaves loses its place; what was given to it meanwhile goes 
   await waiting('leaver');
   const stayed = bus.poll({ tenant, name: 'stayer', timeoutMs: patient });
   await waiting('leaver', 'stayer');
-  // The assignment is in Redis; that the gateway hears of it and that the client leaves happen together.
+  // The assignment is in Redis; its signal to the gateway and the client's disconnect happen at the same
+  // time.
   dispatch.replicas.onSignal(({ kind }) => kind === 'bus_assigned' && leave.abort());
   const listeners = submit('t');
   leave.abort();
@@ -66,7 +67,7 @@ test('a poller that leaves loses its place; what was given to it meanwhile goes 
   expect(await bus.get(tenant, 't')).toMatchObject({ worker: 'stayer', losses: 0 });
 });
 
-test('a poller that has left before it is asked for gets nothing', async () => {
+test('a poller that disconnected before the first request to Redis gets nothing', async () => {
   const { bus, register, submit, states } = await openBus();
   await Promise.all([register('w'), submit('t')]);
   expect(await refusalOf(bus.poll({ tenant, name: 'w', timeoutMs: 0, signal: AbortSignal.abort() }))).toBe(
@@ -75,7 +76,7 @@ test('a poller that has left before it is asked for gets nothing', async () => {
   await expect.poll(states).toEqual({ t: 'queued' });
 });
 
-test('a second poll of a worker takes the place of the first; one before the acknowledgement is given the same again', async () => {
+test('a second poll of a worker replaces the first; a poll before the acknowledgement gets the same task again', async () => {
   const { bus, register, submit, waiting, redis, dispatch } = await openBus();
   await register('w');
   const first = bus.poll({ tenant, name: 'w', timeoutMs: patient });
@@ -94,7 +95,7 @@ test('a second poll of a worker takes the place of the first; one before the ack
   expect(await bus.get(tenant, 't')).toMatchObject({ state: 'in_progress' });
 });
 
-test('labels that change while a worker waits count at once', async () => {
+test('labels that change while a worker waits take effect at once', async () => {
   const { bus, register, submit, waiting } = await openBus();
   await register('w');
   const polling = bus.poll({ tenant, name: 'w', timeoutMs: patient });
@@ -113,7 +114,7 @@ test('a reset ends the poll of the worker', async () => {
   expect(await polling).toBeNull();
 });
 
-test('the places of a gateway that died are passed over', async () => {
+test('waiting workers of a dead gateway are skipped', async () => {
   const { buses, benches, bus, register, submit, take, waiting, stateOfWorker } = await openBus({}, 2);
   await Promise.all([register('stranded'), register('w')]);
   void buses[1]?.poll({ tenant, name: 'stranded', timeoutMs: patient }).catch(() => undefined);
@@ -126,7 +127,7 @@ test('the places of a gateway that died are passed over', async () => {
   await bus.reset(tenant, 'w');
 });
 
-test('the place of a poll whose end nobody told is swept', async () => {
+test('a poll whose end was never reported is removed by the sweep', async () => {
   const { bus, register, waiting, redis, dispatch, stateOfWorker } = await openBus();
   await register('w');
   void bus.poll({ tenant, name: 'w', timeoutMs: patient });
@@ -136,7 +137,7 @@ test('the place of a poll whose end nobody told is swept', async () => {
   expect([await stateOfWorker('w'), (await bus.stats(tenant)).workersPolling]).toEqual(['idle', 0]);
 });
 
-test('work that came while the gateway could not hear is found when it hears again', async () => {
+test('a task assigned while the gateway was disconnected is found when it reconnects', async () => {
   const { buses, benches, register, submit, waiting } = await openBus({}, 2);
   await register('w');
   const polling = buses[1]?.poll({ tenant, name: 'w', timeoutMs: patient });
@@ -150,7 +151,7 @@ test('work that came while the gateway could not hear is found when it hears aga
   expect(await polling).toMatchObject({ taskId: 't', attempt: 1 });
 });
 
-test('a gateway that leaves ends its polls with nothing', async () => {
+test('a gateway that shuts down ends its polls with null', async () => {
   const { bus, register, waiting, stateOfWorker } = await openBus();
   await register('w');
   const polling = bus.poll({ tenant, name: 'w', timeoutMs: patient });
@@ -161,8 +162,8 @@ test('a gateway that leaves ends its polls with nothing', async () => {
   expect(await stateOfWorker('w')).toBe('idle');
 });
 
-test('a poll that waits costs Redis nothing', async () => {
-  // A Redis of its own: the counters are everybody's.
+test('a waiting poll causes no Redis commands', async () => {
+  // A separate Redis: its counters cover all clients.
   const dir = await mkdtemp(join(tmpdir(), 'harness-bus-'));
   const server = await startEmbeddedRedis(dir);
   onTestFinished(async () => {
@@ -187,7 +188,7 @@ test('a poll that waits costs Redis nothing', async () => {
   const commands = async () => Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1]);
   const asked = await commands();
   for (let n = 0; n < 50; n++) await redis.ping();
-  expect((await commands()) - asked).toBeLessThan(50 + 10); // heartbeats of the gateway, whoever waits
+  expect((await commands()) - asked).toBeLessThan(50 + 10); // heartbeats of the gateway, independent of the polls
   expect(await scriptCalls()).toBe(before);
   bus.endPolls();
   await Promise.all(polls);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openBus, refusalOf, tenant } from '../bus-fixture.ts';
 import { openBench } from '../fixture.ts';
 
-/** A lease of this length is over before anything else can happen. */
+/** A lease this short expires before the next call. */
 const overAtOnce = -1;
 
 test('a task goes from submission to its one result', async () => {
@@ -38,7 +38,7 @@ test('a task goes from submission to its one result', async () => {
   expect(await submit('t')).toEqual({ state: 'done', existing: true });
 });
 
-test('who has the assignment is known by its name, however often the task was assigned; a nameless call needs the lease', async () => {
+test('the worker of an assignment is recognized by its name, however often the task was assigned; a call without a name needs the lease', async () => {
   const { bus, register, submit, take, states } = await openBus({ busAckMs: overAtOnce });
   const hold = { tenant, taskId: 't' };
   await Promise.all([submit('t'), register('Ada Lovelace')]);
@@ -109,7 +109,7 @@ test('each illegal move is refused and names the state', async () => {
   expect(await bus.get(tenant, 't')).toMatchObject({ state: 'blocked', reason: 'x' });
 });
 
-test('an unacknowledged task goes back with its age, a silent one too, and the third time it is dead', async () => {
+test('an unacknowledged task and a silent one return to the queue with their age; the third time the task is dead', async () => {
   const { bus, register, submit, take, takeAndAck, states, stateOfWorker } = await openBus({
     busAckMs: overAtOnce,
     busSilentMs: overAtOnce,
@@ -136,7 +136,7 @@ test('an unacknowledged task goes back with its age, a silent one too, and the t
   expect(await bus.get(tenant, 'first')).toMatchObject({ losses: 0 });
 });
 
-test('a result that comes with an old lease is refused and changes nothing', async () => {
+test('a result with an old lease is refused and changes nothing', async () => {
   const { bus, register, submit, takeAndAck } = await openBus({ busSilentMs: overAtOnce });
   await Promise.all([register('slow'), register('quick'), submit('t')]);
   const old = await takeAndAck('slow');
@@ -155,7 +155,7 @@ test('a result that comes with an old lease is refused and changes nothing', asy
   expect(await bus.get(tenant, 't')).toMatchObject({ result: 'in time', worker: 'quick' });
 });
 
-test('priority goes before age, and a task that comes back has its old place', async () => {
+test('priority counts before age, and a task that returns gets its old position', async () => {
   const { bus, register, submit, take } = await openBus();
   await register('w');
   for (const [taskId, priority] of [
@@ -181,7 +181,7 @@ test('priority goes before age, and a task that comes back has its old place', a
   expect(order).toEqual(['e', 'b', 'b', 'd', 'a', 'f', 'c']);
 });
 
-test('a task goes only to workers that have what it requires', async () => {
+test('a task is given only to workers with the labels that it requires', async () => {
   const { bus, register, submit, take } = await openBus();
   await submit('both', { requires: ['gpu', 'big', 'gpu'], priority: 9 });
   await submit('big', { requires: ['big'] });
@@ -197,7 +197,7 @@ test('a task goes only to workers that have what it requires', async () => {
   expect((await take('strong')).taskId).toBe('big');
 });
 
-test('a reset worker is idle, whatever it was, and its task goes back without blame', async () => {
+test('a reset worker is idle, whatever its state was, and its task returns without counting as lost', async () => {
   const { bus, register, submit, takeAndAck, stateOfWorker } = await openBus();
   await Promise.all([register('w'), submit('t')]);
   const { lease } = await takeAndAck('w');
@@ -260,7 +260,7 @@ test('a bus belongs to its tenant', async () => {
   expect(await bus.stats(tenant)).toMatchObject({ depth: 1, workers: 1 });
 });
 
-test('what happens on a bus can be followed, from its beginning and on', async () => {
+test('the events of a bus can be followed from its beginning', async () => {
   const { bus, dispatch, register, submit, takeAndAck } = await openBus({ busSilentMs: overAtOnce });
   await Promise.all([register('w'), submit('t', { priority: 2 })]);
   await takeAndAck('w');
@@ -287,7 +287,7 @@ test('what happens on a bus can be followed, from its beginning and on', async (
   ]);
 });
 
-test('while nobody swept, the bus was away, and no lease ends for that', async () => {
+test('after a pause between sweeps no lease expires at once', async () => {
   const { bus, register, submit, take, states, redis, dispatch } = await openBus({ busAckMs: overAtOnce });
   await Promise.all([register('w'), submit('t')]);
   await redis.set(`${dispatch.keys.prefix}bswept`, Date.now() - 60_000);
@@ -298,7 +298,7 @@ test('while nobody swept, the bus was away, and no lease ends for that', async (
   expect(await states()).toEqual({ t: 'queued' });
 });
 
-test('what a torn log left out of its list is put back, and what it left in one too many is passed over', async () => {
+test('a task that a torn log dropped from its list is added again, and a stale list entry is skipped', async () => {
   const { bus, dispatch, redis, register, submit, take, states } = await openBus();
   const queue = dispatch.keys.of('bq', `${tenant}:`);
   await register('w');

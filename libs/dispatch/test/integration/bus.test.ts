@@ -1,4 +1,4 @@
-/** Rings, consumers and sweepers together: real queues, instant turns, lost doorbells, dying workers. */
+/** Rings, consumers and sweepers together: real queues, instant turns, lost doorbells, killed workers. */
 import { randomUUID } from 'node:crypto';
 import { connectRedis, createLogger } from '@harness/runtime';
 import { expect, inject, onTestFinished, test } from 'vitest';
@@ -26,7 +26,10 @@ function openDispatch(tag: string) {
   return { redis, dispatch };
 }
 
-/** A worker with instant turns. `kill` stops it as a crash does: nothing is given back, its liveness just ends. */
+/**
+ * A worker with instant turns. `kill` stops it like a crash: nothing is handed back, its liveness key just
+ * expires.
+ */
 async function openWorker(
   tag: string,
   turn: (turn: Turn) => Promise<void> = async () => undefined,
@@ -111,7 +114,7 @@ const openThreads = (dispatch: Dispatch, count: number) =>
 
 const expected = (count: number) => Array.from({ length: count }, (_, n) => String(n));
 
-test('three workers answer every message of twenty threads, in order', async () => {
+test('three workers finish every message of twenty threads, in order', async () => {
   const tag = randomUUID();
   const { dispatch } = openDispatch(tag);
   await Promise.all([1, 2, 3].map(() => openWorker(tag)));
@@ -139,7 +142,7 @@ test('D5: a message whose doorbell was never rung is found by the sweep', async 
   await expect.poll(() => resultsOf(dispatch, threadId)).toEqual(['0']);
 });
 
-test('a dead worker’s threads move on, its queue and keys are removed', async () => {
+test('a dead worker’s threads move to another, and its queue and keys are removed', async () => {
   const tag = randomUUID();
   const { redis, dispatch } = openDispatch(tag);
   const threadIds = await openThreads(dispatch, 5);

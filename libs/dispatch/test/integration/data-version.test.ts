@@ -29,23 +29,23 @@ test('an empty database gets the version of the first release that starts', asyn
   expect(await enter(bench, [alone, beside])).toEqual(admitted);
 });
 
-test('data without a version counts as 1, and is raised when nothing of that release runs', async () => {
+test('data without a version counts as 1, and its version is raised once no process of that release runs', async () => {
   const tag = randomUUID();
   const bench = await openBench({}, { tag });
   await bench.dispatch.threads.create('default', {});
   const old = await openBench({}, { tag });
   await old.dispatch.replicas.join();
   const line =
-    'The data in Redis has version 1, this release has 2, and the two cannot run side by side: threads have names. Of the other release 1 gateway is running: stop them first.';
+    'The data in Redis has version 1, this release has 2, and the two releases cannot run side by side: threads have names. Of the other release, 1 gateway is running. Stop every gateway and worker of it first.';
   expect(await enter(bench, [alone])).toEqual(refused(line));
   expect(await recordOf(bench)).toEqual({});
   await old.dispatch.close();
-  // Redis closes a connection's subscriptions a moment after the client has gone.
+  // Redis ends a connection's subscriptions shortly after the client has disconnected.
   await expect.poll(() => enter(bench, [alone])).toEqual(admitted);
   expect(await recordOf(bench)).toEqual({ data: '2', least: '2' });
 });
 
-test('a release starts beside an earlier one where the change allows it, and the earlier one starts again', async () => {
+test('a release starts beside an earlier one if the change allows it, and the earlier one can start again', async () => {
   const tag = randomUUID();
   const bench = await openBench({}, { tag });
   expect(await enter(bench, [alone])).toEqual(admitted);
@@ -67,13 +67,13 @@ test('a one-way change waits for a migration', async () => {
   await enter(bench, [alone]);
   expect(await enter(bench, [alone, beside, oneWay])).toEqual(
     refused(
-      'The data in Redis has version 2, this release has 4, and there is no way back after this change: runs have a colour; runs are packed. Stop every gateway and worker, make a backup, then run `npm run migrate`.',
+      'The data in Redis has version 2, this release has 4, and this change cannot be undone: runs have a colour; runs are packed. Stop every gateway and worker, make a backup, then run `npm run migrate`.',
     ),
   );
   expect(await recordOf(bench)).toEqual({ data: '2', least: '2' });
 });
 
-test('a database that is emptied under a living process has its version again', async () => {
+test('a database that is emptied under a running process gets its version back', async () => {
   const bench = await openBench();
   expect(await bench.dispatch.dataVersion.enter()).toEqual(admitted);
   const recorded = await recordOf(bench);

@@ -60,7 +60,7 @@ test('the end of the replay is marked, then events come live, deltas without an 
   ]);
 });
 
-test('a cursor older than what is kept is told so', async () => {
+test('a cursor older than what is kept is refused', async () => {
   const bench = await openBench({ eventCap: 100 });
   const { threadId, say } = await openTurn(bench);
   const [oldest] = await bench.dispatch.events.read({ threadId }, undefined, 1);

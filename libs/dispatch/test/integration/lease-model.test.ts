@@ -1,6 +1,7 @@
 /**
- * The scripts against a model of 60 lines, on real Redis: whatever the order of appends, claims, begins, prompts, emits,
- * commits, releases, hand-backs, deaths and sweeps, D1-D5 hold, and no prompt is sent that the transcript has.
+ * The scripts against a model of 60 lines, on real Redis: in any order of appends, claims, begins, prompts,
+ * emits, commits, releases, hand-backs, deaths and sweeps, D1-D5 hold, and no prompt is sent that the
+ * transcript already has.
  */
 import { randomUUID } from 'node:crypto';
 import { runUuidOf } from '@harness/contracts';
@@ -14,20 +15,22 @@ const threadCount = 2;
 const workerIds = ['wrk_a', 'wrk_b', 'wrk_c'];
 
 interface ThreadModel {
-  /** Inputs accepted, in order; a seq is an index + 1. */
+  /** Accepted inputs, in order; a seq is an index + 1. */
   accepted: string[];
   done: number;
   attempt: number;
   epoch: number;
   owner: string | undefined;
-  /** The attempt that was begun last, by its nonce, and those of its messages whose prompt is in the transcript. */
+  /**
+   * The attempt that began last, by its nonce, and the nonces of attempts whose prompt is in the transcript.
+   */
   nonce: string | undefined;
   sent: Set<number>;
 }
 
 interface Model {
   threads: ThreadModel[];
-  /** The incarnation of each living worker. */
+  /** The incarnation of each live worker. */
   living: Map<string, string>;
 }
 
@@ -35,7 +38,7 @@ interface Real {
   bench: Bench;
   dispatch: Dispatch;
   threadIds: string[];
-  /** What each incarnation believes to hold, and the turn it believes to run, by thread. */
+  /** The holds that each incarnation believes it has, and the turn that it believes to be in, by thread. */
   holds: Map<string, Hold>;
   turns: Map<string, { turn: Turn; counter: number }>;
 }
@@ -53,7 +56,7 @@ const at = <T>(list: T[], index: number): T => list[index] as T;
 const ownerLives = (model: Model, thread: ThreadModel) =>
   thread.owner !== undefined && [...model.living.values()].includes(thread.owner);
 
-/** Incarnations that ever lived, so that zombies act as well. */
+/** All incarnations so far, so that zombies act as well. */
 const everLived: string[] = [];
 /** Attempts whose prompt was sent. */
 const asked = new Set<string>();
@@ -138,7 +141,10 @@ const emit = (thread: number, zombie: number) =>
     expect(answer.lost).toBe(!holdsIt(state, current.turn.hold));
   });
 
-/** The attempt's prompt goes to the model: the Agent SDK writes it into the transcript, and answers only if it was not there. */
+/**
+ * Sends the attempt's prompt: the Agent SDK writes it into the transcript, and the model answers only if it
+ * was not there.
+ */
 const ask = (thread: number, zombie: number) =>
   inTurn('ask', thread, zombie, async (state, { turn }, { dispatch }) => {
     const { transcripts } = dispatch;
@@ -147,7 +153,7 @@ const ask = (thread: number, zombie: number) =>
     const isSent = await has(runUuidOf(runId));
     expect(isSent).toBe(state.sent.has(seq));
     const uuid = promptUuidOf(turn, isSent);
-    // At most once an attempt: the same one may not be asked again.
+    // At most once per attempt: the same prompt may not be sent again.
     if (state.nonce === turn.nonce && !asked.has(turn.nonce)) expect(await has(uuid)).toBe(false);
     const append = transcripts
       .storeOf(hold.threadId, () => hold)
@@ -167,7 +173,7 @@ const handBack = (thread: number, zombie: number) =>
     state.nonce = undefined;
   });
 
-/** A turn that is cut after its prompt was sent. */
+/** A turn that is cut off after its prompt was sent. */
 const cut = (thread: number, zombie: number) =>
   command(`cut ${thread} of ${zombie}`, async (model, real) => {
     for (const step of [begin, ask, handBack]) await step(thread, zombie).run(model, real);
@@ -227,10 +233,10 @@ const sweep = () =>
       thread.accepted.length > thread.done ? [at(threadIds, n)] : [],
     );
     const rung = Array.isArray(found.ring) ? found.ring.map(({ threadId }) => threadId) : [];
-    expect(rung).toEqual(expect.arrayContaining(waiting)); // D5: nothing that waits is forgotten
+    expect(rung).toEqual(expect.arrayContaining(waiting)); // D5: every waiting thread is rung
   });
 
-/** After any history, one fresh worker finishes everything; then what was promised is looked at. */
+/** After any history, one new worker finishes everything; then the promises are checked. */
 async function heal({ bench, dispatch, threadIds }: Real, model: Model) {
   for (const workerId of workerIds) await bench.dies(workerId);
   const me = await bench.alive('wrk_healer');
@@ -280,7 +286,7 @@ test('any history of the scripts keeps D1-D5', { timeout: 120_000 }, async () =>
     for (let n = 0; n < threadCount; n++)
       threadIds.push((await dispatch.threads.create(tenant, {})).thread.threadId);
     const real: Real = { bench, dispatch, threadIds, holds: new Map(), turns: new Map() };
-    // A thread begins with an epoch that no earlier thread of its id can have had.
+    // A thread begins with an epoch higher than any of an earlier thread with its id.
     const firstEpochOf = async (id: string) =>
       Number(await bench.redis.hget(dispatch.keys.of('th', id), 'epoch'));
     const firstEpochs = await Promise.all(threadIds.map(firstEpochOf));

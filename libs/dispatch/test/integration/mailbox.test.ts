@@ -84,7 +84,7 @@ test('a repeat of begin, emit or commit changes nothing', async () => {
   expect(types).toEqual(['thread.created', 'run.queued', 'run.started', 'agent.message', 'run.completed']);
 });
 
-test('after three crashes a message is parked, and the thread goes on', async () => {
+test('after three crashes a message is parked, and the thread continues', async () => {
   const bench = await openBench();
   const { send, threadId } = await openThread(bench);
   await send('poison');
@@ -106,7 +106,7 @@ test('a handed back turn does not count as an attempt', async () => {
   expect(await beginTurn(bench, threadId, me)).toMatchObject({ attempt: 1 });
 });
 
-test('a waiting run that is cancelled reads so at once and is committed in its order', async () => {
+test('a waiting run that is cancelled reads `cancelled` at once and is committed in its order', async () => {
   const bench = await openBench();
   const { send, threadId } = await openThread(bench);
   await send('first');
@@ -147,7 +147,7 @@ test('another tenant sees nothing', async () => {
   await expect(threads.delete('other', threadId)).rejects.toMatchObject({ code: 'thread_not_found' });
 });
 
-test('mail lost with a torn log is counted and stepped over', async () => {
+test('mail lost with a torn log is counted and skipped', async () => {
   const bench = await openBench();
   const { send, threadId } = await openThread(bench);
   await send('lost');

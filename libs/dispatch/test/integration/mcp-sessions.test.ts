@@ -4,7 +4,7 @@ import { openBench } from '../fixture.ts';
 const owner = { tenant: 'default', keyId: 'key' };
 const said = { ...owner, protocolVersion: '2025-11-25', capabilities: {} };
 
-test('a session that is used keeps its subscriptions as long as itself', async () => {
+test('using a session keeps its subscriptions alive as long as the session', async () => {
   const { dispatch, redis } = await openBench();
   const { mcpSessions, keys } = dispatch;
   const { sessionId } = await mcpSessions.create(said);
@@ -16,7 +16,7 @@ test('a session that is used keeps its subscriptions as long as itself', async (
   expect(await mcpSessions.isSubscribed(sessionId, 'a://b')).toBe(true);
 });
 
-test('what is said in a session that has just ended neither revives it nor stays for ever', async () => {
+test('a write to a session that has just ended neither revives it nor stays forever', async () => {
   const { dispatch, redis } = await openBench();
   const { mcpSessions, keys } = dispatch;
   const { sessionId } = await mcpSessions.create(said);
@@ -26,7 +26,7 @@ test('what is said in a session that has just ended neither revives it nor stays
   expect(await redis.pttl(keys.of('mcp', sessionId))).toBeGreaterThan(0);
 });
 
-test('the log of a call that is silent outlasts the longest call; an ended one is kept for minutes', async () => {
+test('the log of a silent call outlasts the longest call; an ended one is kept for minutes', async () => {
   const { dispatch, redis } = await openBench();
   const { answerLog, keys } = dispatch;
   const key = keys.of('mcplog', 's:1');

@@ -1,4 +1,4 @@
-/** A one-way change as it would come: interrupted, run again, refused while the fleet works. */
+/** A one-way change: interrupted, run again, refused while the fleet runs. */
 import { randomUUID } from 'node:crypto';
 import { createLogger } from '@harness/runtime';
 import { expect, test } from 'vitest';
@@ -27,7 +27,7 @@ function packing(state: { broken: boolean; batches: number }): DataChange {
   };
 }
 
-test('a migration that broke off keeps every release out until it is run again', async () => {
+test('after a failed migration no release starts until the migration is run again', async () => {
   const tag = randomUUID();
   const bench = await openBench({}, { tag });
   const { threads, keys, scripts } = bench.dispatch;
@@ -74,7 +74,7 @@ test('a migration that broke off keeps every release out until it is run again',
   expect(await bench.redis.hgetall(keys.one('version'))).toEqual({ data: '3', least: '3' });
 });
 
-test('a migration waits until nothing works on the data, unless it is forced; an empty database has nothing to migrate', async () => {
+test('a migration is refused while a process of the fleet runs, unless it is forced; an empty database has nothing to migrate', async () => {
   const tag = randomUUID();
   const bench = await openBench({}, { tag });
   const changes = [beside];

@@ -4,7 +4,7 @@ import { beginTurn, openBench } from '../fixture.ts';
 
 const tenant = 'default';
 
-test('signals that were missed are heard in their order, once, by those they were for', async () => {
+test('missed signals are received in order, once, by the gateways that they were for', async () => {
   const bench = await openBench();
   const { dispatch, subscriber } = bench;
   const { replicas } = dispatch;
@@ -16,7 +16,7 @@ test('signals that were missed are heard in their order, once, by those they wer
   const hears = (count: number) => expect.poll(() => heard.length, { timeout: 10_000 }).toBe(count);
   await replicas.broadcast({ kind: 'cancel', call: 'heard' });
   await hears(1);
-  subscriber.disconnect(true); // cut off: what is said from here until it is back reaches nobody
+  subscriber.disconnect(true); // disconnected: it misses what is published until it reconnects
   await replicas.broadcast({ kind: 'task_cancelled', taskId: 'call_1' });
   await replicas.send(replicas.id, { kind: 'reply', message: { id: 1 } });
   await replicas.send('someone-else', { kind: 'reply', message: { id: 2 } });
@@ -31,11 +31,11 @@ test('signals that were missed are heard in their order, once, by those they wer
     { kind: 'cancel', call: 'after' },
   ]);
   expect(heard.filter(({ kind }) => kind === 'reply')).toEqual([{ kind: 'reply', message: { id: 1 } }]);
-  // Nothing is kept for a gateway that is not there.
+  // Nothing is kept for a gateway that is not alive.
   expect(await bench.redis.exists(`${dispatch.keys.one('signals')}:someone-else`)).toBe(0);
 });
 
-test('a worker that could not be told looks: what it lost, what is to end, whether it should leave', async () => {
+test('a worker that missed messages looks: lost threads, runs to end, whether to drain', async () => {
   const bench = await openBench();
   const { dispatch } = bench;
   const { lease, runs, threads, workers } = dispatch;

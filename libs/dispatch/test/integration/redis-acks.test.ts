@@ -1,4 +1,4 @@
-/** A primary and its replica: nobody is told what a fail-over could take back. */
+/** A primary and its replica: no outcome is reported that a fail-over could take back. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openRedisGroup, type RedisGroup } from '../../../runtime/test/redis-group.ts';
@@ -15,7 +15,7 @@ beforeEach(() => group.replica().go());
 async function openThread(acks = 1) {
   const bench = await openBench({}, { url: group.url, acks });
   const { runs, threads } = bench.dispatch;
-  // The connection that waits for replicas is not there at once.
+  // The connection that waits for replicas is not ready at once.
   const { thread } = await expect
     .poll(() => threads.create(tenant, {}).catch(() => undefined))
     .toBeDefined()
@@ -61,7 +61,7 @@ test('a commit that no replica confirmed is repeated under its nonce, and is the
   expect(run).toMatchObject({ status: 'success', result: 'done', attempt: 1 });
 });
 
-test('an ack of another history is none: what was written before a change is not confirmed after it', async () => {
+test('an ack of another history does not count: a write before a change of Redis is not confirmed after it', async () => {
   const { send } = await openThread();
   group.replica().stop();
   const sending = send('k1');
@@ -72,14 +72,14 @@ test('an ack of another history is none: what was written before a change is not
   await expect.poll(() => send('k1').catch(() => undefined)).toMatchObject({ created: false });
 });
 
-test('what comes together waits together', async () => {
+test('concurrent writes share one wait', async () => {
   const { bench } = await openThread();
   const before = await redisCalls('wait');
   await Promise.all(Array.from({ length: 200 }, () => bench.dispatch.threads.create(tenant, {})));
   expect((await redisCalls('wait')) - before).toBeLessThan(40);
 });
 
-test('Redis becomes another one: that is counted once, told to those who asked, and so is what it lost', async () => {
+test('when Redis becomes another one, the change is counted once, listeners are notified, and lost messages are counted', async () => {
   const { bench, send } = await openThread(0);
   const [lost, kept] = [await send(), await send()];
   const { keys } = bench.dispatch;
@@ -98,11 +98,11 @@ test('Redis becomes another one: that is counted once, told to those who asked, 
   expect(await bench.redis.exists(keys.of('run', kept.run.runId))).toBe(1);
 });
 
-/** What a replica that lags knows of a thread: an earlier claim. */
+/** What a lagging replica knows of a thread: an earlier claim. */
 const takeBack = (bench: Bench, threadId: string, owner: string, epoch: number) =>
   bench.redis.hset(bench.dispatch.keys.of('th', threadId), { owner, epoch });
 
-test('an epoch that a fail-over took back is never given again, and its token is no longer good', async () => {
+test('an epoch that a fail-over took back is never used again, and its token is no longer valid', async () => {
   const { bench, send, threadId } = await openThread(0);
   await send();
   const first = await beginTurn(bench, threadId, await bench.alive('wrk_a'));
@@ -114,12 +114,12 @@ test('an epoch that a fail-over took back is never given again, and its token is
   expect(third.epoch).toBeGreaterThan(lost.hold.epoch);
   const token = { threadId, epoch: lost.hold.epoch, owner: lost.hold.me };
   expect(await bench.dispatch.authorityOf(token)).toEqual({ outcome: 'stale' });
-  // Even if the clocks of two machines differ, and both gave the same epoch, the owner tells.
+  // Even if the clocks of two machines differ and both chose the same epoch, the owner tells them apart.
   const twin = { ...token, epoch: third.epoch };
   expect(await bench.dispatch.authorityOf(twin)).toEqual({ outcome: 'stale' });
 });
 
-test('the result of a message that Redis has lost is not kept for another that takes its place', async () => {
+test('the result of a message that Redis has lost is not stored for the message that gets its seq', async () => {
   const { bench, send, threadId } = await openThread(0);
   const { run } = await send();
   const turn = await beginTurn(bench, threadId, await bench.alive('wrk_a'));

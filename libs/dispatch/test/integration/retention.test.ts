@@ -1,4 +1,4 @@
-/** A thread is kept while it has work, and for the time of retention after it. Ages are the test's: it sets them back. */
+/** A thread is kept while it has work, and for the retention time after that. The tests set ages back. */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { defaultLimits, scriptAt } from '../../src/index.ts';
@@ -8,7 +8,7 @@ import { openParent, tenant } from '../task-fixture.ts';
 const graces = { graceMs: 1_500, busyGraceMs: 5_000, taskGraceMs: 30_000, count: 200 };
 const sweep = ({ dispatch }: Bench) => dispatch.scripts.call(scriptAt('worker/sweep'), graces);
 
-/** Makes it look as if nothing had happened on the thread for longer than it is kept. */
+/** Sets the thread's age back, beyond the retention time. */
 async function age({ dispatch, redis }: Bench, threadId: string) {
   const long = Date.now() - defaultLimits.retentionMs - 1_000;
   await redis.zadd(dispatch.keys.of('ths', tenant), long, threadId);
@@ -20,11 +20,11 @@ async function send({ dispatch }: Bench, threadId: string) {
   return dispatch.runs.append({ tenant, threadId, request, idempotencyKey: randomUUID() });
 }
 
-/** Without those of BullMQ. */
+/** Keys, without those of BullMQ. */
 const keysOf = async ({ dispatch, redis }: Bench, threadId: string) =>
   (await redis.keys(`${dispatch.keys.prefix}*${threadId}*`)).filter((name) => !name.includes(':bull:'));
 
-test('an idle thread is forgotten with all its keys, and its parent no longer knows it', async () => {
+test('an idle thread is deleted with all its keys, and removed from its parent', async () => {
   const bench = await openBench();
   const { parentThreadId, delegate } = await openParent(bench);
   const { task } = await delegate('toolu_1');
@@ -44,7 +44,7 @@ test('an idle thread is forgotten with all its keys, and its parent no longer kn
   expect(await bench.redis.smembers(bench.dispatch.keys.of('kids', parentThreadId))).toEqual([]);
 });
 
-test('mail, an open task below, work of its own or a living owner keep a thread, however old', async () => {
+test('mail, an open task below, its own open task or a live owner keep a thread, however old it is', async () => {
   const bench = await openBench();
   const { parentThreadId, delegate } = await openParent(bench); // mail, and a task below
   const { task } = await delegate('toolu_1');
@@ -66,7 +66,7 @@ test('mail, an open task below, work of its own or a living owner keep a thread,
   expect(await keysOf(bench, thread.threadId)).toEqual([]);
 });
 
-test('no key of a thread with mail has an end, also not when an earlier release gave it one', async () => {
+test('no key of a thread with mail has a TTL, even if an earlier release set one', async () => {
   const bench = await openBench();
   const { keys } = bench.dispatch;
   const { thread } = await bench.dispatch.threads.create(tenant, {});
@@ -78,7 +78,7 @@ test('no key of a thread with mail has an end, also not when an earlier release 
     expect([name, await bench.redis.pttl(name)]).toEqual([name, -1]);
 });
 
-test('the sums of all buses are right again after Redis became another, whatever moved meanwhile', async () => {
+test('the totals of all buses are correct again after Redis became another one', async () => {
   const bench = await openBench();
   const { bus, scripts } = bench.dispatch;
   const submit = (taskId: string) => bus.submit({ tenant, taskId });

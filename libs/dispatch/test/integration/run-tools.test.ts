@@ -17,7 +17,7 @@ const toolsNow = async ({ dispatch }: Bench, { hold }: Awaited<ReturnType<typeof
   return 'tools' in authority ? authority.tools : undefined;
 };
 
-test('a run that is under way has no more tools than it began with, whatever its thread gets meanwhile', async () => {
+test('a run in progress has no more tools than it began with, even if its thread gets more meanwhile', async () => {
   const bench = await openBench();
   const turn = await openRun(bench);
   const { threadId } = turn.hold;
@@ -31,7 +31,7 @@ test('a run that is under way has no more tools than it began with, whatever its
   expect(await toolsNow(bench, turn)).toEqual(['a__x']);
 });
 
-test('what a skill narrowed holds in the next attempt, of what its thread has by then', async () => {
+test('tools narrowed by a skill stay narrowed in the next attempt, within those that the thread has by then', async () => {
   const bench = await openBench();
   const turn = await openRun(bench);
   const { threadId } = turn.hold;
@@ -44,7 +44,7 @@ test('what a skill narrowed holds in the next attempt, of what its thread has by
   expect(await toolsNow(bench, next)).toEqual(['a__y']);
 });
 
-test('a sub-agent works with the model of the thread that delegates, unless it is told another', async () => {
+test('a sub-agent uses the model of the delegating thread unless the task names another', async () => {
   const bench = await openBench();
   const { profiles, threads, tasks } = bench.dispatch;
   await profiles.publish('agents', {

@@ -3,7 +3,7 @@ import { reviewOf, scriptAt } from '../../src/index.ts';
 import { beginTurn, openBench } from '../fixture.ts';
 import { accept, endWork, kindsOf, openParent, tenant } from '../task-fixture.ts';
 
-test('a task is done when the tasks below it are: each goes on with what came of the one below', async () => {
+test('a task is done only when the tasks below it are: each continues with the result of the one below', async () => {
   const bench = await openBench();
   const { delegate, parentThreadId } = await openParent(bench);
   const { tasks } = bench.dispatch;
@@ -23,7 +23,7 @@ test('a task is done when the tasks below it are: each goes on with what came of
   expect(await kindsOf(bench, parentThreadId)).toEqual(['message', 'notification']);
 });
 
-test('what a task below has told already, and its task has not read, comes before the review', async () => {
+test('an unread notification from a task below is handled before the review', async () => {
   const bench = await openBench();
   const { delegate } = await openParent(bench);
   const { task } = await delegate('toolu_1');
@@ -47,7 +47,7 @@ test('what a task below has told already, and its task has not read, comes befor
   expect(await accept(bench, task.threadId, me)).toBe('with the answer');
 });
 
-test('a message that interrupts does not take from a task what it waits for', async () => {
+test('an interrupting message does not drop a notification that a task waits for', async () => {
   const bench = await openBench();
   const { delegate } = await openParent(bench);
   const { task } = await delegate('toolu_1');
@@ -69,7 +69,7 @@ test('a message that interrupts does not take from a task what it waits for', as
   expect(told).toEqual({ lost: false, cancel: false, interrupt: false });
 });
 
-test('a task whose word from below was lost with a torn log goes on to its review', async () => {
+test('a task whose notification from below was lost with a torn log continues to its review', async () => {
   const bench = await openBench();
   const { delegate } = await openParent(bench);
   const { task } = await delegate('toolu_1');
@@ -92,7 +92,7 @@ test('a task whose word from below was lost with a torn log goes on to its revie
   expect(await accept(bench, task.threadId, me)).toBe('so far');
 });
 
-test('a task that fails takes the tasks below it along', async () => {
+test('a task that fails cancels the tasks below it', async () => {
   const bench = await openBench();
   const { delegate } = await openParent(bench);
   const { tasks, lease } = bench.dispatch;
@@ -104,7 +104,7 @@ test('a task that fails takes the tasks below it along', async () => {
   expect(await tasks.get(tenant, below.task.taskId)).toMatchObject({ status: 'cancelled' });
 });
 
-test('deleting the thread of an open task tells its parent, once', async () => {
+test('deleting the thread of an open task notifies its parent, once', async () => {
   const bench = await openBench();
   const { delegate, parentThreadId } = await openParent(bench);
   const { tasks, threads } = bench.dispatch;

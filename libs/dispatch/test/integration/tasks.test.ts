@@ -9,13 +9,14 @@ test('one tool call makes one task, however often it is sent', async () => {
   const first = await delegate('toolu_1');
   expect(first).toMatchObject({ existing: false, task: { status: 'working', iteration: 1, parentThreadId } });
   expect(await delegate('toolu_1')).toEqual({ task: first.task, existing: true });
-  // The same wish under a new id, by a later attempt or because the answer never came, is the same task.
+  // The same delegation under a new id, from a later attempt or because the tool result never arrived, is the
+  // same task.
   expect(await delegate('toolu_2')).toEqual({ task: first.task, existing: true });
   expect(await delegate('toolu_3', 'count', 2)).toEqual({ task: first.task, existing: true });
   expect((await delegate('toolu_4', 'something else')).existing).toBe(false);
 });
 
-test('a second equal delegation is a new task once the model has seen the first answer', async () => {
+test('a second equal delegation is a new task once the model has seen the result of the first', async () => {
   const bench = await openBench();
   const { delegate, parentThreadId } = await openParent(bench);
   const turn = await beginTurn(bench, parentThreadId, await bench.alive('wrk_a'));
@@ -24,7 +25,7 @@ test('a second equal delegation is a new task once the model has seen the first 
   expect((await delegate('toolu_2')).task.taskId).not.toBe(first.task.taskId);
 });
 
-test('a rejected result goes back, an accepted one ends the task and tells the parent', async () => {
+test('a rejected result is sent back; an accepted one ends the task and notifies the parent', async () => {
   const bench = await openBench();
   const { delegate, parentThreadId } = await openParent(bench);
   const { lease, tasks } = bench.dispatch;
@@ -105,7 +106,7 @@ test('depth, fan-out and the chain from one message are bounded', async () => {
   await expect(below(task.threadId)).rejects.toMatchObject({ code: 'task_chain_exceeded' });
 });
 
-test('cancelling a task cascades, and its parent is told once', async () => {
+test('cancelling a task cascades, and its parent is notified once', async () => {
   const bench = await openBench();
   const { delegate, parentThreadId } = await openParent(bench);
   const { tasks } = bench.dispatch;
@@ -120,7 +121,7 @@ test('cancelling a task cascades, and its parent is told once', async () => {
   expect((await bench.dispatch.lease.begin(held.hold, 'n')).outcome).toBe('cancelled');
 });
 
-test('deleting a thread takes everything below it along, and leaves no key behind', async () => {
+test('deleting a thread deletes everything below it and leaves no key behind', async () => {
   const bench = await openBench();
   const { delegate, parentThreadId } = await openParent(bench);
   const { task } = await delegate('toolu_1');
@@ -132,11 +133,11 @@ test('deleting a thread takes everything below it along, and leaves no key behin
     ...(await bench.redis.keys(`*${parentThreadId}*`)),
     ...(await bench.redis.keys(`*${task.threadId}*`)),
   ];
-  // Doorbells and remembered keys are short-lived by themselves.
+  // Doorbells and idempotency keys expire soon.
   expect(found.filter((key) => !/:(bull|idem):/.test(key))).toEqual([]);
 });
 
-test('a task whose mail was lost with a torn log gets it again', async () => {
+test('a task whose mail was lost with a torn log gets its mail again', async () => {
   const bench = await openBench();
   const { delegate } = await openParent(bench);
   const { task } = await delegate('toolu_1');
@@ -156,7 +157,7 @@ test('a task whose mail was lost with a torn log gets it again', async () => {
   });
 });
 
-test('feedback that was lost with a torn log is said again in the same words', async () => {
+test('feedback that was lost with a torn log is sent again unchanged', async () => {
   const bench = await openBench();
   const { delegate } = await openParent(bench);
   const { taskId, threadId } = (await delegate('toolu_1')).task;
@@ -176,7 +177,7 @@ test('feedback that was lost with a torn log is said again in the same words', a
   expect(mail.input).toContain('> call: x');
 });
 
-test('the tasks of a thread are its own', async () => {
+test('a thread lists only the tasks that it has delegated', async () => {
   const bench = await openBench();
   const one = await openParent(bench);
   const { thread } = await bench.dispatch.threads.create(tenant, {});

@@ -46,7 +46,7 @@ test('D4: a stale worker’s entries are refused', async () => {
   await expect(store.append(key, [entry('a')])).rejects.toMatchObject({ code: 'stale_epoch' });
 });
 
-test('a process that took another’s place ends the old one’s epoch', async () => {
+test('a process that replaces another ends the old one’s epoch', async () => {
   const { store, bench, held } = await openStore();
   const raised = await bench.dispatch.lease.raiseEpoch(held);
   expect(raised?.epoch).toBeGreaterThan(held.epoch);
@@ -65,7 +65,7 @@ test('the size is bounded, and deleting the thread deletes all of it', async () 
   expect(await keysOf(bench, held.threadId)).toBe(0);
 });
 
-test('the ledger: run once, then the answer; begun and not ended is uncertain', async () => {
+test('the ledger: a call runs once and then returns its result; begun and not ended is uncertain', async () => {
   const { bench, held } = await openStore();
   const { ledger } = bench.dispatch;
   const call = { threadId: held.threadId, epoch: held.epoch, toolUseId: 'toolu_1' };

@@ -4,7 +4,7 @@ import { scriptAt } from '../../src/index.ts';
 import { openBench } from '../fixture.ts';
 import { openParent, tenant } from '../task-fixture.ts';
 
-test('page by page, with children made on the way: every event once, in order, task events told once', async () => {
+test('page by page, with children created meanwhile: every event once, in order, task events shown once', async () => {
   const bench = await openBench();
   const { parentThreadId, delegate } = await openParent(bench);
   const { events, runs, keys, scripts } = bench.dispatch;
@@ -36,11 +36,11 @@ test('page by page, with children made on the way: every event once, in order, t
     if (page.length === 0) break;
   }
   expect(paged).toEqual(ids);
-  // Nothing is kept twice.
+  // Nothing is stored twice.
   expect(await bench.redis.exists(keys.of('tree', parentThreadId))).toBe(0);
 });
 
-test('a log of copies alone does not hide what comes after it', async () => {
+test('a log of copies only does not hide the events after it', async () => {
   const bench = await openBench();
   const { parentThreadId, delegate } = await openParent(bench);
   const { task } = await delegate('toolu_1');

@@ -5,7 +5,7 @@ import { createLogger } from '../../src/logger.ts';
 import { connectRedis } from '../../src/redis.ts';
 import { openRedisGroup } from '../redis-group.ts';
 
-test('sentinels name the primary; a connection follows the next one, and commands that waited are done there', async () => {
+test('sentinels name the primary; after a fail-over a connection follows the new one, and waiting commands are executed there', async () => {
   const group = await openRedisGroup();
   onTestFinished(group.close);
   const redis = connectRedis(group.url, { logger: createLogger('test', 'silent'), patience: 'wait' });
@@ -21,7 +21,7 @@ test('sentinels name the primary; a connection follows the next one, and command
   expect(await redis.info('replication')).toMatch(/role:master/);
 });
 
-test('rediss+sentinel:// speaks TLS with sentinels and servers, and refuses a certificate that nobody vouches for', async () => {
+test('rediss+sentinel:// uses TLS with sentinels and servers, and refuses an untrusted certificate', async () => {
   const group = await openRedisGroup({ tls: true });
   onTestFinished(group.close);
   const script = `

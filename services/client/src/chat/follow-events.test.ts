@@ -72,7 +72,7 @@ test('a connection that has fallen silent is given up', async () => {
   expect(await follow(2, 100)).toEqual(['1', '2']);
   expect([cursors, told]).toEqual([
     [undefined, '1'],
-    ['away: the gateway has fallen silent', 'back'],
+    ['away: the gateway has stopped sending', 'back'],
   ]);
 });
 

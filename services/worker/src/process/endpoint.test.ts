@@ -56,7 +56,7 @@ test('a port that is taken is one clear line', async () => {
   const { url } = await openTestEndpoint();
   const { port } = new URL(url);
   await expect(openTestEndpoint({ port: Number(port) })).rejects.toThrow(
-    `HARNESS_WORKER_PORT: port ${port} on 127.0.0.1 is taken; choose another.`,
+    `HARNESS_WORKER_PORT: port ${port} on 127.0.0.1 is already in use; choose another port.`,
   );
 });
 

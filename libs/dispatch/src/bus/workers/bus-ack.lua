@@ -1,3 +1,4 @@
+-- Acknowledges an assignment: the task is in progress. A repeat changes nothing.
 -- A: tenant, name, taskId, lease?
 -- outcome: ok {deadline} | not_found | lease_lost | lease_required | wrong_state {state}
 local T = A.tenant

@@ -1,6 +1,7 @@
+-- Extends the deadline of a task in progress. After the first heartbeat, the next must come within
+-- busHeartbeatMs.
 -- A: tenant, name, taskId, lease
 -- outcome: ok {deadline} | not_found | lease_lost | wrong_state {state}
--- From the first one on, the next must come within busHeartbeatMs.
 local T = A.tenant
 local task = hash(taskKey(T, A.taskId))
 if not task.state then return answer('not_found') end

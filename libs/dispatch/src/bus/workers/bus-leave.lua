@@ -1,6 +1,7 @@
--- The end of a poll that nothing came to.
--- A: tenant, name, poll, gone (the poller has left: what came meanwhile goes back, and nobody is blamed)
--- outcome: left | over (the poll is no longer the worker's) | assigned {task}
+-- Ends a poll that has received no task.
+-- A: tenant, name, poll, gone (the poller has disconnected: a task assigned meanwhile goes back without
+--    counting as lost)
+-- outcome: left | over (the worker has another poll, or none) | assigned {task}
 local T = A.tenant
 local worker = hash(workerKey(T, A.name))
 if worker.poll ~= A.poll then return answer('over') end

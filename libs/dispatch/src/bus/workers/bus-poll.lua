@@ -1,7 +1,8 @@
+-- Gives a polling worker a task, or adds it to the waiting workers. A worker that has not acknowledged its
+-- task gets the same one again, since the reply to its last poll may have been lost; the deadline stays. A
+-- new poll replaces an older one of the same worker.
 -- A: tenant, name, poll (its id), replica, replicaTtlMs, waitMs (0 = do not wait)
 -- outcome: assigned {task} | waiting | nothing | not_registered | wrong_state {state, taskId}
--- A worker that has not acknowledged yet is given the same again, for the answer to its last poll may have been lost; its
--- time runs on. A new poll takes the place of an older one of the same worker.
 local T = A.tenant
 local name = workerKey(T, A.name)
 local worker = hash(name)
@@ -36,6 +37,6 @@ redis.call('HSET', name, 'poll', A.poll, 'replica', A.replica, 'until', worker['
 if task then return answer('assigned', { task = assign(T, task, A.name) }) end
 moveWorker(T, A.name, 'polling')
 wait(T, worker, since or clock[1] * 1000000 + clock[2])
--- A gateway that asks is alive, even where its heartbeat was late.
+-- The gateway that asks is alive, even if its heartbeat is late: renew its liveness.
 redis.call('SET', key('gw', A.replica), '1', 'PX', A.replicaTtlMs)
 return answer('waiting')

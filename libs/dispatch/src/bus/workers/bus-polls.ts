@@ -1,11 +1,12 @@
 /**
- * Polls that wait, in the memory of one gateway: each a promise and a timer, and not one command to Redis while it waits.
- * Where its worker waits is in Redis (bus.lua); whoever gives it a task there says so to this gateway.
+ * Polls that wait, in the memory of one gateway: each is a promise and a timer, without any Redis command
+ * while it waits. Redis has the worker's position (bus.lua); the script that assigns a task to it sends a
+ * signal to this gateway.
  *
  *   asking --assigned, nothing--> answered
  *   asking --waiting--> parked --bus_assigned--> answered
- *                       parked --time is over--> leaving --> answered (with what came meanwhile, if anything)
- *                       parked --the poller leaves--> leaving --> cancelled (what came meanwhile goes back at once)
+ *                       parked --time is over--> leaving --> answered (with a task, if one came)
+ *                       parked --the poller disconnects--> leaving --> cancelled (a task goes back)
  *                       parked --signals were missed--> asking again, under the same id
  */
 import { randomUUID } from 'node:crypto';
@@ -15,24 +16,30 @@ import type { Log } from '../../redis/log.ts';
 import { type Scripts, scriptsBeside } from '../../redis/scripts.ts';
 import { type AssignedTask, assignmentOf } from '../bus-records.ts';
 
+/** The scripts of workers; bus.ts calls those that are not about polls. */
 export const workerScripts = scriptsBeside(import.meta.url, {
   confirmed: ['bus-poll', 'bus-leave', 'bus-register', 'bus-reset', 'bus-ack'],
   unconfirmed: ['bus-heartbeat'],
 });
 
+/** Polls of this gateway. */
 export interface BusPolls {
-  /** Null when the time is over. Throws worker_not_found, wrong_state, turn_cancelled, unavailable. */
+  /**
+   * Waits for a task; null when the time is over. Throws worker_not_found, wrong_state, turn_cancelled,
+   * unavailable.
+   */
   poll(wish: BusPoll): Promise<BusAssignment | null>;
-  /** Every poll ends now, with nothing: this gateway leaves. */
+  /** Ends every poll with null: this gateway is shutting down. */
   end(): void;
   close(): void;
 }
 
+/** One poll of a worker. */
 export interface BusPoll {
   tenant: string;
   name: string;
   timeoutMs: number;
-  /** Aborts when the poller leaves. */
+  /** Aborts when the poller disconnects. */
   signal?: AbortSignal | undefined;
 }
 
@@ -43,14 +50,15 @@ interface Polled {
   taskId?: string;
 }
 
-/** Why a parked poll goes on. */
+/** Why a parked poll continues. */
 type Wake = { task: AssignedTask } | 'over' | 'superseded' | 'left' | 'missed';
 
-/** Between tries to reach Redis again, ms. */
+/** Pause between attempts to reach Redis, ms. */
 const retryMs = 500;
-/** Tries to give back what a poller left behind; after these the assignment's own time limit does. */
+/** Attempts to hand back the task of a poller that disconnected; after these, the assignment expires. */
 const leaveTries = 5;
 
+/** `replicas` delivers the signals for parked polls. */
 export function createBusPolls(deps: { scripts: Scripts; replicas: Replicas; logger: Log }): BusPolls {
   const { scripts, replicas, logger } = deps;
   const parked = new Map<string, (wake: Wake) => void>();
@@ -77,14 +85,13 @@ export function createBusPolls(deps: { scripts: Scripts; replicas: Replicas; log
       poll,
       gone,
     });
-  /** The poller is not there to be told: tried a few times in the background. */
+  /** Ends the poll of a poller that has disconnected; retries in the background. */
   const giveBack = async (wish: BusPoll, poll: string, tries = leaveTries): Promise<void> => {
     try {
       await leave(wish, poll, true);
     } catch (error) {
       if (tries > 1) setTimeout(() => void giveBack(wish, poll, tries - 1), retryMs).unref();
-      else
-        logger.warn({ err: error, worker: wish.name }, 'bus: a poll was not taken back, its time limit will');
+      else logger.warn({ err: error, worker: wish.name }, 'bus: a poll could not be ended; it will expire');
     }
   };
 
@@ -101,7 +108,7 @@ export function createBusPolls(deps: { scripts: Scripts; replicas: Replicas; log
           const first = tries++ === 0;
           const answer = await ask(wish, poll, leftMs).catch((error: unknown) => {
             if (first || leftMs <= 0) throw error;
-            return undefined; // Redis is coming back: the place was had before, and is asked for again
+            return undefined; // Redis is unavailable for now: ask again under the same id
           });
           if (isGone()) break;
           if (answer && answer.outcome !== 'waiting') return assignmentIn(answer, wish);
@@ -115,7 +122,7 @@ export function createBusPolls(deps: { scripts: Scripts; replicas: Replicas; log
           return task ? assignmentOf(task) : null;
         }
         void giveBack(wish, poll);
-        throw new AppError('turn_cancelled', 'The poll was cancelled.');
+        throw new AppError('turn_cancelled', 'The caller has cancelled the poll or disconnected.');
       } finally {
         parked.delete(poll);
         seat.close();
@@ -137,12 +144,15 @@ function assignmentIn({ outcome, task, state, taskId }: Polled, { name }: BusPol
   }
   throw new AppError(
     'wrong_state',
-    `The worker "${name}" is ${state}: it has task ${taskId}. End that with worker_done or task_failed, or give it up with reset_worker.`,
+    `The worker "${name}" is ${state}: it has task ${taskId}. End it with worker_done or task_failed, or give it up with reset_worker.`,
     { details: { state, taskId } },
   );
 }
 
-/** Where one poll waits to be woken; what wakes it while nobody waits is kept, and work is never overwritten. */
+/**
+ * Where one poll waits to be woken. A wake-up that comes while it is not waiting is kept; an assigned task is
+ * never overwritten.
+ */
 function createSeat(signal: AbortSignal | undefined) {
   let kept: Wake | undefined;
   let resume: ((wake: Wake) => void) | undefined;

@@ -1,7 +1,8 @@
+-- Registers a worker. At the maximum number of workers, one that is idle or lost and was not seen for
+-- busSilentMs is removed for it. Again: only the labels change, and a lost worker becomes idle. A polling
+-- worker keeps its position, in the list of its new labels.
 -- A: tenant, name, labels
 -- outcome: registered {state} | full {limit}
--- When there are too many, one that has not been heard of for long and has nothing to do makes room.
--- Again: its labels change and nothing else, but a lost worker is idle. One that polls keeps its place, among others.
 local name = workerKey(A.tenant, A.name)
 local worker = hash(name)
 local known = key('bws', A.tenant)

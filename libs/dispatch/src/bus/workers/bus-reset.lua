@@ -1,4 +1,4 @@
--- Makes a worker idle, whatever it was; its task goes back, and nobody is blamed.
+-- Makes a worker idle, from any state; its task goes back into the queue without counting as lost.
 -- A: tenant, name
 -- outcome: ok {before, taskId?} | not_registered
 local T = A.tenant
