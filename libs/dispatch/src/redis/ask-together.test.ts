@@ -12,6 +12,24 @@ test('questions of one turn of the event loop are asked together, and each gets 
   expect(asked).toEqual([[1, 2, 3], [4]]);
 });
 
+test('what comes while a request is under way waits for it, and is asked once', async () => {
+  const asked: number[][] = [];
+  const first = Promise.withResolvers<void>();
+  const echo = askTogether(async (numbers: number[]) => {
+    asked.push(numbers);
+    if (asked.length === 1) await first.promise;
+    return numbers;
+  });
+  const one = echo(1);
+  await expect.poll(() => asked.length).toBe(1);
+  const others = [echo(2)];
+  await new Promise(setImmediate);
+  others.push(echo(3));
+  first.resolve();
+  expect([await one, await Promise.all(others)]).toEqual([1, [2, 3]]);
+  expect(asked).toEqual([[1], [2, 3]]);
+});
+
 test('a batch is no larger than its limit', async () => {
   const sizes: number[] = [];
   const echo = askTogether(async (numbers: number[]) => {
