@@ -19,6 +19,7 @@ const inTest = (kind: string) => [`{libs,services}/*/test/${kind}/**/*.test.ts`]
  */
 export default defineConfig({
   test: {
+    reporters: ['default', './services/local/test/slowest-reporter.ts'],
     projects: [
       {
         // They keep nothing in modules, so they may share a process: three times as fast.
