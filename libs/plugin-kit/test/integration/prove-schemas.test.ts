@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { loadPlugins } from '../load/loader.ts';
-import { proveSchemas } from './prove-schemas.ts';
+import { loadPlugins } from '../../src/load/loader.ts';
+import { proveSchemas } from '../../src/schema/prove-schemas.ts';
 
 const toolOf = (name: string, schema: unknown, rest: object = {}) => ({
   name,
