@@ -46,7 +46,7 @@ it('a tool that drifted from the lock is reported, withheld when enforced, and b
   expect(reported.host.toolServer?.list().map(({ name }) => name)).toEqual(['own__tell', 'own__new']);
   expect(reported.host.diagnostics.map(({ level }) => level)).toEqual(['warning', 'warning']);
   expect(reported.warnings).toEqual([
-    expect.stringContaining('own__tell is not as it was accepted'),
+    expect.stringContaining('own__tell differs from its entry'),
     expect.stringContaining('own__new is not in'),
   ]);
 
