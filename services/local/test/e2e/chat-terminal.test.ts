@@ -164,7 +164,13 @@ test('a gateway that restarts: nothing is lost and nothing comes twice, and what
   onTestFinished(() => gateway.end(10_000));
   await terminal.until('The gateway is reachable again.');
   const shown = await terminal.until(/\ntyped meanwhile\n> $/);
-  for (const once of ['while away', '\nbefore\n', '\ntyped meanwhile\n', 'The gateway is unreachable', 'is reachable again'])
+  for (const once of [
+    'while away',
+    '\nbefore\n',
+    '\ntyped meanwhile\n',
+    'The gateway is unreachable',
+    'is reachable again',
+  ])
     expect([once, timesOf(once, shown)]).toEqual([once, 1]);
   const numbers = shown.slice(shown.indexOf('1 2 3')).replaceAll(/^The gateway.*$|^> .*$/gm, '');
   expect(squeezed(numbers)).toContain(counted(100));
