@@ -22,7 +22,8 @@ export async function readBody(request: Readable, limitBytes = bodyLimitBytes): 
   // Does not destroy a partly read request, because the response still needs its socket.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > limitBytes) throw new RequestError(413, `The request is larger than the limit of ${limitBytes} bytes.`);
+    if (size > limitBytes)
+      throw new RequestError(413, `The request is larger than the limit of ${limitBytes} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

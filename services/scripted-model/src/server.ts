@@ -95,7 +95,12 @@ function refuse(response: ServerResponse, error: unknown, logger: Logger | undef
   // The rest of a body that is too large is not read.
   if (known && error.status === 413) response.setHeader('connection', 'close');
   if (response.headersSent) response.destroy();
-  else sendError(response, known ? error.status : 500, known ? error.message : 'Internal error; the log has the cause.');
+  else
+    sendError(
+      response,
+      known ? error.status : 500,
+      known ? error.message : 'Internal error; the log has the cause.',
+    );
 }
 
 /** The URL for a client on this machine. A wildcard address cannot be called, so it becomes 127.0.0.1. */

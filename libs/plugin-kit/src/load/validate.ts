@@ -245,7 +245,7 @@ const matches =
       : `must be a string matching ${pattern.source}`;
 
 const hasNoSeparator: Problem = (value) =>
-  String(value).includes('__') ? 'must not contain "__", which separates plugin and tool' : undefined;
+  String(value).includes('__') ? 'must be without "__", which separates plugin and tool' : undefined;
 
 const isNonBlank: Problem = (value) =>
   typeof value === 'string' && /\S/.test(value) ? undefined : 'must be a non-blank string';

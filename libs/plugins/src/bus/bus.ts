@@ -44,7 +44,8 @@ const handlers: {
   async register_worker({ bus, tenant }, input) {
     const { name } = input;
     const unseen = invisibleIn(name);
-    if (unseen) throw new AppError('invalid_tool_input', `The name has an invisible character (${unseen}); remove it.`);
+    if (unseen)
+      throw new AppError('invalid_tool_input', `The name has an invisible character (${unseen}); remove it.`);
     const { state, labels } = await bus.register({ tenant, ...input });
     const next = state === 'pending' || state === 'executing' ? 'It has a task.' : 'Call poll_task.';
     return { message: `"${name}" is registered and ${state}. ${next}`, name, labels, state };

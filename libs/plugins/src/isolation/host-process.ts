@@ -113,7 +113,9 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
     if (process.isGone) return;
     process.isGone = true;
     if (running === process) running = undefined;
-    process.peer.end(unavailable(`ended during the call: ${how}. It is being restarted; repeat the call if that is safe`));
+    process.peer.end(
+      unavailable(`ended during the call: ${how}. It is being restarted; repeat the call if that is safe`),
+    );
     if (closed || !hasStarted) return;
     count++;
     last = how;
@@ -197,7 +199,9 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
     }
     if (running) return running;
     const inMs = Math.max(0, Math.round(nextStartAt - performance.now()));
-    throw unavailable(`has crashed (${last ?? 'it does not start'}) and restarts in ${inMs} ms; try again then`);
+    throw unavailable(
+      `has crashed (${last ?? 'it does not start'}) and restarts in ${inMs} ms; try again then`,
+    );
   };
 
   return {
@@ -213,7 +217,8 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
     },
     async ask(method, args, asking) {
       const { peer, channel } = running ?? (await current());
-      if (peer.waiting() >= maxCalls) throw unavailable(`has ${maxCalls} pending calls and accepts no more; try again later`);
+      if (peer.waiting() >= maxCalls)
+        throw unavailable(`has ${maxCalls} pending calls and accepts no more; try again later`);
       if (channel.unsent() > maxUnsentBytes) throw unavailable('does not read its messages; try again later');
       return peer.ask(method, args, asking);
     },

@@ -166,7 +166,8 @@ function createScopes() {
     run<T>(scope: number | undefined, run: () => T): T {
       if (scope === undefined) return run();
       const within = active.get(scope) ?? ended.get(scope);
-      if (!within) throw new AppError('turn_cancelled', 'The call that this context belongs to ended long ago.');
+      if (!within)
+        throw new AppError('turn_cancelled', 'The call that this context belongs to ended long ago.');
       return within(run);
     },
   };

@@ -162,7 +162,10 @@ test('a name belongs to the folder of that name, otherwise to the first', async 
   ]);
   expect(diagnostics.map(({ level, message }) => [level, message])).toEqual([
     ['error', `${join(folder, 'a/SKILL.md')}:2: the name "tea" is taken by ${join(folder, 'tea')}`],
-    ['warning', `${join(folder, 'b/SKILL.md')}:2: name: the folder must have the same name: rename it to "same"`],
+    [
+      'warning',
+      `${join(folder, 'b/SKILL.md')}:2: name: the folder must have the same name: rename it to "same"`,
+    ],
     ['error', `${join(folder, 'c/SKILL.md')}:2: the name "same" is taken by ${join(folder, 'b')}`],
   ]);
 });

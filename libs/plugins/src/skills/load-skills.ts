@@ -66,7 +66,12 @@ export async function loadSkills(
     if (owner) tell('SKILL.md', nameLine, `the name "${skill.name}" is taken by ${owner.place}`);
     else owners.set(skill.name, skill);
     if (!owner && folder !== skill.name)
-      tell('SKILL.md', nameLine, `name: the folder must have the same name: rename it to "${skill.name}"`, 'warning');
+      tell(
+        'SKILL.md',
+        nameLine,
+        `name: the folder must have the same name: rename it to "${skill.name}"`,
+        'warning',
+      );
   }
   return {
     loaded: found.map(({ skill }) => skill).filter((skill) => owners.get(skill.name) === skill),
@@ -144,7 +149,12 @@ async function toolsOf({
 }: Pick<Skill, 'name' | 'folder' | 'files'> & SkillOptions & { tell: Tell }): Promise<Skill['tools']> {
   if (!files.some(({ path }) => path === codeFile)) return [];
   if (!code) {
-    tell(codeFile, 1, 'its tools are not loaded; set HARNESS_SKILLS_CODE=1 to allow code in skills', 'warning');
+    tell(
+      codeFile,
+      1,
+      'its tools are not loaded; set HARNESS_SKILLS_CODE=1 to allow code in skills',
+      'warning',
+    );
     return [];
   }
   try {

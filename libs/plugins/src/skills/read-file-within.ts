@@ -39,7 +39,8 @@ export async function readFileWithin(folder: string, path: string, limit = maxFi
     const found = await stat(resolved);
     if (!isWithin(folder, resolved) || found.ino !== opened.ino || found.dev !== opened.dev)
       throw new Error(`${path} points outside its folder`);
-    if (isHidden(path) || isHidden(resolved.slice(folder.length))) throw new Error(`${path} is hidden: names that begin with a dot are not read`);
+    if (isHidden(path) || isHidden(resolved.slice(folder.length)))
+      throw new Error(`${path} is hidden: names that begin with a dot are not read`);
     if (opened.size > limit) throw new Error(`${path} has ${opened.size} bytes; at most ${limit} are read`);
     // Reads the size at opening, because the file may grow.
     const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(opened.size), position: 0 });

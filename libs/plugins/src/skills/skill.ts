@@ -74,7 +74,10 @@ export const visibleText = z
 export const foreignNames = (names: readonly string[] = []): string[] =>
   names
     .filter((name) => !name.includes('__') && name !== '*')
-    .map((name) => `"${name}" is not a tool of this gateway (names are <plugin>__<tool>), so this entry has no effect`);
+    .map(
+      (name) =>
+        `"${name}" is not a tool of this gateway (names are <plugin>__<tool>), so this entry has no effect`,
+    );
 
 /** Schema of the front matter: the Agent Skills format and our additions. Unknown fields are ignored. */
 export const SkillFields = z.object({
@@ -101,7 +104,9 @@ export const SkillFields = z.object({
       try {
         createSchemaCompiler().compile(schema);
       } catch (thrown) {
-        context.addIssue(`is not a valid JSON Schema: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+        context.addIssue(
+          `is not a valid JSON Schema: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+        );
       }
     })
     .optional(),

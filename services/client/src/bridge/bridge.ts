@@ -92,7 +92,11 @@ export function createBridge({ client, gateway, view, say, giveUp }: BridgeDeps)
     if (!begun && method !== 'initialize')
       return fail(id, methodNotFound, `"${method}" was sent before initialize.`);
     if (view.narrow && !narrowMethods.test(method))
-      return fail(id, methodNotFound, `The method "${method}" is not available: this bridge offers only tools.`);
+      return fail(
+        id,
+        methodNotFound,
+        `The method "${method}" is not available: this bridge offers only tools.`,
+      );
     if (method === 'initialize') begun = true;
     open.set(id, message);
     if (method !== 'tools/call') return void forward(message);

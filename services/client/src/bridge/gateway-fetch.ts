@@ -174,7 +174,10 @@ export function createGatewayFetch(deps: GatewayFetchDeps): GatewayFetch {
 /** Converts an HTTP error to a JSON-RPC error response, with the gateway's own message if there is one. */
 async function refusal(id: RequestId, response: Response): Promise<Response> {
   const text = await response.text();
-  const error = errorIn(text) ?? { code: -32000, message: `The gateway responded with HTTP status ${response.status}.` };
+  const error = errorIn(text) ?? {
+    code: -32000,
+    message: `The gateway responded with HTTP status ${response.status}.`,
+  };
   return Response.json({ jsonrpc: '2.0', id, error });
 }
 

@@ -227,6 +227,7 @@ const endOf = ({ data }: ThreadEvent): RunEnd => ({
 function brokenBy(error: Error): Error {
   const status = error instanceof GatewayRefusal ? error.status : 0;
   if (status === 404) return new Error('The thread no longer exists.', { cause: error });
-  if (status === 401 || status === 403) return new Error('The API key is no longer valid: set HARNESS_API_KEY.', { cause: error });
+  if (status === 401 || status === 403)
+    return new Error('The API key is no longer valid: set HARNESS_API_KEY.', { cause: error });
   return error;
 }

@@ -52,7 +52,8 @@ export function loadChatConfig(env: Env = process.env, args: string[] = process.
   const { thread, agent, model, message, json = false, help = false } = parseOptions(args, options, usage);
   if (thread !== undefined && !new RegExp(threadIdPattern).test(thread))
     throw new ConfigError('--thread must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -');
-  if (message !== undefined && message.trim() === '') throw new ConfigError('--message is empty: give it a text.');
+  if (message !== undefined && message.trim() === '')
+    throw new ConfigError('--message is empty: give it a text.');
   return {
     url: HARNESS_URL,
     apiKey: HARNESS_API_KEY,

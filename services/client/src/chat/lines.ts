@@ -31,7 +31,10 @@ export async function runLines(
       ...(json && { onEvent: (event: ThreadEvent) => void say(JSON.stringify(event)) }),
       onAway(reason) {
         note(`The gateway is unreachable (${reason}); trying again…`);
-        late = setTimeout(() => given.reject(new GatewayAway(`unreachable for ${awayLimitMs / 1000} s`)), awayLimitMs);
+        late = setTimeout(
+          () => given.reject(new GatewayAway(`unreachable for ${awayLimitMs / 1000} s`)),
+          awayLimitMs,
+        );
       },
       onBack() {
         note('The gateway is reachable again.');

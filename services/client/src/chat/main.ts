@@ -36,7 +36,8 @@ function giveUp(error: Error, { url }: ChatConfig): never {
       `No gateway responds at ${url} (${error.message}): run "npm start" first, or set HARNESS_URL.`,
     );
   const status = error instanceof GatewayRefusal ? error.status : 0;
-  if (status === 401) throw new ConfigError('The gateway refuses the API key: set HARNESS_API_KEY to a valid one.');
+  if (status === 401)
+    throw new ConfigError('The gateway refuses the API key: set HARNESS_API_KEY to a valid one.');
   if (status > 0) throw new ConfigError(error.message);
   throw error;
 }

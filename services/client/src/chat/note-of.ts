@@ -62,7 +62,9 @@ function noteOfRun({ type, data }: ThreadEvent): Note | undefined {
   const error = (data.error as { message?: string } | null | undefined)?.message;
   switch (type) {
     case 'run.started':
-      return Number(data.attempt) > 1 ? { text: `The run starts again, attempt ${words(data.attempt)}` } : undefined;
+      return Number(data.attempt) > 1
+        ? { text: `The run starts again, attempt ${words(data.attempt)}` }
+        : undefined;
     case 'run.failed':
     case 'run.timeout':
       return { text: `The run has failed: ${words(error ?? type)}`, bad: true };
