@@ -19,7 +19,7 @@ function createNotes(): Reply & { notes: string[] } {
 }
 
 test.each([{ kind: 'hang' }, { kind: 'sleep', ms: 600_000 }] as const)(
-  '$kind ends as soon as nobody listens',
+  '$kind ends when the client disconnects',
   async (action) => {
     const gone = new AbortController();
     const reply = createNotes();

@@ -40,7 +40,7 @@ test('delegate and checkin are tools; a delegated script can delegate a script',
 });
 
 test.each(['call: time__now {zone}', 'call: time__now []', 'call:', 'sleep: long', 'fail: 200', 'stream: 0'])(
-  'a line that cannot be read is answered, and the script goes on: %s',
+  'an unreadable line is reported, and the script continues: %s',
   (line) => {
     expect(readable(`${line}\nsay: on`).join('')).toMatch(/^I cannot read the line .*\non$/);
   },

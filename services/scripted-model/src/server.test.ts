@@ -48,7 +48,7 @@ test('a text is streamed as one block in a few deltas, by scripted-model', async
   expect(events.at(-2)?.delta?.stop_reason).toBe('end_turn');
 });
 
-test('a tool use follows the text as a block of its own', async () => {
+test('a tool use follows the text as a separate block', async () => {
   const events = eventsOf(await (await streamed('say: a\ncall: time__now {"zone":"UTC"}')).text());
   const blocks = events.flatMap((event) => event.content_block ?? []);
   expect(blocks).toMatchObject([

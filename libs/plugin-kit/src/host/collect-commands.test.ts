@@ -36,7 +36,7 @@ test('its result is cleaned, bounded and parsed field by field', async () => {
   expect(long.output).toMatch(/^x{100000}\n\(cut: 200000 characters\)$/);
 });
 
-test.each([[undefined], [null], [5], [{}], [{ output: 5 }]])('%j is no output', async (returned) => {
+test.each([[undefined], [null], [5], [{}], [{ output: 5 }]])('%j is not a valid output', async (returned) => {
   const command = collectedFrom(() => returned as unknown as string);
   await expect(async () => command.execute('', context)).rejects.toThrow(
     'it returned neither a string nor an object',

@@ -130,7 +130,7 @@ describe('tools', () => {
     expect(result).toMatchObject({ content: [{ type: 'text', text: 'b' }] });
   });
 
-  it('without any there is no tool server', async () => {
+  it('without tools there is no tool server', async () => {
     const { host } = await hostOf(pluginOf('a'));
     expect(host.toolServer).toBeNull();
     expect(host.tools).toEqual([]);

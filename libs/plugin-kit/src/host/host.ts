@@ -36,7 +36,7 @@ export interface PluginHost {
   readonly plugins: readonly PluginDefinition[];
   /** The tools of enabled plugins. */
   readonly tools: readonly CollectedTool[];
-  /** The current snapshot: read it anew for each call. Null when no enabled plugin has a tool. */
+  /** The current snapshot: read it again for each call. Null when no enabled plugin has a tool. */
   readonly toolServer: ToolServer | null;
   /** Resources and prompts of enabled plugins; also a snapshot. */
   readonly served: ServedCatalog;

@@ -15,7 +15,7 @@ it.each([
   ['a selector after a letter', 'a\ufe0f', 'U+FE0F'],
   ['a selector of the supplement, in which bytes can hide', '😀\u{e0155}', 'U+E0155'],
   ['a second selector after an emoji', '❤\ufe0f\ufe0f', 'U+FE0F'],
-  ['tags after an emoji that is no flag', '😀\u{e0067}\u{e007f}', 'U+E0067'],
+  ['tags after an emoji that is not a flag', '😀\u{e0067}\u{e007f}', 'U+E0067'],
   ['Hangul filler', 'a\u3164', 'U+3164'],
   ['an escape', '\u001b[8m', 'U+001B'],
   ['NUL', 'a\u0000', 'U+0000'],

@@ -85,6 +85,7 @@ interface Running {
   isGone?: boolean;
 }
 
+/** Creates a host process; nothing starts before `start`. */
 export function createHostProcess(options: HostProcessOptions): HostProcess {
   const { logger, hangLimitMs = defaultHangLimitMs } = options;
   let running: Running | undefined;

@@ -41,7 +41,7 @@ test.each<[string, (ThreadEvent | 'cut')[], string]>([
   ],
   ['no delta of a message whose beginning was missed', [replayed, delta('yz'), message('xyz')], 'xyz|'],
   [
-    'no delta after a replay that has told of its beginning alone',
+    'no delta of a message whose beginning was before the replay',
     [
       replayed,
       started,
@@ -64,14 +64,14 @@ test.each<[string, (ThreadEvent | 'cut')[], string]>([
     'ab|[The run starts again, attempt 2]xy|',
   ],
   ['a message that is not what its deltas were', [replayed, started, delta('ab'), message('cd')], 'ab\ncd|'],
-  ['a result that nobody said', [replayed, started, event('run.completed', { result: 'done' })], 'done|'],
+  ['a result without a message', [replayed, started, event('run.completed', { result: 'done' })], 'done|'],
   [
     'nothing twice when it was said',
     [replayed, started, message('done'), event('run.completed', { result: 'done' })],
     'done|',
   ],
   [
-    'nothing of what was before, but the words of a run that goes on',
+    'nothing from before, but the text of a run that continues',
     [started, message('old'), replayed, delta('x'), message('new')],
     'new|',
   ],

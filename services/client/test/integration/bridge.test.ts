@@ -46,7 +46,7 @@ test('every field of every tool is passed unchanged', async () => {
   const one = openBridge(url, ['--plugin', 'bus']);
   expect(Object.keys((await one.initialize()).result.capabilities)).toEqual(['tools', 'logging']);
   expect((await one.ask('tools/list')).result.tools).toEqual(bus);
-  expect((await one.use('time__current_time')).error.message).toContain('There is no tool');
+  expect((await one.use('time__current_time')).error.message).toContain('is not offered by this bridge');
   expect((await one.ask('resources/list')).error.code).toBe(-32601);
 
   const bare = openBridge(url, ['--plugin', 'bus', '--bare']);
@@ -128,7 +128,7 @@ test('progress, cancellation, changes of the list and errors are forwarded', asy
 });
 
 test(
-  'a gateway that goes and comes back: the bridge says so, goes on, and tells what it may have missed',
+  'a gateway that is unreachable for a time: the bridge reports it, continues, and notifies of possible changes',
   inTime,
   async () => {
     const house = await openHouse();
@@ -144,7 +144,7 @@ test(
     await expect.poll(async () => (await bridge.use('slow__running')).result.content[0].text).toBe('k');
     house.gateway().process.kill('SIGKILL');
     await house.gateway().exited;
-    await bridge.heard('does not answer');
+    await bridge.heard('does not respond');
     // A call that must not run twice is not repeated; its error says that the outcome is unknown.
     expect((await endless).error.message).toContain('whether the call took effect is unknown');
     const asked = bridge.use('bus__get_status');
