@@ -1,6 +1,13 @@
 /**
- * What a plugin author sees (`definePlugin`, `defineTool` and the types of contract.ts) and the host that runs
- * plugins: load -> validate -> register and start -> hooks and the tool server.
+ * The public entry of plugin-kit: what a plugin author writes against (`definePlugin`, `defineTool`, the contract
+ * types) and the host that loads, validates, starts and calls plugins.
+ *
+ * - `contract/` the types of a plugin and of its context; `definePlugin`, `defineTool`
+ * - `load/`     imports and validates what a module exports
+ * - `schema/`   JSON Schema 2020-12 validation, with bounds on its cost
+ * - `tools/`    the tool server: listing, validation, calls, time limits, results, the tool lock
+ * - `host/`     registers and starts plugins; hooks, commands, resources, prompts
+ * - `text-of.ts` the message of any thrown value
  */
 
 export type * from './contract/contract.ts';

@@ -1,9 +1,9 @@
-/** What a thrown value says, in one line where it can. Never throws: plugins may throw anything. */
+/** The message of a thrown value. Never throws itself, although plugins may throw anything. */
 export function textOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error) return thrown.message || thrown.name;
     return String(thrown);
   } catch {
-    return 'a failure that cannot be shown';
+    return 'an error that cannot be converted to text';
   }
 }

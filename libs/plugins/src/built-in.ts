@@ -6,12 +6,12 @@ import { skillPluginOf } from './skills/skill-plugin.ts';
 import { time } from './time/time.ts';
 import { validation } from './validation/validation.ts';
 
-/** In the order in which they run. */
+/** The built-in plugins, in the order in which they run. */
 export const builtInPlugins: readonly PluginDefinition[] = [
   delegation,
   validation,
   time,
   context,
   bus,
-  skillPluginOf([]), // its tools come from HARNESS_SKILLS_DIR
+  skillPluginOf([]), // followSkills replaces it by one with the skills of HARNESS_SKILLS_DIR
 ];

@@ -2,8 +2,8 @@ import { type Dispatch, untilReached } from '@harness/dispatch';
 import type { PluginHost, PluginLogger } from '@harness/plugin-kit';
 
 /**
- * Keeps a process's plugins as the administrator wants them: disabled ones rest, here as everywhere, from the moment it
- * is said. Resolves when the states of now are in force; returns how to stop.
+ * Disables and enables the plugins of this process as the administrator has set them for the fleet. Resolves when the
+ * current states are applied; returns a function that stops following.
  */
 export async function followPluginStates(
   deps: { dispatch: Dispatch; plugins: PluginHost; logger: PluginLogger },
@@ -11,7 +11,7 @@ export async function followPluginStates(
 ): Promise<() => void> {
   const { dispatch, plugins, logger } = deps;
   let stopped = false;
-  // Until it is read: a plugin that somebody disabled must not go on for a moment's trouble with Redis.
+  // Retries until Redis responds, so that a disabled plugin does not keep running because of a short Redis failure.
   const apply = async () => {
     const disabled = await untilReached(dispatch.pluginStates.disabled, () => stopped);
     if (!stopped && plugins.disable(disabled)) onChanged();

@@ -1,4 +1,15 @@
-/** The plugins that come with harness, and how plugins are started in a process of the fleet. */
+/**
+ * The built-in plugins, and the start of all plugins in a process of the fleet.
+ *
+ * - `start-plugins.ts`         loads and starts the plugins of a process
+ * - `built-in.ts`              the ordered list of built-in plugins
+ * - `plugin-context.ts`        the context of a plugin, on top of dispatch
+ * - `plugin-logger.ts`         a logger that accepts fields before or after the message
+ * - `follow-plugin-states.ts`  applies which plugins are disabled
+ * - `isolation/`               plugins in separate processes
+ * - `skills/`                  skills and agents: reading, watching, the plugin `skill`
+ * - `bus/` `context/` `delegation/` `time/` `validation/`  one built-in plugin each
+ */
 
 export { builtInPlugins } from './built-in.ts';
 export { bus as busPlugin, busPluginName } from './bus/bus.ts';

@@ -1,3 +1,4 @@
+/** Builds the context of a plugin on top of dispatch. */
 import { AppError, defaultThreadIdOf, derivedThreadId, type Task, toAppError } from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
 import type {
@@ -11,38 +12,39 @@ import type {
   ToolView,
 } from '@harness/plugin-kit';
 
-/** For whom a plugin calls tools by itself, in no call and no hook. */
+/** The tenant of a plugin's own tool calls, outside of tool calls and hooks. */
 const ownTenant = 'default';
 
 /** The tool call in which a plugin calls another tool. */
 export interface OuterCall {
   meta: ToolCallMeta;
-  /** What its caller may call at this moment. */
+  /** The tools that its caller may call now. */
   view(): Promise<ToolView>;
 }
 
+/** What a plugin context needs. */
 export interface ContextDeps {
   dispatch: Dispatch;
   role: PluginContext['role'];
   logger: PluginLogger;
   invoker: Invoker;
-  /** Of the fleet; derives ids of threads that plugins and callers have without naming them. */
+  /** The fleet's secret; derives the ids of default threads of plugins and callers. */
   tokenSecret: string;
-  /** The host's tool server, known only after every plugin is registered. */
+  /** The host's tool server; it exists only after all plugins are registered. */
   toolServer(): ToolServer | null;
-  /** Told of every new task, where it is made. */
+  /** Called for every new task, in the process that creates it. */
   onTaskCreate(task: Task): Promise<void>;
-  /** Undefined outside of tool calls. */
+  /** The current tool call; undefined outside of tool calls. */
   outerCall?: (() => OuterCall | undefined) | undefined;
-  /** For whom its code runs; undefined outside of tool calls and hooks. */
+  /** The tenant for whom the plugin's code runs; undefined outside of tool calls and hooks. */
   tenantNow?: (() => string | undefined) | undefined;
   config?: Record<string, unknown>;
 }
 
-/** The fleet, as one plugin sees it. */
+/** Creates the context of one plugin. */
 export function createPluginContext(plugin: string, deps: ContextDeps): PluginContext {
   const { dispatch } = deps;
-  /** A thread of the tenant for whom the plugin's code runs. */
+  /** Finds a thread of the tenant for whom the plugin's code runs; undefined if there is none. */
   const locate = (threadId: string) =>
     dispatch.threads.locate(deps.tenantNow?.() ?? ownTenant, threadId).catch((error) => {
       if (toAppError(error).code === 'thread_not_found') return undefined;
@@ -65,7 +67,7 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
     tools: {
       async call(name, input) {
         const server = deps.toolServer();
-        if (!server) throw new Error('No plugin of this process has a tool.');
+        if (!server) throw new Error('No enabled plugin of this process has a tool.');
         const outer = deps.outerCall?.();
         const meta = outer ? innerMetaOf(outer.meta) : ownMetaOf(plugin, deps);
         return (await server.call(name, input, meta, await outer?.view())) as ToolResult;
@@ -83,7 +85,7 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
   };
 }
 
-/** In a hook a plugin calls by itself, but for the tenant whose thread or task it is; elsewhere for its own. */
+/** The meta of a plugin's own call. In a hook it is for the tenant of the thread or task, otherwise for `ownTenant`. */
 function ownMetaOf(plugin: string, { tokenSecret, tenantNow }: ContextDeps): ToolCallMeta {
   const tenant = tenantNow?.() ?? ownTenant;
   return {
@@ -93,8 +95,8 @@ function ownMetaOf(plugin: string, { tokenSecret, tenantNow }: ContextDeps): Too
 }
 
 /**
- * The same caller and thread; but the id of the model's call is the outer call's own, and nobody is asked in the middle
- * of it, so that the inner call comes to a result.
+ * The meta of a tool call within a tool call: the same caller and thread, but not `toolUseId`, which identifies the outer
+ * call, and not `capabilities`, so that the inner call cannot ask the client for input and always has a result.
  */
 const innerMetaOf = ({
   threadId,
@@ -116,7 +118,7 @@ function createPluginTasks({ dispatch, onTaskCreate, tokenSecret, outerCall }: C
   return {
     async create({ principal, runId, toolUseId, attempt = 1, ...wish }) {
       const { tools } = (await outerCall?.()?.view()) ?? {};
-      // An outside caller's default thread is made only now that something needs it.
+      // An outside caller's default thread is created only when it is first needed.
       if (wish.parentThreadId === defaultThreadIdOf(tokenSecret, principal)) {
         await dispatch.threads.ensure(principal.tenant, wish.parentThreadId, {}, tools);
       }
@@ -150,5 +152,5 @@ function createPluginTasks({ dispatch, onTaskCreate, tokenSecret, outerCall }: C
 
 const endings = new Set<string>(['task.completed', 'task.failed', 'task.cancelled']);
 
-/** Where a task can be watched: the events of its thread. */
+/** The path of the event stream of a task's thread. */
 export const streamUrlOf = (task: Task): string => `/v1/threads/${task.threadId}/events?follow=true`;

@@ -2,7 +2,7 @@ import type { PluginLogger, PluginLogLine } from '@harness/plugin-kit';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 
-/** A logger that takes fields before the message, as pino does, and behind it, as many others do; neither is lost. */
+/** Wraps a logger so that fields may come before the message, as in pino, or after it, as in many other loggers. */
 export function createPluginLogger(logger: PluginLogger): PluginLogger {
   const lineOf =
     (level: (typeof levels)[number]): PluginLogLine =>

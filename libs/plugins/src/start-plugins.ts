@@ -1,3 +1,4 @@
+/** Starts the plugins of one process of the fleet. */
 import type { Dispatch } from '@harness/dispatch';
 import {
   type Invoker,
@@ -15,41 +16,42 @@ import { createPluginContext, type OuterCall } from './plugin-context.ts';
 import { createPluginLogger } from './plugin-logger.ts';
 import { skillPluginName } from './skills/skill-plugin.ts';
 
+/** What the start of plugins needs. */
 export interface PluginStart {
   dispatch: Dispatch;
   role: PluginContext['role'];
   logger: PluginLogger & { child(fields: object): PluginLogger };
-  /** Plugins from outside, besides the built-in ones. */
+  /** Modules of outside plugins. */
   modulePaths: readonly string[];
-  /** In place of the built-in ones. */
+  /** Replaces the built-in plugins. */
   builtIn?: readonly PluginDefinition[];
-  /** Names of built-in ones that are left out; plugins from outside may have these names. */
+  /** Names of built-in plugins to leave out; outside plugins may then use these names. */
   leftOut?: readonly string[];
   invokerOf(plugin: string): Invoker;
   tokenSecret: string;
   config?: Record<string, unknown>;
   toolLock?: ToolLocking | undefined;
-  /** The tool call under way where a plugin's code runs. */
+  /** The tool call in which a plugin's code runs; undefined outside of tool calls. */
   outerCall?: (() => OuterCall | undefined) | undefined;
-  /** For whom a plugin's code runs, in a tool call or in a hook; undefined outside of both. */
+  /** The tenant for whom a plugin's code runs; undefined outside of tool calls and hooks. */
   tenantNow?: (() => string | undefined) | undefined;
   /** W3C trace context of the request for which a plugin's code runs. */
   traceNow?: (() => string | undefined) | undefined;
-  /** Plugins whose tools and prompts may go by their bare names. */
+  /** Plugins whose tools and prompts may have bare names. */
   unprefixed?: readonly string[];
-  /** Plugins from outside run in processes of their own, with this; undefined: in this one. */
+  /** Settings of the separate processes for outside plugins; undefined = they run in this process. */
   isolated?: IsolationSettings | undefined;
 }
 
-/** The plugins of a process, and how those are that run in a process of their own. */
+/** The plugins of a process, with the state of their separate processes. */
 export interface StartedPlugins extends PluginHost {
-  /** Undefined for a plugin that runs in this process. */
+  /** The state of a plugin's process; undefined for a plugin that runs in this one. */
   processOf(pluginName: string): PluginProcessStatus | undefined;
-  /** Loads the tools that a skill brings as code, as `import` would. */
+  /** Imports the `tools.ts` of a skill, in this process or in that of the skills. */
   importTools(specifier: string): Promise<unknown>;
 }
 
-/** Loads and runs the plugins of one process, and says which came up with which tools, and what was wrong with the rest. */
+/** Loads and starts the plugins of one process. Logs each plugin with its tools, and every diagnostic. */
 export async function startPlugins({
   dispatch,
   role,
@@ -73,7 +75,7 @@ export async function startPlugins({
   });
   for (const name of leftOut) {
     if (builtIn.some((plugin) => plugin.name === name)) continue;
-    const message = `HARNESS_DISABLED_PLUGINS: there is no built-in plugin "${name}"; nothing is left out for it`;
+    const message = `HARNESS_DISABLED_PLUGINS: there is no built-in plugin "${name}"; this entry has no effect`;
     sources.diagnostics.push({ source: name, level: 'warning', message });
   }
   const host: PluginHost = await startPluginHost({

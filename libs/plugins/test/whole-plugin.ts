@@ -9,14 +9,14 @@ import {
 const schema = { type: 'object' };
 let context: PluginContext | undefined;
 
-/** A plugin that uses everything of its contract, and can misbehave in every way. */
+/** A plugin that uses every part of the contract, and can misbehave in many ways. */
 export const plugin: PluginDefinition = {
   name: 'whole',
   version: '1.2.3',
   tools: [
     {
       name: 'echo',
-      description: 'Tells what it was given',
+      description: 'Returns its input and its context',
       schema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
       handler: (ctx, { text }, { threadId, principal, attempt }) =>
         JSON.stringify({
@@ -42,7 +42,7 @@ export const plugin: PluginDefinition = {
     },
     {
       name: 'stream',
-      description: 'Asks a model, and tells how the answer came',
+      description: 'Asks a model, and returns the streamed messages',
       schema,
       async handler(ctx) {
         const seen: InvokeMessage[] = [];
@@ -52,7 +52,7 @@ export const plugin: PluginDefinition = {
     },
     {
       name: 'wait',
-      description: 'Waits until the call is cancelled, and says so',
+      description: 'Waits until the call is cancelled',
       schema,
       handler: (ctx, _input, { signal, progress, log }) =>
         new Promise((resolve) => {
@@ -75,7 +75,7 @@ export const plugin: PluginDefinition = {
     },
     {
       name: 'surroundings',
-      description: 'Tells what it knows of where it runs',
+      description: 'Returns its environment and its request meta',
       schema,
       handler: (_ctx, _input, { traceparent, principal }) =>
         JSON.stringify({ env: process.env, meta: { traceparent, principal } }),

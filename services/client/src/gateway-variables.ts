@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The environment by which a client finds its gateway, and what opens it. Arguments would be seen by all. */
+/** Variables with a client's gateway and API key. They are not options, because all users of a machine see arguments. */
 export const gatewayVariables = {
   HARNESS_URL: z
     .url({ protocol: /^https?$/, error: 'must be the http(s) address of a gateway' })

@@ -17,16 +17,17 @@ const path = process.env.PATH ?? '';
 
 export const apiKey = 'a-key-for-the-bridge';
 
+/** A gateway with its Redis. */
 export interface House {
   url: string;
   gateway(): Child<{ url: string }>;
   startGateway(): Promise<void>;
   call(method: string, path: string, body?: object): Promise<unknown>;
-  /** Forgets every MCP session. */
+  /** Deletes every MCP session. */
   forgetSessions(): Promise<void>;
 }
 
-/** One house for the tests of a file that leave it as it is. */
+/** One house for all tests of a file that do not change it. */
 export function shareHouse(): () => Promise<House> {
   let house: Promise<House> | undefined;
   const closing: (() => Promise<void>)[] = [];
@@ -39,7 +40,7 @@ export function shareHouse(): () => Promise<House> {
   };
 }
 
-/** A gateway as a process of its own, with a Redis of its own, at one address however often it starts. */
+/** Starts a gateway process with its own Redis. Its address stays the same after a restart. */
 export async function openHouse(
   onEnd: (close: () => Promise<void>) => unknown = onTestFinished,
 ): Promise<House> {
@@ -120,7 +121,7 @@ interface Message {
   error?: any;
 }
 
-/** The bridge, spoken to line by line. */
+/** Starts a bridge; tests exchange lines with it. */
 export function openBridge(url: string, args: string[] = [], env: Record<string, string> = bridgeEnv(url)) {
   const child = spawn(process.execPath, [bridgeMain, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] });
   const exited = once(child, 'exit').then(([code]) => code as number | null);
@@ -147,7 +148,7 @@ export function openBridge(url: string, args: string[] = [], env: Record<string,
     said += text;
     changed();
   });
-  /** Resolves with what is found, now or as soon as something comes. */
+  /** Resolves with the first truthy result; checks now and after every output. */
   const until = <T>(find: () => T | undefined | false): Promise<T> =>
     new Promise((resolve) => {
       const look = () => {

@@ -2,7 +2,7 @@ import { definePlugin } from '@harness/plugin-kit';
 
 const running = new Set<string>();
 
-/** Tools whose calls take until somebody ends them. */
+/** Tools whose calls run until they are cancelled. */
 export const plugin = definePlugin({
   name: 'slow',
   version: '1.0.0',
@@ -25,7 +25,7 @@ export const plugin = definePlugin({
     },
     {
       name: 'running',
-      description: 'Names the calls under way',
+      description: 'Names the running calls',
       schema: {},
       annotations: { readOnlyHint: true },
       handler: () => [...running].join(' '),

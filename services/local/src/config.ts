@@ -1,7 +1,8 @@
+/** Configuration of the local commands: environment and options. */
 import { ConfigError, envInteger, envRedisUrl, loadConfig, parseOptions } from '@harness/runtime';
 import { z } from 'zod';
 
-/** Enough for any one machine; more is a slip of the finger. */
+/** Enough for one machine; a larger number is a typing error. */
 const maxWorkers = 64;
 
 const schema = z.object({
@@ -11,7 +12,7 @@ const schema = z.object({
   HARNESS_API_KEY: z.string().optional(),
 });
 
-/** Any of these says that a model is configured. */
+/** If any of these is set, a model is configured. */
 const modelVariables = [
   'ANTHROPIC_API_KEY',
   'ANTHROPIC_AUTH_TOKEN',
@@ -22,7 +23,7 @@ const modelVariables = [
 
 type Env = Record<string, string | undefined>;
 
-/** `npm start`: the environment and the command line. The terminal stays readable: children log from `warn` on. */
+/** Configuration of `npm start`. Child processes log from level `warn`, so that the terminal stays readable. Throws ConfigError. */
 export function loadStartConfig(env: Env = process.env, args: string[] = process.argv.slice(2)) {
   const set = Object.entries(env).filter(([, value]) => value !== undefined && value !== '');
   return {
@@ -33,14 +34,17 @@ export function loadStartConfig(env: Env = process.env, args: string[] = process
   };
 }
 
-/** `npm run migrate`: the Redis to migrate (undefined = the embedded one of `npm start`), and whether to do so under a running fleet. */
+/**
+ * Configuration of `npm run migrate`: the Redis to migrate (undefined = the embedded one of `npm start`), and whether to
+ * migrate although a fleet is running. Throws ConfigError.
+ */
 export function loadMigrateConfig(env: Env = process.env, args: string[] = process.argv.slice(2)) {
   const options = { force: { type: 'boolean', default: false } } as const;
   const { force } = parseOptions(args, options, 'Usage: npm run migrate -- [--force]');
   return { url: loadConfig(schema.pick({ REDIS_URL: true }), env).REDIS_URL, force };
 }
 
-/** What a private fleet inherits: nothing of the shell's keys, model, Redis or settings. */
+/** The environment of a private fleet: without the shell's keys, model, Redis and settings. */
 export const bareEnv = (env: Env = process.env): Record<string, string> => ({
   PATH: env.PATH ?? '',
   LOG_LEVEL: 'warn',

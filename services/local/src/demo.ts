@@ -1,4 +1,4 @@
-/** `npm run demo`: the main job as a story, on a private fleet. Exits 0 only if every step was seen in events. */
+/** `npm run demo`: runs the main use case on a private fleet. Exits with 0 only if every step was seen in the events. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ async function tellStory(url: string): Promise<boolean> {
   };
   const { threadId } = await call<{ threadId: string }>('/v1/threads', {});
   const story = createStory(threadId);
-  const input = `delegate: ${work.join('\\n')}\nsay: A sub-agent is at work; I will be told.`;
+  const input = `delegate: ${work.join('\\n')}\nsay: A sub-agent is working on it; I will be notified.`;
   console.log(`\nA message is sent to thread ${threadId}:\n${input.replace(/^/gm, '    ')}\n`);
   await call(`/v1/threads/${threadId}/runs`, { input });
 
@@ -60,11 +60,11 @@ async function tellStory(url: string): Promise<boolean> {
   console.log(
     `\nThe task's record: ${task.status}, ${task.verdict}, iteration ${task.iteration} of ${task.maxIterations}.`,
   );
-  console.log(asTold ? 'Every step was seen.' : 'That is not what the events told.');
+  console.log(asTold ? 'Every step was seen.' : 'The record does not match the events.');
   return asTold;
 }
 
-/** Ends quietly when the time is up: what was missed is told by the story. */
+/** Ends without an error when the time is up; the caller then reports the missing steps. */
 async function* follow(url: string): AsyncGenerator<ThreadEvent> {
   try {
     yield* readEventStream(url, { signal: AbortSignal.timeout(storyLimitMs) });

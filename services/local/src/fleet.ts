@@ -1,59 +1,74 @@
 /**
- * The whole fleet on one machine: Redis, scripted-model where no model is configured, gateway, workers; each a process
- * of its own, ended in the opposite order.
+ * The whole fleet on one machine: Redis, scripted-model if no model is configured, a gateway and workers. Each is a
+ * separate process. They are ended in reverse order.
+ *
+ * - `start.ts`     `npm start`: the fleet until Ctrl-C
+ * - `demo.ts`      `npm run demo`: the main use case on a private fleet
+ * - `story.ts`     the steps of the demo, as events
+ * - `migrate.ts`   `npm run migrate`: migrates the data in Redis
+ * - `config.ts`    environment and options
+ * - `inventory.ts` the list of plugins and workers that `npm start` prints
+ * - `lock.ts`      one `npm start` per folder
+ * - `port.ts`      checks that a port is free
  */
 import { fileURLToPath } from 'node:url';
 import { type Child, type EmbeddedRedis, startChild, startEmbeddedRedis } from '@harness/runtime';
 
+/** How to start a fleet. */
 export interface FleetOptions {
-  /** Folder of the embedded Redis; unused with `redisUrl`. */
+  /** Folder of the embedded Redis; not used with `redisUrl`. */
   redisDir: string;
   redisUrl?: string | undefined;
   host?: string;
-  /** 0 = a free one. */
+  /** 0 = any free port. */
   port: number;
   workers: number;
-  /** What every part gets besides its own wiring: PATH, configuration, and how to reach a model. */
+  /** Environment of every process, besides the addresses that the fleet sets: PATH, configuration, access to a model. */
   env: Record<string, string>;
-  /** Play the model, whatever `env` says. */
+  /** Use scripted-model, regardless of `env`. */
   scripted: boolean;
+  /** Show the output of the processes in this terminal. */
   visible?: boolean;
 }
 
+/** What a worker reports when it is ready. */
 export interface WorkerReady {
   workerId: string;
   maxSessions: number;
-  /** Where it answers /healthz, /readyz and /metrics. */
+  /** Address of its /healthz, /readyz and /metrics. */
   url?: string;
 }
 
+/** What a gateway reports when it is ready. */
 export interface GatewayReady {
   url: string;
-  /** In the order in which they run; `tools` without the plugin's name. */
+  /** In plugin order; `tools` are names without the plugin's prefix. */
   plugins: { name: string; version: string; tools: string[] }[];
 }
 
+/** A running fleet. */
 export interface Fleet {
   url: string;
   redisUrl: string;
-  /** Set when scripted-model answers. */
+  /** URL of scripted-model; undefined if a real model is used. */
   modelUrl: string | undefined;
   gateway: Child<GatewayReady>;
   redis: EmbeddedRedis | undefined;
   readonly workers: readonly Child<WorkerReady>[];
   addWorker(env?: Record<string, string>): Promise<Child<WorkerReady>>;
-  /** Another gateway on the same Redis; on a free port unless given. */
+  /** Starts another gateway on the same Redis; by default on any free port. */
   addGateway(port?: number): Promise<Child<GatewayReady>>;
+  /** Ends all processes in reverse order. */
   close(): Promise<void>;
 }
 
 const mainOf = (service: string) => fileURLToPath(new URL(`../../${service}/src/main.ts`, import.meta.url));
 
-/** Longer than the workers' own drain, so that they end themselves. */
+/** Longer than the workers' own drain time, so that they can end by themselves. */
 const workerGraceMs = 55_000;
 const graceMs = 10_000;
 
-/** Throws ConfigError when a part does not come up; those that did are ended. */
+/** Starts a fleet. Throws ConfigError if a process does not start; the others are then ended. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const { env, visible = false } = options;
   const closing: (() => Promise<void>)[] = [];
@@ -111,7 +126,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
         ...modelEnv,
         HARNESS_GATEWAY_URL: url,
         REDIS_URL: redisUrl,
-        HARNESS_WORKER_PORT: '0', // any free one, whatever the environment says: there may be several workers
+        HARNESS_WORKER_PORT: '0', // any free port, because there may be several workers
         ...more,
       };
       const worker = await startChild<WorkerReady>({
@@ -132,7 +147,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   }
 }
 
-/** Waits for both, also when one fails: whatever came up must be known, to be ended. */
+/** Waits for both, even if one fails, so that a process that did start can be ended. */
 async function both<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([one, other]);
   return Promise.all([one, other]);

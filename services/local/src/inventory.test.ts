@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { inventoryOf } from './inventory.ts';
 
-test('what has come up is a line for each plugin and worker, short enough to read', () => {
+test('the inventory has a short line for each plugin and worker', () => {
   const plugins = [
     { name: 'time', version: '1.0.0', tools: ['current_time'] },
     { name: 'quiet', version: '2', tools: [] },

@@ -1,6 +1,7 @@
+/** The list of plugins and workers that `npm start` prints. */
 import type { GatewayReady, WorkerReady } from './fleet.ts';
 
-/** Tools of one plugin that are named; of more, the number is. */
+/** Tools per plugin that are named; the rest is counted. */
 const maxNamed = 6;
 const toolsIn = (tools: readonly string[]) => {
   if (tools.length === 0) return 'no tools';
@@ -8,7 +9,7 @@ const toolsIn = (tools: readonly string[]) => {
   return `${tools.slice(0, maxNamed).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 };
 
-/** What has come up: a line for each plugin, the tools in all, a line for each worker. */
+/** One line per plugin, the total number of tools, and one line per worker. */
 export function inventoryOf({ plugins }: GatewayReady, workers: readonly WorkerReady[]): string {
   const width = Math.max(0, ...plugins.map(({ name, version }) => `${name} ${version}`.length));
   const lines = plugins.map(

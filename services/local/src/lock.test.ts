@@ -16,14 +16,14 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const holderPid = () => JSON.parse(readFileSync(path, 'utf8')).pid as number;
 const deadPid = () => spawnSync(process.execPath, ['--version']).pid;
 
-test('the lock names its holder, and leaves nothing behind after its release', () => {
+test('the lock names its holder, and a release leaves no file', () => {
   const lock = lockFolder(folder);
   expect(holderPid()).toBe(process.pid);
   lock.release();
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('a living holder is named, with since when', () => {
+test('a running holder is named with its start time', () => {
   const startedAt = '2025-01-02T03:04:05.678Z';
   writeFileSync(path, JSON.stringify({ ...describeHolder(process.ppid), startedAt }));
   expect(() => lockFolder(folder)).toThrow(`process ${process.ppid} holds ${folder} since ${startedAt}`);
@@ -33,8 +33,8 @@ test('a living holder is named, with since when', () => {
 test.each([
   ['a dead process', () => JSON.stringify(describeHolder(deadPid()))],
   ['an earlier process of the same pid', () => JSON.stringify({ ...describeHolder(1), born: 'before' })],
-  ['nobody (torn by a crash)', () => '{"pid": 1'],
-  ['nobody (empty)', () => ''],
+  ['an incomplete file (crash)', () => '{"pid": 1'],
+  ['an empty file', () => ''],
 ])('a lock held by %s is taken over', (_who, text) => {
   writeFileSync(path, text());
   const lock = lockFolder(folder);
@@ -42,7 +42,7 @@ test.each([
   lock.release();
 });
 
-test('a release leaves a lock alone that is no longer its own', () => {
+test('a release does not remove a lock of another holder', () => {
   const lock = lockFolder(folder);
   writeFileSync(path, JSON.stringify(describeHolder(process.ppid)));
   lock.release();

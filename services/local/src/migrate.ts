@@ -1,11 +1,11 @@
-/** `npm run migrate`: brings the data in Redis to the version of this release. */
+/** `npm run migrate`: migrates the data in Redis to the version of this release. */
 import { join } from 'node:path';
 import { type Migration, migrateData } from '@harness/dispatch';
 import { ConfigError, connectRedis, createLogger, runMain, startEmbeddedRedis } from '@harness/runtime';
 import { loadMigrateConfig } from './config.ts';
 import { lockFolder } from './lock.ts';
 
-/** Longest wait for Redis, ms. */
+/** Maximum wait for Redis, ms. */
 const redisWaitMs = 30_000;
 
 runMain(async () => {
@@ -17,7 +17,9 @@ runMain(async () => {
   });
   try {
     const late = setTimeout(() => {
-      process.stderr.write('Redis did not answer in time.\n');
+      process.stderr.write(
+        `Redis did not respond within ${redisWaitMs / 1000} s: check REDIS_URL and start Redis.\n`,
+      );
       process.exit(1);
     }, redisWaitMs);
     await redis.ping();
@@ -25,7 +27,7 @@ runMain(async () => {
     const done = await migrateData(redis, {
       force,
       onChange: ({ to, kind, says }) =>
-        console.log(`To version ${to}: ${says}${kind === 'one-way' ? '. There is no way back' : ''}.`),
+        console.log(`To version ${to}: ${says}${kind === 'one-way' ? '. This cannot be undone' : ''}.`),
     });
     if (done.outcome === 'refused') throw new ConfigError(done.message);
     console.log(lineOf(done));
@@ -46,10 +48,10 @@ async function startOwnRedis() {
 function lineOf(done: Exclude<Migration, { outcome: 'refused' }>): string {
   switch (done.outcome) {
     case 'empty':
-      return `There is no data yet; it begins with version ${done.to}.`;
+      return `There is no data yet; it will start with version ${done.to}.`;
     case 'current':
-      return `The data has version ${done.to}, as this release: there is nothing to migrate.`;
+      return `The data has version ${done.to}, the version of this release: there is nothing to migrate.`;
     case 'migrated':
-      return `The data had version ${done.from} and has version ${done.to} now.`;
+      return `The data had version ${done.from} and now has version ${done.to}.`;
   }
 }

@@ -9,18 +9,18 @@ async function takePort() {
   return { port: (server.address() as { port: number }).port, server };
 }
 
-test('a taken port is said, with a way out; once free it is silent', async () => {
+test('a port in use is an error with a suggestion; a free port is none', async () => {
   const { port, server } = await takePort();
   await expect(checkPort('127.0.0.1', port)).rejects.toThrow(
-    `Port ${port} on 127.0.0.1 is taken. Choose another: PORT=${port + 1} npm start`,
+    `Port ${port} on 127.0.0.1 is in use. Choose another one: PORT=${port + 1} npm start`,
   );
   server.close();
   await once(server, 'close');
   await checkPort('127.0.0.1', port);
 });
 
-test('an address of another machine is said', async () => {
+test('an address of another machine is an error', async () => {
   await expect(checkPort('192.0.2.1', 0)).rejects.toThrow(
-    'HOST=192.0.2.1 is not an address of this machine.',
+    'HOST=192.0.2.1 is not an address of this machine; use one of its addresses, or 127.0.0.1.',
   );
 });

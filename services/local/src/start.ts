@@ -1,4 +1,4 @@
-/** `npm start`: everything on one machine, until Ctrl-C. */
+/** `npm start`: the whole fleet on one machine, until Ctrl-C. */
 import { join } from 'node:path';
 import { runMain } from '@harness/runtime';
 import { loadStartConfig } from './config.ts';
@@ -7,17 +7,17 @@ import { inventoryOf } from './inventory.ts';
 import { lockFolder } from './lock.ts';
 import { checkPort } from './port.ts';
 
-/** A part that ends is started again after this long, doubled each time within a minute, ms. */
+/** Pause before a process that has ended is restarted, ms. It doubles each time until a process has run for a minute. */
 const restartMs = 200;
 const maxRestartMs = 5_000;
 const settledMs = 60_000;
 
-/** Where `npm run chat` looks unless it is told. */
+/** The default of `npm run chat`. */
 const defaultUrl = 'http://127.0.0.1:8080';
 
-/** Two signals this close are one Ctrl-C that came by two ways, ms. */
+/** Two signals within this time are the same Ctrl-C, delivered twice, ms. */
 const samePressMs = 500;
-/** How often it is seen that npm has gone without a word, ms. */
+/** Interval of the check whether npm has ended without a signal, ms. */
 const parentCheckMs = 1_000;
 
 runMain(async () => {
@@ -48,7 +48,7 @@ runMain(async () => {
   stopping.now = true;
   console.log(
     why === 'interrupt'
-      ? '\nEnding: workers finish their turns first; Ctrl-C again ends at once.'
+      ? '\nStopping: workers finish their turns first; press Ctrl-C again to stop at once.'
       : `\n${why}`,
   );
   await fleet.close();
@@ -56,9 +56,9 @@ runMain(async () => {
 });
 
 /**
- * Resolves at the first Ctrl-C (or TERM, or a closed terminal, or when npm is gone); a second Ctrl-C ends the process,
- * and with it its children. npm hands a signal on to its child: where the shell between them has replaced itself, one
- * Ctrl-C arrives twice, at once; where it has not, TERM ends that shell and nobody tells us.
+ * Resolves at the first Ctrl-C (or SIGTERM, or when the terminal closes or npm ends). A second Ctrl-C ends this process and
+ * its children at once. npm forwards signals to its child, usually through a shell. If the shell has replaced itself by
+ * this process, one Ctrl-C arrives twice; if not, SIGTERM ends the shell and this process gets no signal.
  */
 function onInterrupt(): Promise<void> {
   const parent = process.ppid;
@@ -74,19 +74,19 @@ function onInterrupt(): Promise<void> {
       process.on(signal, () => ask(signal === 'SIGINT'));
     }
     setInterval(() => process.ppid !== parent && ask(false), parentCheckMs).unref();
-    // A closed terminal is a signal, not a crash by the next line that is printed.
+    // A closed terminal sends a signal; printing to it must not crash.
     for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   });
 }
 
-/** What everything depends on: without it the rest is ended. */
+/** Resolves with a message when the embedded Redis ends, because nothing works without it. */
 function redisEnds({ redis }: Fleet): Promise<string> {
   return new Promise((resolve) =>
-    redis?.process.once('exit', () => resolve('Redis has ended: ending the rest.')),
+    redis?.process.once('exit', () => resolve('Redis has ended, so everything else is stopped.')),
   );
 }
 
-/** A gateway or worker that ends is started again; its threads and callers find it, or another, meanwhile. */
+/** Restarts a gateway or worker that ends. */
 function keepAll(fleet: Fleet, stopping: { now: boolean }): void {
   const keep = (
     name: string,
@@ -98,7 +98,7 @@ function keepAll(fleet: Fleet, stopping: { now: boolean }): void {
       void exited.then(async () => {
         if (stopping.now) return;
         const waitMs = performance.now() - since > settledMs ? restartMs : delayMs;
-        console.error(`The ${name} has ended; it is started again in ${waitMs / 1000} s.`);
+        console.error(`The ${name} has ended; it restarts in ${waitMs / 1000} s.`);
         await new Promise((resolve) => setTimeout(resolve, waitMs));
         if (stopping.now) return;
         const next = await start().catch((error: Error) => {
@@ -110,7 +110,7 @@ function keepAll(fleet: Fleet, stopping: { now: boolean }): void {
     };
     watch(part.exited, restartMs);
   };
-  // Where it was: sessions and callers know it by its address.
+  // At the same address, which sessions and callers use.
   const port = Number(new URL(fleet.url).port);
   keep('gateway', fleet.gateway, () => fleet.addGateway(port));
   for (const worker of fleet.workers) keep('worker', worker, () => fleet.addWorker());
@@ -126,7 +126,7 @@ harness is ready at ${url} with ${workers.length === 1 ? 'one worker' : `${worke
 
 ${
   modelUrl
-    ? `  Model     scripted-model: NOT a model, it plays the lines you send. For a real one: ANTHROPIC_API_KEY=… npm start`
+    ? `  Model     scripted-model: NOT a model, it executes the lines you send. For a real one: ANTHROPIC_API_KEY=… npm start`
     : '  Model     the one your environment configures'
 }
   REST      ${url}/v1      described by ${url}/openapi.yaml
@@ -145,6 +145,6 @@ The same in a terminal, from another shell:
 
   ${hasKey ? 'HARNESS_API_KEY=… ' : ''}${url === defaultUrl ? '' : `HARNESS_URL=${url} `}npm run chat
 
-Ctrl-C ends everything.
+Ctrl-C stops everything.
 `;
 }

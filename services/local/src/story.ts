@@ -1,7 +1,8 @@
+/** The steps of the demo, recognized in events. */
 import type { ThreadEvent } from '@harness/contracts';
 
 interface Step {
-  /** What it is called when it is missing. */
+  /** Its name in the list of missing steps. */
   name: string;
   fits(event: ThreadEvent, context: Context): boolean;
   tell(event: ThreadEvent): string;
@@ -16,7 +17,7 @@ interface Context {
 const inParent = (event: ThreadEvent, { parent }: Context) => event.data.threadId === parent;
 const first = (text: unknown) => String(text).split('\n')[0];
 
-/** The main job, in its order. Each step must be seen after the one before. */
+/** The main use case. Each step must be seen after the previous one. */
 const steps: Step[] = [
   {
     name: 'the parent’s run starts',
@@ -39,7 +40,7 @@ const steps: Step[] = [
   {
     name: 'a task is created',
     fits: (event) => event.type === 'task.created',
-    tell: (event) => `Task ${event.data.taskId} is stored, and given to the fleet.`,
+    tell: (event) => `Task ${event.data.taskId} is stored and queued.`,
   },
   {
     name: 'the sub-agent checks in',
@@ -55,10 +56,10 @@ const steps: Step[] = [
     tell: () => 'The sub-agent asks for the time…',
   },
   {
-    name: 'current_time answers',
+    name: 'current_time returns',
     fits: (event, context) =>
       event.type === 'agent.tool_result' && event.data.isError === false && !inParent(event, context),
-    tell: (event) => `…and is told: ${first(event.data.text)}.`,
+    tell: (event) => `…and gets: ${first(event.data.text)}.`,
   },
   {
     name: 'a review starts',
@@ -78,24 +79,24 @@ const steps: Step[] = [
   {
     name: 'the task completes',
     fits: (event, context) => event.type === 'task.completed' && inParent(event, context),
-    tell: () => 'The task is complete, and its parent gets mail.',
+    tell: () => 'The task is complete, and its parent gets a message.',
   },
   {
-    name: 'the parent answers the notification',
+    name: 'the parent responds to the notification',
     fits: (event, context) =>
       event.type === 'run.completed' && context.kinds.get(String(event.data.runId)) === 'notification',
     tell: (event) => `The parent’s agent reads it and answers: “${first(event.data.result)}”`,
   },
 ];
 
-/** Follows the story through the events of the parent's tree. */
+/** Recognizes the steps in the events of the parent's thread tree. */
 export function createStory(parent: string) {
   const context: Context = { parent, kinds: new Map() };
   const startedAt = performance.now();
   let next = 0;
   let taskId = '';
   return {
-    /** The line to tell when this event is the next step of the story. */
+    /** Returns a line to print if the event is the next step. */
     see(event: ThreadEvent): string | undefined {
       if (event.type === 'run.queued') context.kinds.set(String(event.data.runId), String(event.data.kind));
       if (event.type === 'task.created') taskId = String(event.data.taskId);

@@ -1,3 +1,4 @@
+/** The two endpoints of the Messages API. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseBody, readBody } from './body.ts';
@@ -10,7 +11,7 @@ import { messagesRequest } from './request.ts';
 import { createStreamReply } from './stream.ts';
 import { sendError, sendJson, tokensOf } from './wire.ts';
 
-/** POST /v1/messages: reads the conversation, decides, and does it. */
+/** POST /v1/messages: reads the conversation, plans the response and executes the plan. */
 export async function answerMessages(
   request: IncomingMessage,
   response: ServerResponse,
@@ -32,18 +33,18 @@ export async function answerMessages(
     const reply = createReply({ response, inputTokens: tokensOf(body.length) });
     await perform(plan, { reply, signal });
   } catch (error) {
-    if (!signal.aborted) throw error; // else nobody listens any more, and that is no fault
+    if (!signal.aborted) throw error; // otherwise the client has disconnected, which is not an error
   }
 }
 
-/** POST /v1/messages/count_tokens. */
+/** POST /v1/messages/count_tokens: returns an estimate. */
 export async function answerCount(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await readBody(request);
   parseBody(messagesRequest, body);
   sendJson(response, 200, { input_tokens: tokensOf(body.length) });
 }
 
-/** Aborts when the connection closes, so that a sleeping or hanging answer ends with its reader. */
+/** Aborts when the connection closes, so that a sleeping or hanging response ends when its client disconnects. */
 function goneSignalOf(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   response.once('close', () => controller.abort());

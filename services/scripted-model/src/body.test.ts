@@ -11,7 +11,7 @@ test('a body is read whole, up to the limit', async () => {
   await expect(readBody(bodyOf('ab', 'c'), 2)).rejects.toMatchObject({ status: 413 });
 });
 
-test('what does not fit is refused by the name of its field', () => {
+test('an invalid field is named in the refusal', () => {
   const schema = z.object({ messages: z.array(z.string()) });
   expect(() => parseBody(schema, '{"messages":[1]}')).toThrow(/messages\.0/);
   expect(() => parseBody(schema, '{')).toThrow(/not valid JSON/);

@@ -1,9 +1,10 @@
+/** Reads and parses request bodies. */
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 
 const bodyLimitBytes = 64 * 1024 * 1024;
 
-/** What is wrong with a request, as the Messages API would say it. */
+/** A refused request, with its HTTP status. */
 export class RequestError extends Error {
   override name = 'RequestError';
   readonly status: number;
@@ -14,19 +15,21 @@ export class RequestError extends Error {
   }
 }
 
-/** The whole body as text; 413 beyond the limit, 64 MiB. */
+/** Reads the whole body as text. Throws RequestError 413 beyond the limit (64 MiB). */
 export async function readBody(request: Readable, limitBytes = bodyLimitBytes): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // A request left half read must live until it has been answered.
+  // Does not destroy a partly read request, because the response still needs its socket.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > limitBytes) throw new RequestError(413, `The limit of a request is ${limitBytes} bytes.`);
+    if (size > limitBytes)
+      throw new RequestError(413, `The request is larger than the limit of ${limitBytes} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
+/** Parses a JSON body. Throws RequestError 400 with the first problem. */
 export function parseBody<Schema extends z.ZodType>(schema: Schema, body: string): z.output<Schema> {
   const parsed = schema.safeParse(parseJson(body));
   if (parsed.success) return parsed.data;

@@ -1,3 +1,4 @@
+/** Configuration from the environment. */
 import { envInteger, loadConfig } from '@harness/runtime';
 import { z } from 'zod';
 
@@ -8,4 +9,5 @@ const schema = z.object({
   LOG_LEVEL: z.string().default('info'),
 });
 
+/** Reads the configuration. Throws ConfigError. */
 export const config = () => loadConfig(schema, process.env);

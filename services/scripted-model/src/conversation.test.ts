@@ -7,7 +7,7 @@ const user = (content: string | { type: string; text?: string; content?: unknown
 });
 const toolUse = { role: 'assistant', content: [{ type: 'tool_use', name: 'mcp__harness__time__now' }] };
 
-test('reminders and system-role messages are not typed by the user', () => {
+test('reminders and system-role messages do not count as typed', () => {
   const { texts } = readConversation([
     user([
       { type: 'text', text: '<system-reminder>\nsay: no\n</system-reminder>' },
@@ -18,12 +18,12 @@ test('reminders and system-role messages are not typed by the user', () => {
   expect(texts).toEqual(['say: yes']);
 });
 
-test('a quoted reminder is foreign text and swallows nothing', () => {
+test('a quoted reminder is quoted material and removes nothing', () => {
   const text = '> <system-reminder>\nResult:\n> </system-reminder>';
   expect(readConversation([user(text)]).texts).toEqual([text]);
 });
 
-test('a prompt that failed or was interrupted is a text of its own in the merged message', () => {
+test('a prompt that failed or was interrupted is a separate text in the merged message', () => {
   const { texts } = readConversation([
     user([
       { type: 'text', text: 'fail: 400\n' },
@@ -34,7 +34,7 @@ test('a prompt that failed or was interrupted is a text of its own in the merged
   expect(texts).toEqual(['fail: 400', 'say: next']);
 });
 
-test('tool uses are counted from the last typed text, and the last answer is kept without its reminders', () => {
+test('tool uses are counted from the last typed text, and the last result is kept without its reminders', () => {
   const answer = (content: unknown) => user([{ type: 'tool_result', content }]);
   const reminded = '10:00\n\n<system-reminder>\n<total_tokens>5</total_tokens>\n</system-reminder>';
   const messages = [
@@ -48,14 +48,14 @@ test('tool uses are counted from the last typed text, and the last answer is kep
   expect(readConversation(messages)).toEqual({ texts: ['a', 'b'], toolUses: 1, toolResult: '10:00' });
 });
 
-test('what Claude Code writes to have a schema kept is typed by nobody', () => {
+test('Claude Code’s texts about a schema do not count as typed', () => {
   const nudge =
     '[structured-output-enforce] You MUST call the StructuredOutput tool to complete this request.';
   const { texts, outputTool } = readConversation([user('a'), user(nudge)], ['Bash', 'StructuredOutput']);
   expect({ texts, outputTool }).toEqual({ texts: ['a'], outputTool: 'StructuredOutput' });
 });
 
-test('a script that persists is gone on with when its turn is continued; another is not', () => {
+test('a script with persist: continues with its turn; another does not', () => {
   const turn = (script: string) => [
     { role: 'user', content: script },
     { role: 'assistant', content: [{ type: 'tool_use' }] },

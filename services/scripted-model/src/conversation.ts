@@ -1,24 +1,25 @@
+/** Reads the script and its progress from the messages of a request. */
 import { type Block, type Message, toolResultContent } from './request.ts';
 import { goesOn } from './script.ts';
 
-/** What a script's player needs to know of the messages it was sent. */
+/** The part of the messages that is needed to execute a script. */
 export interface Conversation {
-  /** Everything typed by the user, oldest first. The last one is the script. */
+  /** The texts that the user typed, oldest first. The last one is the script. */
   texts: string[];
-  /** Tools used since the script came: how far it has been played. */
+  /** Number of tool uses since the script was sent, which is the progress of the script. */
   toolUses: number;
-  /** What the last of these tools answered. */
+  /** The result of the last tool use. */
   toolResult: string;
-  /** The tool by which an answer is given in a form that the caller has set; undefined = none was offered. */
+  /** The tool for responses with a schema; undefined = not offered. */
   outputTool?: string | undefined;
 }
 
-/** Claude Code's tool for answers by a JSON Schema. */
+/** Claude Code's tool for responses with a JSON Schema. */
 const structuredOutput = 'StructuredOutput';
 
 /**
- * A client library merges user messages that follow each other (a prompt that failed or was interrupted, and the
- * next) into one message of several text blocks: so a typed text is a block, not a message.
+ * Reads a conversation. A typed text is a block, not a message, because client libraries merge consecutive user messages
+ * (a prompt that failed or was interrupted, and the next one) into one message with several text blocks.
  */
 export function readConversation(messages: Message[], tools: readonly string[] = []): Conversation {
   const outputTool = tools.find((name) => name === structuredOutput);
@@ -50,12 +51,12 @@ const blocksOf = (content: string | Block[]): Block[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : content;
 
 /**
- * A reminder may open anywhere but in a quoted line: a quoted tag is foreign text, and must not swallow the lines
- * between it and another quoted tag (a reviewer's `Result:`, say).
+ * Reminders of Claude Code. They may start anywhere except in a quoted line: a quoted tag is quoted material and must not
+ * remove the lines up to another quoted tag (e.g. a reviewer's `Result:`).
  */
 const reminder = /<system-reminder>(?<=^(?!>).*<system-reminder>)[\s\S]*?<\/system-reminder>/gm;
 
-/** What Claude Code writes in the user's name: when a turn is interrupted, and when an answer is not in the form asked for. */
+/** Texts that Claude Code writes in the user's name: for an interrupted turn, and for a response of the wrong form. */
 const interruption = /^\[Request interrupted by user[^\]\n]*\]$/gm;
 const enforcement = /^\[structured-output-enforce\].*$/gm;
 

@@ -1,13 +1,14 @@
+/** Counts failures. */
 import { createHash } from 'node:crypto';
 
-/** Sessions are many and nobody says when one ends: the line unused for longest is forgotten first. */
+/** Limit of counted lines, because the end of a session is not known. The least recently used line is dropped first. */
 const linesKept = 10_000;
 
-/** Counts how often each `fail:` line has failed; the only thing this service remembers between requests. */
+/** Counts how often each `fail:` line has failed. This is the only state of the service between requests. */
 export function createFailures(limit = linesKept) {
   const counts = new Map<string, number>();
   return {
-    /** True `times` times for one line of one session, then false. */
+    /** Returns true `times` times for one line of one session, then false. */
     take(session: string, line: string, times: number): boolean {
       const key = createHash('sha256').update(`${session}\n${line}`).digest('base64');
       const count = counts.get(key) ?? 0;
@@ -22,4 +23,5 @@ export function createFailures(limit = linesKept) {
   };
 }
 
+/** The counter. */
 export type Failures = ReturnType<typeof createFailures>;

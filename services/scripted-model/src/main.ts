@@ -1,8 +1,9 @@
+/** Starts scripted-model as a process. */
 import { createLogger, onShutdown, runMain, watchEscapes } from '@harness/runtime';
 import { config } from './config.ts';
 import { createScriptedModel } from './server.ts';
 
-/** Longest wait for open sockets at the end, ms: nothing here is worth finishing. */
+/** Maximum wait for open connections at shutdown, ms. It is short, because no request needs to be finished. */
 const shutdownLimitMs = 2_000;
 
 runMain(async () => {
@@ -12,7 +13,7 @@ runMain(async () => {
   onShutdown(scriptedModel.close, { logger, limitMs: shutdownLimitMs, escapes: watchEscapes(logger) });
   logger.info(
     { url: scriptedModel.url },
-    `scripted-model answers at ${scriptedModel.url}. It is NOT a model: it plays the lines that it is sent.`,
+    `scripted-model listens at ${scriptedModel.url}. It is NOT a model: it executes the script in the message.`,
   );
   process.send?.({ url: scriptedModel.url });
 });

@@ -3,7 +3,7 @@ import { createFailures } from './failures.ts';
 import { failureOf, perform } from './perform.ts';
 import type { Reply } from './reply.ts';
 
-/** Notes what it is told. */
+/** Records its calls. */
 function createNotes(): Reply & { notes: string[] } {
   const notes: string[] = [];
   const note = (what: string) => () => void notes.push(what);
@@ -19,7 +19,7 @@ function createNotes(): Reply & { notes: string[] } {
 }
 
 test.each([{ kind: 'hang' }, { kind: 'sleep', ms: 600_000 }] as const)(
-  '$kind ends as soon as nobody listens',
+  '$kind ends when the client disconnects',
   async (action) => {
     const gone = new AbortController();
     const reply = createNotes();
@@ -37,7 +37,7 @@ test('a long sleep keeps the stream alive', async () => {
   expect(reply.notes).toEqual(['(ping)', '(ping)', '(end)']);
 });
 
-test('of several failures the first that is due counts, after the sleeps above it', () => {
+test('of several failures the first one that is due is used, after the sleeps above it', () => {
   const failures = createFailures();
   const due = () =>
     failureOf(

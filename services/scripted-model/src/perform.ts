@@ -1,22 +1,25 @@
+/** Executes a plan. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Failures } from './failures.ts';
 import type { Action } from './plan.ts';
 import type { Reply } from './reply.ts';
 import { toolUseOf } from './wire.ts';
 
+/** How to execute a plan. */
 export interface Performance {
   reply: Reply;
-  /** Aborts when nobody listens any more. */
+  /** Aborts when the client has disconnected. */
   signal: AbortSignal;
-  /** Readers give up on a silent stream (Claude Code after 10 s at the earliest): a sleeping model is not a dead one. */
+  /** Interval of signs of life while sleeping, because clients close a silent stream (Claude Code after 10 s or more). */
   keepAliveEveryMs?: number;
 }
 
+/** An error response that is due. */
 export type Failure = { status: number; afterMs: number; message: string };
 
 /**
- * The failure that this plan has to answer with, if one is due. A failure is an HTTP status, so nothing can be said
- * before it: of the actions above it only the sleeps remain.
+ * The error response that the plan requires, if one is due. It is an HTTP status, so no text can come before it: of the
+ * actions above it, only the sleeps are executed.
  */
 export function failureOf(plan: Action[], failures: Failures, session: string): Failure | undefined {
   let afterMs = 0;
@@ -29,7 +32,7 @@ export function failureOf(plan: Action[], failures: Failures, session: string): 
   return undefined;
 }
 
-/** Does what the plan says. Rejects with an AbortError as soon as nobody listens. */
+/** Executes the plan. Rejects with an AbortError when the client disconnects. */
 export async function perform(plan: Action[], performance: Performance): Promise<void> {
   const { reply, signal } = performance;
   for (const action of plan) {
@@ -48,7 +51,7 @@ export async function perform(plan: Action[], performance: Performance): Promise
       case 'cut':
         return reply.cut();
       case 'fail':
-        break; // it has failed as often as it had to
+        break; // it has failed as often as the script says
     }
   }
   reply.end();

@@ -4,7 +4,7 @@ import { planOf } from './plan.ts';
 const planned = (script: string, toolUses = 0, before: string[] = []) =>
   planOf({ texts: [...before, script], toolUses, toolResult: '10:00' });
 
-/** The plan as a person reads it: texts whole, the rest as it is. */
+/** The plan in readable form: joined texts, other actions unchanged. */
 const readable = (...args: Parameters<typeof planned>) =>
   planned(...args).map((action) => (action.kind === 'text' ? action.deltas.join('') : action));
 
@@ -17,7 +17,7 @@ test.each(['', '> say: foreign', 'reject: 1', 'say:', '\n'])('nothing to say in 
   expect(readable(script)).toEqual(['Done.']);
 });
 
-test('a script goes on behind the tools it has used', () => {
+test('a script continues after the tools it has used', () => {
   const script = 'say: a\ncall: time__now {"zone":"UTC"}\nsay: b\ncall: skills__list\nsay: c\nsay: d';
   const first = { kind: 'use', tool: 'mcp__harness__time__now', input: { zone: 'UTC' } };
   const second = { kind: 'use', tool: 'mcp__harness__skills__list', input: {} };
@@ -26,7 +26,7 @@ test('a script goes on behind the tools it has used', () => {
   expect(readable(script, 2).join('')).toBe('c\nd');
 });
 
-test('a script that ends with a tool tells what it answered', () => {
+test('a script that ends with a tool returns the tool’s result', () => {
   expect(readable('call: time__now', 1)).toEqual(['The tool answered: 10:00']);
 });
 
@@ -40,13 +40,13 @@ test('delegate and checkin are tools; a delegated script can delegate a script',
 });
 
 test.each(['call: time__now {zone}', 'call: time__now []', 'call:', 'sleep: long', 'fail: 200', 'stream: 0'])(
-  'a line that cannot be read is answered, and the script goes on: %s',
+  'an unreadable line is reported, and the script continues: %s',
   (line) => {
     expect(readable(`${line}\nsay: on`).join('')).toMatch(/^I cannot read the line .*\non$/);
   },
 );
 
-test('recall knows what earlier texts and earlier lines remembered, and nothing else', () => {
+test('recall returns what earlier texts and earlier lines remembered, and nothing else', () => {
   expect(readable('recall:', 0, ['remember: apple', '> remember: no', 'remember: pear'])).toEqual([
     'apple, pear',
   ]);
@@ -64,7 +64,7 @@ test('a sleep has a limit', () => {
   expect(planned('sleep: 999999999').at(0)).toEqual({ kind: 'sleep', ms: 600_000 });
 });
 
-test('nothing comes after hang and cut', () => {
+test('hang and cut are the last action', () => {
   expect(readable('say: a\nhang:\nsay: b')).toEqual(['a', { kind: 'hang' }]);
   expect(readable('cut:\nsay: b')).toEqual([{ kind: 'cut' }]);
 });

@@ -1,23 +1,24 @@
+/** Decides the next model response. */
 import type { Conversation } from './conversation.ts';
 import { isReview, reviewAnswerOf } from './review.ts';
 import { parseScript, type Step } from './script.ts';
 
-/** One thing to do for an answer. After a `use`, `hang` or `cut` comes nothing more. */
+/** One action of a response. `use`, `hang` and `cut` are always the last one. */
 export type Action =
   | { kind: 'text'; deltas: string[]; everyMs: number }
   | { kind: 'sleep'; ms: number }
-  /** `line` names this line of this script among all that the session has seen. */
+  /** `line` identifies this line of this script within the session. */
   | { kind: 'fail'; status: number; times: number; line: string }
   | Extract<Step, { kind: 'use' }>
   | { kind: 'hang' | 'cut' };
 
 const streamEveryMs = 10;
-/** A text leaves in a few deltas, so that even a short one tries its reader. */
+/** Texts are sent in several deltas, so that even a short one tests the client. */
 const deltasPerText = 4;
 
 /**
- * Decides the next answer from the conversation alone: nothing is remembered here, so a session may go on in another
- * process. The script stands behind as many tool uses as the conversation shows since it came.
+ * Decides the next response from the conversation alone. It keeps no state, so a session may continue in another process.
+ * The position in the script is the number of tool uses since the script was sent.
  */
 export function planOf(conversation: Conversation): Action[] {
   const script = conversation.texts.at(-1) ?? '';
@@ -33,7 +34,7 @@ export function planOf(conversation: Conversation): Action[] {
   return onLinesOfTheirOwn(spoke ? actions : [...actions, textOf(lastWordsOf(conversation))]);
 }
 
-/** A reviewer's answer: by the tool where one is offered and the task asks for no other form. */
+/** A reviewer's response: a call of the output tool, if it is offered and the task asks for no other form. */
 function reviewActionOf(script: string, outputTool: string | undefined): Action {
   const { text, structured } = reviewAnswerOf(script);
   return structured && outputTool ? { kind: 'use', tool: outputTool, input: structured } : textOf(text);
@@ -48,7 +49,7 @@ function startOf(steps: Step[], toolUses: number): number {
 function actionOf(steps: Step[], at: number, conversation: Conversation): Action | undefined {
   const step = steps[at];
   switch (step?.kind) {
-    // An empty text is no content: Claude Code would ask for some in the user's name.
+    // Skipped, because Claude Code answers an empty response with a request for content in the user's name.
     case 'say':
       return step.text === '' ? undefined : textOf(step.text);
     case 'remember':
@@ -72,7 +73,7 @@ const endsAnswer = (action: Action): boolean => ['use', 'hang', 'cut'].includes(
 
 const textOf = (text: string): Action => ({ kind: 'text', deltas: fewOf(text), everyMs: 0 });
 
-/** Breaks between words only, so that no delta ends inside a character. */
+/** Splits between words only, so that no delta ends inside a character. */
 function fewOf(text: string): string[] {
   const words = text.split(/(?<=\s)(?=\S)/);
   const size = Math.ceil(words.length / deltasPerText);
@@ -84,7 +85,7 @@ function fewOf(text: string): string[] {
 const countingTo = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => (index === 0 ? '1' : ` ${index + 1}`));
 
-/** Texts are separated by a line break that opens the later one: `stream: N` keeps its N deltas. */
+/** Separates texts by a line break at the start of the later one, so that `stream: N` keeps its N deltas. */
 function onLinesOfTheirOwn(actions: Action[]): Action[] {
   let spoke = false;
   return actions.map((action) => {

@@ -1,24 +1,27 @@
+/** Where a model response is written to. */
 import type { ServerResponse } from 'node:http';
 import { type ContentBlock, messageOf, sendJson, type ToolUseBlock, tokensOf, usageOf } from './wire.ts';
 
-/** Where an answer goes: one JSON body (`createJsonReply`) or a stream of events (`createStreamReply`). */
+/** Writes a model response: as one JSON body (`createJsonReply`) or as a stream of events (`createStreamReply`). */
 export interface Reply {
-  /** False: there is no reader who could see time pass between two texts. */
+  /** Whether the client can see pauses between texts. */
   streams: boolean;
   text(delta: string): void;
   use(block: ToolUseBlock): void;
-  /** Tells the reader that the answer is still to come. */
+  /** Sends a sign of life. */
   keepAlive(): void;
-  /** Ends the connection in the midst of the answer. */
+  /** Closes the connection in the middle of the response. */
   cut(): void;
   end(): void;
 }
 
+/** What a reply needs. */
 export interface ReplyDeps {
   response: ServerResponse;
   inputTokens: number;
 }
 
+/** Collects the response and sends it at the end. */
 export function createJsonReply({ response, inputTokens }: ReplyDeps): Reply {
   const content: ContentBlock[] = [];
   return {

@@ -1,18 +1,21 @@
+/** Responses to review prompts. */
 import { reviewHeading } from '@harness/contracts';
 import { isQuoted, linesOf, parseScript } from './script.ts';
 
+/** Whether a text is a review prompt. */
 export const isReview = (text: string): boolean => text.startsWith(reviewHeading);
 
+/** A verdict. */
 export interface ReviewAnswer {
   text: string;
-  /** The same for a model that is held to a schema; undefined where the task asks for a text. */
+  /** The verdict as an object, for responses with a schema; undefined if the task asks for a text. */
   structured: Record<string, unknown> | undefined;
 }
 
 /**
- * The answer to a `reviewPromptOf`: rejected while the iteration is within the task's `reject: N`, then the task's
- * `verdict:` as it stands, else accepted; written as the task's `form:` says. The result has no say: only lines above
- * the unquoted `Result:` are read, and nothing foreign is unquoted.
+ * The response to a `reviewPromptOf`: rejected in the first N iterations of the task's `reject: N`; then the text of the
+ * task's `verdict:`, if any; otherwise accepted. The task's `form:` sets the form. The reviewed result cannot influence
+ * the verdict: only lines above the unquoted `Result:` are read, and all material is quoted.
  */
 export function reviewAnswerOf(text: string): ReviewAnswer {
   const lines = linesOf(text);
@@ -36,7 +39,7 @@ export function reviewAnswerOf(text: string): ReviewAnswer {
     : { text: JSON.stringify(verdict), structured: verdict };
 }
 
-/** The ways in which models write a verdict that they were asked for in words. */
+/** Forms in which models write a verdict without a schema. */
 const forms: Readonly<Record<string, (json: string) => string>> = {
   plain: (json) => json,
   fenced: (json) => `\`\`\`json\n${json}\n\`\`\``,

@@ -1,17 +1,15 @@
-/**
- * The language of scripts: one rule a line, `keyword: argument`. `parseLine` knows all of them.
- */
+/** One step of a script. A script has one step per line, `keyword: argument`; `parseLine` has all keywords. */
 export type Step =
   | { kind: 'say'; text: string }
   | { kind: 'use'; tool: string; input: Record<string, unknown> }
   | { kind: 'sleep'; ms: number }
   | { kind: 'stream'; count: number }
-  /** `times` Infinity: it never stops failing. */
+  /** `times` Infinity: fails always. */
   | { kind: 'fail'; status: number; times: number }
   | { kind: 'remember'; word: string }
   | { kind: 'reject'; times: number }
   | { kind: 'verdict'; text: string }
-  /** How a reviewer writes its verdict: `plain`, `fenced`, `prose`; anything else is `structured`. */
+  /** The form of a verdict: `plain`, `fenced`, `prose`; any other name means `structured`. */
   | { kind: 'form'; name: string }
   | { kind: 'recall' }
   | { kind: 'hang' | 'cut' };
@@ -20,22 +18,23 @@ const sleepLimitMs = 10 * 60_000;
 const streamLimit = 100_000;
 
 /**
- * Lines end at a line feed and nowhere else, as in `quote`: otherwise foreign text could step out of its quotation
- * with a carriage return.
+ * Splits at line feeds only, like `quote`. Otherwise quoted material could end its quotation with a carriage return.
  */
 export const linesOf = (text: string): string[] => text.split('\n').map((line) => line.trim());
 
+/** Whether a line is quoted material. */
 export const isQuoted = (line: string): boolean => line === '>' || line.startsWith('> ');
 
-/** A script with this line is gone on with, where it was, when its turn was broken off and the model is asked to continue. */
+/** A script with this line continues where it was when its turn is interrupted and the model is asked to continue. */
 const persistence = 'persist:';
 const isContinuation = (text: string) =>
   text.startsWith('The agent process ended in the middle of your last turn.');
 
+/** Whether `next` asks to continue `script`, and the script allows it. */
 export const goesOn = (script: string, next: string): boolean =>
   isContinuation(next) && linesOf(script).includes(persistence);
 
-/** Blank lines and quoted lines are nothing; every other line is one step. */
+/** Parses a script. Ignores blank lines and quoted lines; every other line is one step. */
 export const parseScript = (text: string): Step[] =>
   linesOf(text)
     .filter((line) => line !== '' && line !== persistence && !isQuoted(line))
@@ -99,7 +98,7 @@ function parseObject(json: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(json);
     return value && typeof value === 'object' && !Array.isArray(value) ? { ...value } : undefined;
   } catch {
-    return undefined; // the reader of the script is told so by the line's answer
+    return undefined; // the response to the line reports it
   }
 }
 
@@ -109,7 +108,7 @@ const useOf = (tool: string, input: Record<string, unknown>): Step => ({
   input,
 });
 
-/** `\n` is a line break, `\\n` is `\n`: a delegated script can delegate a script. */
+/** Replaces `\n` by a line break and `\\n` by `\n`, so that a delegated script can delegate a script. */
 const withLineBreaks = (text: string): string =>
   text.replace(/\\(\\n|n)/g, (_, rest: string) => (rest === 'n' ? '\n' : rest));
 

@@ -48,7 +48,7 @@ test('a text is streamed as one block in a few deltas, by scripted-model', async
   expect(events.at(-2)?.delta?.stop_reason).toBe('end_turn');
 });
 
-test('a tool use follows the text as a block of its own', async () => {
+test('a tool use follows the text as a separate block', async () => {
   const events = eventsOf(await (await streamed('say: a\ncall: time__now {"zone":"UTC"}')).text());
   const blocks = events.flatMap((event) => event.content_block ?? []);
   expect(blocks).toMatchObject([
@@ -64,7 +64,7 @@ test('stream: N sends N deltas', async () => {
   expect(events.filter((event) => event.type === 'content_block_delta')).toHaveLength(7);
 });
 
-test('without stream the answer is one message', async () => {
+test('without stream the response is one message', async () => {
   const answer = await (await post(messages('say: a\nstream: 3\ncall: time__now'))).json();
   expect(answer).toMatchObject({
     id: expect.stringMatching(/^msg_/),
@@ -80,7 +80,7 @@ test('without stream the answer is one message', async () => {
   });
 });
 
-test('fail: STATUS TIMES is counted by session; another text of the session counts for itself', async () => {
+test('fail: STATUS TIMES is counted by session and text', async () => {
   const status = async (session: string, before: string[] = []) => {
     const texts = [...before, 'fail: 529 1\nsay: ok'].map((content) => ({ role: 'user', content }));
     const headers = { 'x-claude-code-session-id': session };
@@ -92,7 +92,7 @@ test('fail: STATUS TIMES is counted by session; another text of the session coun
   expect([await status('a', ['earlier']), await status('a', ['earlier'])]).toEqual([529, 200]);
 });
 
-test('the session may be named by metadata alone, and fail: STATUS never ends', async () => {
+test('the session may be identified by metadata only, and fail: STATUS fails always', async () => {
   const fail = async (script: string) =>
     (await post({ ...messages(script), metadata: { user_id: 'someone' } })).status;
   expect([await fail('fail: 429 1'), await fail('fail: 429 1')]).toEqual([429, 200]);
@@ -101,14 +101,14 @@ test('the session may be named by metadata alone, and fail: STATUS never ends', 
   ]);
 });
 
-test('a failure has the shape that Anthropic gives it', async () => {
+test('a failure has the shape of Anthropic’s API', async () => {
   expect(await (await streamed('fail: 529')).json()).toEqual({
     type: 'error',
     error: { type: 'overloaded_error', message: expect.any(String) },
   });
 });
 
-test('cut: breaks the connection behind the first delta, and does so every time', async () => {
+test('cut: breaks the connection after the first delta, every time', async () => {
   for (const script of ['cut:', 'cut:', 'say: part\ncut:']) {
     const { body } = await streamed(script);
     let read = '';
@@ -121,7 +121,7 @@ test('cut: breaks the connection behind the first delta, and does so every time'
   await expect(post(messages('cut:'))).rejects.toThrow();
 });
 
-test('hang: says what stands before it and then nothing, until the client leaves', async () => {
+test('hang: sends the text before it and then nothing, until the client disconnects', async () => {
   const client = new AbortController();
   const { body } = await streamed('say: part\nhang:', { signal: client.signal });
   const reader = body?.getReader();
@@ -131,7 +131,7 @@ test('hang: says what stands before it and then nothing, until the client leaves
   await expect(next).rejects.toThrow(/abort/);
 });
 
-test('close ends what hangs', async () => {
+test('close ends a hanging response', async () => {
   const other = await createScriptedModel();
   const { body } = await fetch(`${other.url}/v1/messages`, {
     method: 'POST',
@@ -142,13 +142,13 @@ test('close ends what hangs', async () => {
   await Promise.all([expect(reader?.read().then(() => reader.read())).rejects.toThrow(), other.close()]);
 });
 
-test('it says that it is not a model', async () => {
+test('it states that it is not a model', async () => {
   for (const path of ['/', '/healthz']) {
     expect(await (await fetch(model.url + path)).json()).toMatchObject({ isModel: false });
   }
 });
 
-test('count_tokens answers about a quarter of the characters', async () => {
+test('count_tokens returns about a quarter of the characters', async () => {
   const response = await post(messages('a'.repeat(4000)), {}, '/v1/messages/count_tokens');
   const { input_tokens } = (await response.json()) as { input_tokens: number };
   expect(input_tokens).toBeGreaterThan(1000);

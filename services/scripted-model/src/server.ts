@@ -1,3 +1,22 @@
+/**
+ * The HTTP server of scripted-model, a deterministic stand-in for the Anthropic Messages API: it executes the script that
+ * the user's message contains.
+ *
+ * - `main.ts`         starts the server
+ * - `config.ts`       configuration from the environment
+ * - `answer.ts`       the two endpoints
+ * - `body.ts`         reads and parses request bodies
+ * - `request.ts`      schemas of requests
+ * - `conversation.ts` the script and its progress, from the messages of a request
+ * - `script.ts`       the language of scripts
+ * - `plan.ts`         decides the next response
+ * - `review.ts`       responses to review prompts
+ * - `perform.ts`      executes a plan
+ * - `failures.ts`     counts failures
+ * - `reply.ts`        responses as one JSON body
+ * - `stream.ts`       responses as a stream of events
+ * - `wire.ts`         the shapes of the Messages API
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from '@harness/runtime';
@@ -6,6 +25,7 @@ import { RequestError } from './body.ts';
 import { createFailures } from './failures.ts';
 import { sendError, sendJson } from './wire.ts';
 
+/** How to start the server. */
 export interface ScriptedModelDeps {
   /** Default 127.0.0.1. */
   host?: string;
@@ -14,9 +34,10 @@ export interface ScriptedModelDeps {
   logger?: Logger;
 }
 
+/** A running server. */
 export interface ScriptedModel {
   url: string;
-  /** Cuts every open connection, too: a client that hangs must not keep the process alive. */
+  /** Also closes every open connection, so that a hanging client does not keep the process alive. */
   close(): Promise<void>;
 }
 
@@ -36,15 +57,15 @@ export async function createScriptedModel(deps: ScriptedModelDeps = {}): Promise
       case 'GET /healthz':
         return sendJson(response, 200, selfDescription);
       default:
-        return sendError(response, 404, `There is no ${request.method} ${path} here.`);
+        return sendError(response, 404, `There is no ${request.method} ${path} on this server.`);
     }
   };
 
   const server = createServer((request, response) => {
-    response.on('error', (error) => logger?.debug({ err: error }, 'the client went away'));
+    response.on('error', (error) => logger?.debug({ err: error }, 'the client disconnected'));
     route(request, response).catch((error) => refuse(response, error, logger));
   });
-  // A client that keeps a connection for later must not find it closed just when it writes to it.
+  // 0 = no timeout: a client must not reuse a kept-alive connection at the moment when the server closes it.
   server.keepAliveTimeout = 0;
   await new Promise<void>((listening, reject) => {
     server.once('error', reject).listen(port, host, listening);
@@ -64,20 +85,25 @@ const selfDescription = {
   name: 'scripted-model',
   isModel: false,
   message:
-    'This is NOT a model: it plays the lines that it is sent, so that everything else can run without a key.',
+    'This is NOT a model: it executes the script in the message, so that everything else can run without a key.',
 };
 
 function refuse(response: ServerResponse, error: unknown, logger: Logger | undefined): void {
-  if (response.destroyed) return; // the client left while it was read
+  if (response.destroyed) return; // the client disconnected while its request was read
   const known = error instanceof RequestError;
-  if (!known) logger?.error({ err: error }, 'the answer failed');
-  // What remains of a body that was too large is not read.
+  if (!known) logger?.error({ err: error }, 'the response failed');
+  // The rest of a body that is too large is not read.
   if (known && error.status === 413) response.setHeader('connection', 'close');
   if (response.headersSent) response.destroy();
-  else sendError(response, known ? error.status : 500, known ? error.message : 'The log has the cause.');
+  else
+    sendError(
+      response,
+      known ? error.status : 500,
+      known ? error.message : 'Internal error; the log has the cause.',
+    );
 }
 
-/** Where a client on this machine reaches the server: a wildcard address is none that one can call. */
+/** The URL for a client on this machine. A wildcard address cannot be called, so it becomes 127.0.0.1. */
 function urlOf(host: string, port: number): string {
   const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;

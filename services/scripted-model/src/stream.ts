@@ -1,3 +1,4 @@
+/** Streamed model responses. */
 import type { ServerResponse } from 'node:http';
 import type { Reply, ReplyDeps } from './reply.ts';
 import { messageOf, tokensOf, usageOf } from './wire.ts';
@@ -6,7 +7,7 @@ import { messageOf, tokensOf, usageOf } from './wire.ts';
  * Streams one message as server-sent events: message_start, then per block content_block_start, _delta …, _stop, then
  * message_delta and message_stop. Source: https://docs.anthropic.com/en/api/messages-streaming
  *
- * Nothing is sent, not even headers, before there is something to say: until then the answer can still be an error.
+ * Sends nothing, not even headers, before the first content, so that the response can still become an error.
  */
 export function createStreamReply({ response, inputTokens }: ReplyDeps): Reply {
   const message = messageOf([], usageOf(inputTokens, 1));
@@ -53,9 +54,9 @@ export function createStreamReply({ response, inputTokens }: ReplyDeps): Reply {
       send(response, 'ping', {});
     },
     cut() {
-      // "In mid-stream" needs a stream: whoever reads has seen a part of a text.
+      // A cut in mid-stream needs a stream, so send a part of a text first.
       if (!state.inText) text('Cut');
-      // After the flush: a destroyed socket drops what it has not sent.
+      // Destroy after the flush, because a destroyed socket drops unsent data.
       response.write('', () => response.destroy());
     },
     end() {

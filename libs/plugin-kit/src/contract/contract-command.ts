@@ -1,42 +1,68 @@
-/** Slash commands, as those see them who write one. */
+/** Slash commands of plugins: what an author declares, and what a command returns. */
 import type { MaybePromise, PluginContext, Principal } from './contract.ts';
 
-/** A command that a plugin brings. People type it; text for the model is never looked at for one. */
+/**
+ * A slash command of a plugin. People type it; text that a model reads or writes is never parsed for commands.
+ *
+ * @example
+ * ```ts
+ * const weather: PluginCommand = {
+ *   name: 'weather',
+ *   description: 'Tomorrow’s weather',
+ *   argumentHint: '<city>',
+ *   execute: (args, _context, ctx) => ctx.invoker.invoke(`Tomorrow’s weather in ${args}?`),
+ * };
+ * ```
+ */
 export interface PluginCommand {
-  /** Without the slash: `^[a-z0-9][a-z0-9-]{0,63}$`. A name belongs to the first that has it, and built-in ones come first. */
+  /**
+   * Without the slash: `^[a-z0-9][a-z0-9-]{0,63}$`. When two commands have the same name, the first one registered
+   * keeps it. The gateway's own commands are registered before those of plugins.
+   */
   name: string;
   /** One line. */
   description: string;
-  /** What may follow the name, e.g. `<city>`. */
+  /** Placeholder for the arguments, e.g. `<city>`. */
   argumentHint?: string;
-  /** Runs in the gateway. `args` is what follows the name, trimmed. A throw becomes an error that the person reads. */
+  /**
+   * Runs in the gateway, for at most 60 s. `args` is the text after the name, trimmed. A thrown error becomes an error
+   * result that the person reads.
+   */
   execute(args: string, context: CommandContext, ctx: PluginContext): MaybePromise<CommandOutput>;
 }
 
-/** What a command may know of where it was typed. */
+/** Where a command was typed, and what its caller can use there. */
 export interface CommandContext {
   threadId: string | undefined;
   activeAgent: string | undefined;
   activeSkill: string | undefined;
   model: string | undefined;
-  /** Those that the caller sees. */
+  /** Qualified names of the tools that the caller sees. */
   toolNames: readonly string[];
   skillNames: readonly string[];
   agentNames: readonly string[];
-  /** Who typed it, where that is known. */
+  /** The caller, where it is known. */
   principal?: Principal | undefined;
 }
 
-/** A string is short for its output. */
+/**
+ * What a command returns. A string is short for `{output: string}`.
+ *
+ * @example
+ * ```ts
+ * const output: CommandOutput = { output: 'Good bye.', action: 'quit' };
+ * ```
+ */
 export type CommandOutput = string | CommandAnswer;
 
+/** The result of a command. */
 export interface CommandAnswer {
-  /** Plain text for a person. */
+  /** Plain text for a person. At most 100 000 characters; the rest is cut. */
   output: string;
-  /** It was not done; the output says why. */
+  /** True: the command was not carried out; `output` says why. */
   isError?: boolean;
-  /** For whoever shows it: leave; go on in a new thread. */
+  /** For the client that shows the result: `quit` = end the chat; `clear` = continue in a new thread. */
   action?: 'quit' | 'clear';
-  /** The run that it began on the thread. */
+  /** The run that the command started on the thread. */
   runId?: string;
 }

@@ -1,15 +1,25 @@
-/** What a plugin may ask of its host. */
+/** What the host offers to a plugin: the plugin context and its parts. */
 import type { Task, Thread } from '@harness/contracts';
 import type { JsonSchema, PluginToolMeta, ToolInput, ToolResult } from './contract.ts';
 import type { PluginBus } from './contract-bus.ts';
 import type { Principal } from './contract-request.ts';
 
-/** What the host gives a plugin; one object per plugin and process. */
+/**
+ * The host's interface for a plugin. There is one object for each plugin and process.
+ *
+ * @example
+ * ```ts
+ * register: (ctx) => ({
+ *   onAfterInvoke: async (threadId) => ctx.store.set(`last:${threadId}`, new Date().toISOString()),
+ * }),
+ * ```
+ */
 export interface PluginContext {
-  /** Tools and `onBroadcast` run in the gateway; turns and their hooks in a worker. */
+  /** Tools and `onBroadcast` run in the gateway; turns and their hooks run in a worker. */
   role: 'gateway' | 'worker';
   /** Adds the plugin's name to every line. */
   logger: PluginLogger;
+  /** Settings of the process for its plugins, frozen. */
   config: Readonly<Record<string, unknown>>;
   invoker: Invoker;
   threads: PluginThreads;
@@ -17,47 +27,60 @@ export interface PluginContext {
   bus: PluginBus;
   tools: {
     /**
-     * Calls a tool by its qualified name: in a tool's call with the caller's rights, in a hook for the tenant whose thread
-     * or task it is. Throws `tool_not_found`; the tool's own failure is a result.
+     * Calls a tool by its qualified name. Inside a tool call it uses the caller's rights; inside a hook it runs for the
+     * tenant of the thread or task. Throws `tool_not_found`; a failure of the tool itself is a result with `isError`.
      */
     call(name: string, input: ToolInput): Promise<ToolResult>;
     /**
-     * From now to the end of its run the calling session has of its tools only these: qualified names, `x__*` for all
-     * that begin so. A caller that is no session keeps what it has.
+     * Restricts the calling session to these tools until its run ends: qualified names, or `x__*` for all names that
+     * begin with `x__`. Has no effect on a caller that is not a session.
      */
     narrow(meta: PluginToolMeta, tools: readonly string[]): Promise<void>;
   };
   store: PluginStore;
-  /** Reaches `onBroadcast` of every plugin in every gateway; `data` must be JSON. */
+  /** Calls `onBroadcast` of every plugin in every gateway. `data` must be JSON. */
   broadcast(event: string, data: unknown): Promise<void>;
-  /** Tells the MCP clients of every gateway, those that asked to be told. */
+  /** Notifies the MCP clients of every gateway that have subscribed to the change. */
   notify: {
     resourceUpdated(uri: string): Promise<void>;
     listChanged(list: ChangedList): Promise<void>;
   };
 }
 
+/** A list of MCP whose change clients can be notified of. */
 export type ChangedList = 'tools' | 'resources' | 'prompts';
 
-/** The part of a logger that plugins use; pino fits. */
+/** The part of a logger that plugins use. A pino logger has this shape. */
 export interface PluginLogger {
   debug: PluginLogLine;
   info: PluginLogLine;
   warn: PluginLogLine;
   error: PluginLogLine;
 }
-/** `(message)`, `(fields, message)` or `(message, fields)`; an error goes in the field `err`, or stands for the fields. */
+/**
+ * Writes one log line: `(message)`, `(fields, message)` or `(message, fields)`. An error goes into the field `err`, or
+ * takes the place of the fields.
+ */
 export type PluginLogLine = (first: object | string, second?: unknown) => void;
 
+/**
+ * Access to a model.
+ *
+ * @example
+ * ```ts
+ * const title = await ctx.invoker.invoke(`A title for: ${text}`, { sessionId: 'titles', timeout: 30_000 });
+ * ```
+ */
 export interface Invoker {
   /**
-   * One question to a model; resolves with the text of its answer.
+   * Sends one prompt to a model and resolves with the text of the model response.
    * Throws `invoke_timeout` when `timeout` passes and `model_error` when the model fails.
    */
   invoke(prompt: string, options?: InvokeOptions): Promise<string>;
   /**
-   * Starts a session ahead: of the thread, where `threadId` is one of the caller's tenant, for its next message;
-   * otherwise the one that `invoke` with the same key will use. Resolves when it is asked for, and throws like `invoke`.
+   * Starts a session in advance. If `threadId` names a thread of the caller's tenant, it is that thread's session, for
+   * its next message; otherwise it is the session that `invoke` with the same key will use. Resolves when the prewarm
+   * has been requested, and throws like `invoke`.
    */
   prewarm(options?: Pick<InvokeOptions, 'threadId' | 'sessionId' | 'model'>): Promise<void>;
 }
@@ -70,52 +93,82 @@ export interface InvokeOptions {
   /** Milliseconds. */
   timeout?: number;
   /**
-   * JSON Schema of the answer, an object. Where the model can be held to it, the text is JSON that fits; another model
-   * answers as it likes, so read the text with care. In a gateway it has no effect.
+   * JSON Schema (of an object) for the model response. A model that supports schemas returns JSON that matches; other
+   * models may return any text, so parse it defensively. Has no effect in a gateway.
    */
   outputSchema?: JsonSchema;
-  /** Called while the answer streams in. */
+  /** Called while the model response is streamed. */
   onMessage?(message: InvokeMessage): void;
 }
 
-/** `delta` = a piece of text as it comes; `message` = a whole message of the model. */
+/** Streamed output: `delta` = the next piece of text; `message` = one complete message of the model. */
 export interface InvokeMessage {
   type: 'delta' | 'message';
   text: string;
 }
 
-/** Threads of the tenant for whom the plugin's code runs: in a call its caller's, in a hook the thread's or task's. */
+/**
+ * Read access to threads of one tenant: inside a tool call the caller's, inside a hook that of the thread or task.
+ *
+ * @example
+ * ```ts
+ * const last = await ctx.threads.history(meta.threadId, { limit: 10 });
+ * ```
+ */
 export interface PluginThreads {
+  /** Null for an unknown thread. */
   get(threadId: string): Promise<Thread | null>;
-  /** The last `limit` messages, oldest first; none of an unknown thread. */
+  /** The last `limit` messages, oldest first. Empty for an unknown thread. */
   history(threadId: string, options: { limit: number }): Promise<HistoryMessage[]>;
 }
+
+/** One message of a thread's conversation. */
 export interface HistoryMessage {
   role: 'user' | 'assistant';
   text: string;
 }
 
+/**
+ * Delegated tasks.
+ *
+ * @example
+ * ```ts
+ * const { task } = await ctx.tasks.create({
+ *   prompt: 'Write the report',
+ *   parentThreadId: meta.threadId,
+ *   principal: meta.principal,
+ * });
+ * const ended = await ctx.tasks.wait(task.taskId, { timeoutMs: 60_000, signal: meta.signal });
+ * ```
+ */
 export interface PluginTasks {
   /**
-   * Starts a sub-agent in a thread of its own and returns at once. `existing` = the same tool call had made the
-   * task before (a crash and a second try), found by thread and `toolUseId`.
-   * Throws `thread_not_found`, `task_depth_exceeded`, `task_chain_exceeded`, `too_many_children`, `bus_full`.
+   * Delegates a task, by default to a sub-agent in a new thread, and returns at once. `existing`: the same tool call,
+   * identified by thread and `toolUseId`, has already created the task (it was repeated after a crash).
+   * Throws `thread_not_found`, `agent_not_found`, `task_depth_exceeded`, `task_chain_exceeded`, `too_many_children`,
+   * `bus_full`, `idempotency_conflict`.
    */
   create(request: TaskRequest): Promise<{ task: Task; existing: boolean; streamUrl: string }>;
+  /** Null for an unknown task. */
   get(taskId: string): Promise<Task | null>;
-  /** The task when it has ended, or as it is when the time is up or `signal` aborts. Throws `task_not_found`. */
+  /**
+   * Waits until the task ends, `timeoutMs` passes or `signal` aborts, and returns its state then.
+   * Throws `task_not_found`.
+   */
   wait(taskId: string, limit: { timeoutMs: number; signal?: AbortSignal }): Promise<Task>;
-  /** Tells the parent thread how the task goes. Throws `task_not_found`. */
+  /** Reports progress on the task to its parent thread. Throws `task_not_found`. */
   checkin(checkin: { taskId: string; message: string; toolUseId?: string | undefined }): Promise<void>;
 }
 
+/** A task to delegate. Ids and the principal come from the meta of the tool call. */
 export interface TaskRequest {
   prompt: string;
   model?: string | undefined;
-  /** By whose profile the sub-agent works. Throws `agent_not_found`. */
+  /** Name of the agent profile that the sub-agent uses. */
   agent?: string | undefined;
-  /** Qualified names; of these, the sub-agent has those that its parent has. */
+  /** Qualified names. The sub-agent gets those of them that its parent may use. */
   allowedTools?: readonly string[] | undefined;
+  /** How often the result may be reviewed before it is accepted as it is. */
   maxIterations?: number | undefined;
   /** Who does the work: a sub-agent (`fleet`, the default), or an external worker on the bus. */
   target?: Task['target'] | undefined;
@@ -126,8 +179,17 @@ export interface TaskRequest {
   principal: Principal;
 }
 
-/** JSON values by key, in a namespace of the plugin; shared by all processes of the fleet. */
+/**
+ * JSON values by key, in a namespace of the plugin. All processes of the fleet share them.
+ *
+ * @example
+ * ```ts
+ * await ctx.store.set('cursor', 42);
+ * const cursor = Number((await ctx.store.get('cursor')) ?? 0);
+ * ```
+ */
 export interface PluginStore {
+  /** Undefined for an unknown key. */
   get(key: string): Promise<unknown>;
   set(key: string, value: unknown): Promise<void>;
   delete(key: string): Promise<void>;

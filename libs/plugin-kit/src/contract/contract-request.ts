@@ -1,26 +1,36 @@
-/** What a request of a client brings with it, and how it may be answered. */
+/** What a client's request carries, and the shapes of its result. */
 
-/** Who calls: a key of a tenant. */
+/** The caller: an API key or token of a tenant. */
 export interface Principal {
   keyId: string;
   tenant: string;
   scopes: readonly string[];
 }
 
-/** A string result is short for one text block. The model sees `structuredContent` in place of text where both are. */
+/**
+ * The result of a tool call. When both are present, the model sees `structuredContent` instead of the text in `content`.
+ *
+ * @example
+ * ```ts
+ * const result: ToolResult = {
+ *   content: [{ type: 'text', text: '21 °C' }],
+ *   structuredContent: { celsius: 21 },
+ * };
+ * ```
+ */
 export interface ToolResult {
   content: ContentBlock[];
   structuredContent?: Record<string, unknown>;
-  /** The tool ran and failed; the content says why, in words for the model. */
+  /** The tool ran and failed; the content explains the failure to the model. */
   isError?: boolean;
   /**
-   * Host's own keys: `harness/error` = `{code, message, details?}` with a code of the error table; `harness/taskId` = the
-   * delegated task that this call has started.
+   * The host's own keys: `harness/error` = `{code, message, details?}` with a code of the error table;
+   * `harness/taskId` = the delegated task that this call has started.
    */
   _meta?: Record<string, unknown>;
 }
 
-/** MCP's content blocks; binary data is base64. */
+/** A content block of MCP. Binary data is base64. */
 export type ContentBlock = (
   | { type: 'text'; text: string }
   | { type: 'image'; data: string; mimeType: string }
@@ -37,43 +47,54 @@ export type ContentBlock = (
   | { type: 'resource'; resource: EmbeddedResource }
 ) & { annotations?: Record<string, unknown>; _meta?: Record<string, unknown> };
 
+/** The content of a resource: text, or base64 in `blob`. */
 export type EmbeddedResource = { uri: string; mimeType?: string; _meta?: Record<string, unknown> } & (
   | { text: string }
   | { blob: string }
 );
 
 /**
- * "I cannot go on without an answer of the client's user, model or machine": made by `needInput`. The call ends here, and
- * is made again from its beginning with the answers in `meta.inputs` and `state` in `meta.state`; so do nothing before
- * it that must not be done twice. It reads the same in every era of MCP, and in a task.
+ * Returned by a handler that needs input from the client's user, model or machine; made with `needInput`. The call ends
+ * and the handler is called again from its beginning, with the client's responses in `meta.inputs` and `state` in
+ * `meta.state`. So do nothing before it that must not happen twice. Works the same in every version of MCP, and in a
+ * task.
+ *
+ * @example
+ * ```ts
+ * handler: (_ctx, _input, { inputs }) =>
+ *   inputs.name
+ *     ? `Hello, ${JSON.stringify(inputs.name)}`
+ *     : needInput({ name: { method: 'elicitation/create', params: { message: 'Your name?' } } }),
+ * ```
  */
 export interface InputRequired {
   inputRequests: Readonly<Record<string, InputRequest>>;
-  /** JSON; signed on its way through the client. */
+  /** JSON. It is signed, because it travels through the client. */
   state?: unknown;
 }
 
-/** MCP's own requests to a client. */
+/** A request of MCP to the client. */
 export interface InputRequest {
   method: 'elicitation/create' | 'sampling/createMessage' | 'roots/list';
   params?: Record<string, unknown>;
 }
 
+/** The log levels of MCP. */
 export type LogLevel = 'debug' | 'info' | 'notice' | 'warning' | 'error' | 'critical' | 'alert' | 'emergency';
 
-/** What every request of a client brings with it. */
+/** What a handler of a tool, a resource or a prompt knows about the request. */
 export interface PluginRequestMeta {
   principal: Principal;
   /** Aborts when the caller cancels or the time limit passes. */
   signal: AbortSignal;
-  /** What the client said it can do, e.g. `{elicitation: {}, sampling: {}}`; empty where nobody can be asked. */
+  /** The client's declared capabilities, e.g. `{elicitation: {}, sampling: {}}`; empty if it cannot be asked. */
   capabilities: Readonly<Record<string, unknown>>;
-  /** Answers to the `inputRequests` of the round before, by key, checked for their shape. */
+  /** The client's responses to the `inputRequests` of the previous round, by key, with validated shape. */
   inputs: Readonly<Record<string, Record<string, unknown>>>;
-  /** The `state` of the round before. */
+  /** The `state` of the previous round. */
   state?: unknown;
-  /** W3C trace context of the request, where it brought one: for calls of other services. */
+  /** W3C trace context of the request, if it carried one; pass it on to other services. */
   traceparent?: string;
-  /** A line for the client's log, if it wants lines of that level. */
+  /** Sends a line to the client's log, if the client has asked for this level. */
   log(level: LogLevel, data: unknown, logger?: string): void;
 }

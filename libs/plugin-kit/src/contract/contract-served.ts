@@ -1,47 +1,91 @@
-/** What a plugin offers to MCP clients besides tools: resources and prompts. */
+/** What a plugin offers to MCP clients besides tools: resources, resource templates and prompts. */
 import type { MaybePromise } from './contract.ts';
 import type { PluginContext } from './contract-context.ts';
 import type { ContentBlock, EmbeddedResource, InputRequired, PluginRequestMeta } from './contract-request.ts';
 
+/**
+ * A resource with a fixed URI.
+ *
+ * @example
+ * ```ts
+ * const about: PluginResource = {
+ *   uri: 'weather://about',
+ *   name: 'About',
+ *   mimeType: 'text/plain',
+ *   read: () => 'Forecasts are updated every hour.',
+ * };
+ * ```
+ */
 export interface PluginResource {
+  /** An absolute URI. */
   uri: string;
   name: string;
   title?: string;
   description?: string;
   mimeType?: string;
-  /** A string is short for one text. Runs in the gateway. */
+  /** Runs in the gateway, for at most 60 s. */
   read(ctx: PluginContext, meta: PluginRequestMeta): MaybePromise<ReadReturn>;
 }
 
+/**
+ * A family of resources whose URIs match a template.
+ *
+ * @example
+ * ```ts
+ * const city: PluginResourceTemplate = {
+ *   uriTemplate: 'weather://city/{name}',
+ *   name: 'Forecast',
+ *   read: (_ctx, _uri, { name }) => `${name}: sunny`,
+ *   complete: { name: (value) => ['Berlin', 'Bern'].filter((city) => city.startsWith(value)) },
+ * };
+ * ```
+ */
 export interface PluginResourceTemplate {
-  /** RFC 6570, simple expansion: `notes://{folder}/{name}`. */
+  /** The part of RFC 6570 with `{name}` (anything but `/`) and `{+name}` (also `/`), e.g. `notes://{folder}/{+path}`. */
   uriTemplate: string;
   name: string;
   title?: string;
   description?: string;
   mimeType?: string;
+  /** Runs in the gateway, for at most 60 s. `variables` are decoded. */
   read(
     ctx: PluginContext,
     uri: string,
     variables: Readonly<Record<string, string>>,
     meta: PluginRequestMeta,
   ): MaybePromise<ReadReturn>;
-  /** Suggestions for a variable, by name. */
+  /** Completers of the variables, by name. */
   complete?: Readonly<Record<string, Completer>>;
 }
 
+/**
+ * What `read` returns. A string is short for one text content with the resource's URI and MIME type. At most 10 MiB as
+ * JSON.
+ */
 export type ReadReturn = string | EmbeddedResource[] | InputRequired;
 
-/** What a user may be typing; `others` = what is chosen already. */
+/** Suggests values that begin with what the user has typed. `others`: the arguments that are chosen already. */
 export type Completer = (value: string, others: Readonly<Record<string, string>>) => MaybePromise<string[]>;
 
+/**
+ * A prompt that a client offers to its user.
+ *
+ * @example
+ * ```ts
+ * const plan: PluginPrompt = {
+ *   name: 'plan-day',
+ *   arguments: [{ name: 'city', required: true }],
+ *   get: (_ctx, { city }) => `Plan a day in ${city}, depending on the weather.`,
+ * };
+ * ```
+ */
 export interface PluginPrompt {
-  /** As a tool's name; clients see `<plugin>__<name>`. */
+  /** Same rules as for a tool's name; clients see `<plugin>__<name>`. */
   name: string;
   title?: string;
   description?: string;
   arguments?: readonly PromptArgument[];
-  /** A string is short for one message of the user. Runs in the gateway. */
+  /** Runs in the gateway, for at most 60 s. A string is short for one message of the user. At most 10 MiB as JSON. */
   get(
     ctx: PluginContext,
     args: Readonly<Record<string, string>>,
@@ -49,6 +93,7 @@ export interface PluginPrompt {
   ): MaybePromise<string | PromptMessage[] | InputRequired>;
 }
 
+/** An argument of a prompt. A request without a required argument is refused with `invalid_request`. */
 export interface PromptArgument {
   name: string;
   title?: string;
@@ -57,6 +102,7 @@ export interface PromptArgument {
   complete?: Completer;
 }
 
+/** One message of a prompt. */
 export interface PromptMessage {
   role: 'user' | 'assistant';
   content: ContentBlock;

@@ -1,6 +1,13 @@
 /**
- * What a plugin is and what it may ask of its host. Plugins are written against this file alone and never know
- * one another. Every function of a plugin may be sync or async; whatever it throws stays its own failure.
+ * The contract of a plugin: its definition, its tools and its hooks. Plugins depend on this contract, never on one
+ * another. Every function of a plugin may be sync or async. An error that it throws fails that call only.
+ *
+ * - `define.ts`           `definePlugin`, `defineTool`
+ * - `contract-context.ts` `ctx`: what the host offers to a plugin
+ * - `contract-request.ts` `meta` of a request; tool results, content blocks, requests for input
+ * - `contract-served.ts`  resources, resource templates, prompts
+ * - `contract-command.ts` slash commands
+ * - `contract-bus.ts`     the bus of external workers
  */
 import type { ErrorBody, RunKind, SessionPath } from '@harness/contracts';
 import type { PluginCommand } from './contract-command.ts';
@@ -14,70 +21,110 @@ export type * from './contract-context.ts';
 export type * from './contract-request.ts';
 export type * from './contract-served.ts';
 
+/** A value, or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** JSON Schema 2020-12 as a plain object. It reaches clients unchanged, so it must be JSON. */
+/** JSON Schema 2020-12 as a plain object. Clients get it unchanged, so it must be JSON. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
+/**
+ * A plugin: the value that a module exports as `plugin` or `default`.
+ *
+ * @example
+ * ```ts
+ * export const plugin: PluginDefinition = {
+ *   name: 'weather',
+ *   version: '1.0.0',
+ *   tools: [forecast],
+ *   register: (ctx) => ({
+ *     onAfterInvoke: (threadId) => ctx.logger.info({ threadId }, 'turn done'),
+ *   }),
+ * };
+ * ```
+ */
 export interface PluginDefinition {
   /**
-   * A letter, then letters, digits, `-` and `_`, at most 64 and without `__`; unique in the fleet: it names the plugin's
-   * tools, store and log lines.
+   * A letter, then letters, digits, `-` and `_`; at most 64 characters, without `__`. Unique in the fleet, because the
+   * plugin's tools, store and log lines carry it.
    */
   name: string;
   version: string;
-  /** Called once per process, before `start`. A throw disables the plugin; the others run. */
+  /**
+   * Called once per process, before `start`; returns the plugin's hooks. If it throws, the plugin is disabled and the
+   * others run.
+   */
   register(ctx: PluginContext): MaybePromise<PluginHooks | undefined> | MaybePromise<void>;
-  /** Runs in every process after all plugins are registered; `ctx.role` says which. A throw disables the plugin. */
+  /**
+   * Called in every process after all plugins are registered; `ctx.role` tells which process it is. If it throws, the
+   * plugin is disabled.
+   */
   start?(ctx: PluginContext): MaybePromise<void>;
-  /** Runs in reverse order when the process ends. */
+  /** Called when the process ends, in reverse plugin order. */
   stop?(ctx: PluginContext): MaybePromise<void>;
-  /** Static, so that the list is known before anything runs. A plugin without tools is a plugin like any other. */
+  /** Static, so that the host knows them before it runs any code of the plugin. */
   tools?: readonly PluginTool[];
-  /** What MCP clients may read; static like the tools. A URI belongs to the first plugin that offers it. */
+  /** Static, like the tools. When two plugins offer the same URI, the first one keeps it. */
   resources?: readonly PluginResource[];
   resourceTemplates?: readonly PluginResourceTemplate[];
   prompts?: readonly PluginPrompt[];
-  /** What people may type after a slash. */
+  /** Slash commands for people. */
   commands?: readonly PluginCommand[];
   /**
-   * `false`: tools and prompts go by their bare names. Only where the gateway's configuration names the plugin, since
-   * a bare name may hide another's.
+   * `false`: tools and prompts have bare names, without `<plugin>__`. Allowed only for plugins that
+   * HARNESS_UNPREFIXED_PLUGINS names, because a bare name may hide a name of another plugin.
    */
   prefix?: false;
 }
 
+/**
+ * A tool that agents and MCP clients can call.
+ *
+ * @example
+ * ```ts
+ * const forecast: PluginTool = {
+ *   name: 'forecast',
+ *   description: 'Tomorrow’s weather for a city.',
+ *   schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+ *   handler: (_ctx, { city }) => `${city}: sunny`,
+ * };
+ * ```
+ */
 export interface PluginTool {
   /** `^[A-Za-z0-9_-]{1,64}$`, unique within the plugin; clients see `<plugin>__<name>`, at most 114 characters. */
   name: string;
-  /** Written for the model: when to use it and what comes back. */
+  /** Written for the model: when to use the tool and what it returns. */
   description: string;
-  /** Schema of the input object; `{}` means any object. Enforced before the handler runs; nothing is coerced. */
+  /** Schema of the input object; `{}` allows any object. Enforced before the handler runs; no value is coerced. */
   schema: JsonSchema;
-  /** Runs in the gateway. A method, so that an author may narrow `input` to what the schema guarantees. */
+  /**
+   * Runs in the gateway. It is declared as a method so that an author may narrow the type of `input` to what the schema
+   * guarantees.
+   */
   handler(ctx: PluginContext, input: ToolInput, meta: PluginToolMeta): MaybePromise<ToolReturn>;
   title?: string;
-  /** Schema of `structuredContent`; a result that does not match becomes a failure of the tool. */
+  /** Schema of `structuredContent`. A result that does not match becomes the failure `tool_failed`. */
   outputSchema?: JsonSchema;
-  /** Hints for clients; nothing is enforced by them. */
+  /** Hints for clients; the host does not enforce them. */
   annotations?: ToolAnnotations;
-  /** Milliseconds until the call ends as `tool_timeout` and `meta.signal` aborts. Default 300 000. */
+  /** Milliseconds until the call fails with `tool_timeout` and `meta.signal` aborts. Default 300 000. */
   timeoutMs?: number;
-  /** Scope a caller's key needs to see and call the tool. */
+  /** Scope that a caller's key needs to see and call the tool. */
   scope?: string;
   /**
-   * true: the same call twice does what one does, so a caller may repeat it when the answer was lost.
-   * false: it must not run twice; a repeat gets the first answer, or is told that the outcome is unknown.
+   * true: calling twice has the same effect as calling once, so a caller may repeat a call whose result was lost.
+   * false: a call must not run twice; a repeated call gets the first result, or an error that its outcome is unknown.
    */
   idempotent?: boolean;
-  /** Old names of properties of the input, each with the new one: rewritten before validation, and never listed. */
+  /**
+   * Maps old names of input properties to their new names. They are rewritten before validation and never listed.
+   */
   aliases?: Readonly<Record<string, string>>;
   /**
-   * The call may outlive its request: a client that knows MCP's tasks extension gets a task at once and looks for the
-   * result later. `optional`: others wait for the result. `required`: others are refused.
+   * Allows a call to outlive its request: a client that supports MCP's tasks extension gets a task at once and fetches
+   * the result later. Other clients wait for the result (`optional`) or are refused (`required`).
    */
   task?: 'optional' | 'required';
-  /** Asks for what is needed before such a task is made, within `timeoutMs`. */
+  /** Runs before such a task is created, within `timeoutMs`; may ask the client for input. */
   beforeTask?(
     ctx: PluginContext,
     input: ToolInput,
@@ -85,17 +132,27 @@ export interface PluginTool {
   ): MaybePromise<InputRequired | undefined> | MaybePromise<void>;
 }
 
-/** A string is short for one text block. */
+/** What a handler returns. A string is short for a result with one text block. */
 export type ToolReturn = string | ToolResult | InputRequired;
 
+/** The input of a tool call; it has passed the tool's schema. */
 export type ToolInput = Record<string, unknown>;
 
+/**
+ * The type of a tool's `handler`, for a handler that is declared on its own.
+ *
+ * @example
+ * ```ts
+ * const forecast: PluginToolHandler<{ city: string }> = (_ctx, { city }) => `${city}: sunny`;
+ * ```
+ */
 export type PluginToolHandler<Input = ToolInput> = (
   ctx: PluginContext,
   input: Input,
   meta: PluginToolMeta,
 ) => MaybePromise<ToolReturn>;
 
+/** MCP's hints about a tool. `idempotentHint` defaults to the tool's `idempotent`. */
 export interface ToolAnnotations {
   title?: string;
   readOnlyHint?: boolean;
@@ -104,52 +161,82 @@ export interface ToolAnnotations {
   openWorldHint?: boolean;
 }
 
-/** Where a call comes from. Ids come from the caller's token, never from the model's arguments. */
+/**
+ * Where a tool call comes from. The ids come from the caller's token, never from the model's arguments.
+ *
+ * @example
+ * ```ts
+ * handler: async (_ctx, _input, meta) => {
+ *   meta.progress(1, 2, 'half done');
+ *   return `called by ${meta.threadId}`;
+ * },
+ * ```
+ */
 export interface PluginToolMeta extends PluginRequestMeta {
-  /** The thread that called; for an outside caller the one it named, or the default thread of its key. */
+  /** The calling thread; for an outside caller the thread it named, or the default thread of its key. */
   threadId: string;
-  /** Set when the thread works on a delegated task. */
+  /** Present when the thread works on a delegated task. */
   taskId?: string;
   runId?: string;
   /** Id of the model's tool call; unique within the thread. */
   toolUseId?: string;
-  /** Which try of the run this is, from 1; more than 1 after a crash. */
+  /** Number of the run's current attempt, from 1; greater than 1 after a crash. */
   attempt?: number;
-  /** Seen live by the caller; calls after the end are dropped. */
+  /** Reports progress to the caller; ignored after the call has ended. */
   progress(done: number, total?: number, message?: string): void;
-  /** Lets a client of MCP 2025-11-25 go that waits on an open stream: it comes back for the rest. Elsewhere nothing. */
+  /** Closes the open SSE stream so that the client can resume later (MCP 2025-11-25 only; otherwise a no-op). */
   releaseStream(): void;
 }
 
 /** One turn of a thread, as `onBeforeInvoke` sees it. */
 export interface PluginTurn {
   runId: string;
-  /** How the turn came to its session. */
+  /** How the turn got its session. */
   path: SessionPath;
-  /** Runs of this thread that have ended before this one. */
+  /** Number of earlier runs of this thread that have ended. */
   finishedRuns: number;
   kind: RunKind;
 }
 
-/** The answer to a finished task; feedback goes back to the sub-agent, in words for the model. */
+/**
+ * The outcome of a review of a task's result. The sub-agent reads the feedback and tries again.
+ *
+ * @example
+ * ```ts
+ * const verdict: TaskVerdict = { accepted: false, feedback: 'The summary is missing.' };
+ * ```
+ */
 export type TaskVerdict = { accepted: true } | { accepted: false; feedback: string };
 
 /**
- * Hooks run in plugin order, each with a time limit, where their event happens. A hook that throws is logged with
- * its plugin's name and never breaks the turn.
+ * Hooks run in plugin order, each with a time limit, in the process where the event happens. A hook that throws is
+ * logged with its plugin's name and does not fail the turn.
+ *
+ * @example
+ * ```ts
+ * const hooks: PluginHooks = {
+ *   onBeforeInvoke: (_threadId, prompt) => `${prompt}\n\nAnswer in one paragraph.`,
+ *   onTaskComplete: (_threadId, _taskId, result) =>
+ *     result === '' ? { accepted: false, feedback: 'The result is empty.' } : { accepted: true },
+ * };
+ * ```
  */
 export interface PluginHooks {
   onMessage?(threadId: string, role: 'user' | 'assistant' | 'system', content: string): MaybePromise<void>;
-  /** Returns the prompt to use; each hook gets what the one before returned. */
+  /** Returns the prompt to use; each hook gets the prompt that the previous one returned. */
   onBeforeInvoke?(threadId: string, prompt: string, turn: PluginTurn): MaybePromise<string>;
   onAfterInvoke?(threadId: string, result: string): MaybePromise<void>;
   onTaskCreate?(threadId: string, taskId: string): MaybePromise<void>;
-  /** Nothing = accepted. Unlike elsewhere, a throw, a time-out or a malformed answer counts: as not accepted. */
+  /**
+   * Reviews the result of a delegated task. Returning nothing accepts it. Unlike in other hooks, a throw, a timeout or a
+   * malformed return value has an effect: the result is not accepted.
+   */
   onTaskComplete?(
     threadId: string,
     taskId: string,
     result: string,
   ): MaybePromise<TaskVerdict | undefined> | MaybePromise<void>;
   onTaskFailed?(threadId: string, taskId: string, error: ErrorBody): MaybePromise<void>;
+  /** Runs in every gateway, for each `ctx.broadcast`. */
   onBroadcast?(event: string, data: unknown): MaybePromise<void>;
 }

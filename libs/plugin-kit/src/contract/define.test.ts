@@ -40,7 +40,7 @@ describe('defineTool with Zod', () => {
     },
   });
 
-  it('states draft 2020-12 of the input side: what has a default is not required', () => {
+  it('generates draft 2020-12 for the input side: a property with a default is not required', () => {
     expect(find.title).toBe('Find');
     expect(find.schema).toMatchObject({
       type: 'object',
@@ -51,12 +51,12 @@ describe('defineTool with Zod', () => {
     expect(validatePluginExport({ plugin: pluginWith(find) }, 'x').valid).toBe(true);
   });
 
-  it('gives the handler what Zod parsed', async () => {
+  it('passes the value that Zod parsed to the handler', async () => {
     await serverOf(find).call('p__find', { query: 'xy', at: '1970-01-01T00:00:01Z' }, { threadId: 't1' });
     expect(seen).toHaveBeenCalledExactlyOnceWith({ query: 'xy', limit: 10, at: 1000 });
   });
 
-  it('refuses what only Zod can refuse, before the handler', async () => {
+  it('refuses input that only Zod can refuse, before the handler runs', async () => {
     const handler = vi.fn(() => 'x');
     const input = z.object({ a: z.object({ even: z.number().refine((n) => n % 2 === 0, 'must be even') }) });
     const server = serverOf(defineTool({ name: 'even', description: 'x', input, handler }));
@@ -89,7 +89,7 @@ describe('defineTool with Zod', () => {
     expect(await call({ ...good, took: 'PT' })).toMatchObject({ isError: true });
   });
 
-  it('has an author’s own pattern with look-around refused', () => {
+  it('an author’s own pattern with look-around is refused', () => {
     const input = z.object({ a: z.string().regex(/^(?=.*\d)/) });
     const tool = defineTool({ name: 't', description: 'x', input, handler: () => 'x' });
     expect(validatePluginExport({ plugin: pluginWith(tool) }, 'x')).toMatchObject({
@@ -97,13 +97,13 @@ describe('defineTool with Zod', () => {
     });
   });
 
-  it('throws for what has no JSON Schema', () => {
+  it('throws for a type without JSON Schema', () => {
     const input = z.object({ at: z.date() });
     expect(() => defineTool({ name: 't', description: 'x', input, handler: () => 'x' })).toThrow(/Date/);
   });
 });
 
-it('a tool with plain JSON Schema and a plugin come back as they are', () => {
+it('returns a plugin and a tool with plain JSON Schema unchanged', () => {
   const tool = { name: 't', description: 'x', schema: {}, handler: () => 'x' };
   expect(defineTool(tool)).toBe(tool);
   const plugin = { name: 'p', version: '1', register: () => ({}) };

@@ -1,3 +1,4 @@
+/** Helpers that declare plugins and tools with full types. */
 import { AppError } from '@harness/contracts';
 import { fullFormats } from 'ajv-formats/dist/formats.js';
 import { z } from 'zod';
@@ -11,10 +12,22 @@ import type {
   ToolReturn,
 } from './contract.ts';
 
-/** Declares a plugin; gives the types and returns it as it is. */
+/**
+ * Declares a plugin: checks the types and returns the definition unchanged.
+ *
+ * @example
+ * ```ts
+ * export const plugin = definePlugin({
+ *   name: 'weather',
+ *   version: '1.0.0',
+ *   tools: [forecast],
+ *   register: () => undefined,
+ * });
+ * ```
+ */
 export const definePlugin = (definition: PluginDefinition): PluginDefinition => definition;
 
-/** A tool whose input is described by Zod: `schema` is made from it, and the handler gets what Zod parsed. */
+/** A tool whose input is a Zod schema: `schema` is derived from it, and the handler gets the value that Zod parsed. */
 export interface ZodTool<Input extends z.ZodType> extends Omit<PluginTool, 'schema' | 'handler'> {
   input: Input;
   handler(ctx: PluginContext, input: z.output<Input>, meta: PluginToolMeta): MaybePromise<ToolReturn>;
@@ -22,7 +35,17 @@ export interface ZodTool<Input extends z.ZodType> extends Omit<PluginTool, 'sche
 
 /**
  * Declares a tool, with `input` (Zod) or `schema` (plain JSON Schema).
- * Throws where Zod has no JSON Schema for the input (dates, maps, functions).
+ * Throws if Zod cannot express the input as JSON Schema (dates, maps, functions).
+ *
+ * @example
+ * ```ts
+ * const forecast = defineTool({
+ *   name: 'forecast',
+ *   description: 'Tomorrow’s weather for a city.',
+ *   input: z.object({ city: z.string().min(1) }),
+ *   handler: (_ctx, { city }) => `${city}: sunny`,
+ * });
+ * ```
  */
 export function defineTool<Input extends z.ZodType>(tool: ZodTool<Input>): PluginTool;
 export function defineTool(tool: PluginTool): PluginTool;
@@ -32,14 +55,14 @@ export function defineTool<Input extends z.ZodType>(tool: ZodTool<Input> | Plugi
   return {
     ...rest,
     schema: schemaOf(input),
-    // Ajv has checked the shape by now; Zod brings defaults, transforms, and rules that JSON Schema cannot say.
+    // Ajv has already checked the shape. Zod adds defaults, transforms, and rules that JSON Schema cannot express.
     handler: async (ctx, raw, meta) => handler(ctx, await parseInput(input, raw), meta),
   };
 }
 
 /**
- * Zod names formats that no validator of JSON Schema knows (emoji, cuid…), and gives patterns with them, some with
- * look-around (hostname, duration…). What could not be checked here is left out: Zod checks all of them.
+ * Zod emits formats that JSON Schema validators do not know (emoji, cuid…), and patterns with look-around (hostname,
+ * duration…), which are refused here. Both are removed from the schema; Zod itself still checks them.
  */
 function schemaOf(input: z.ZodType): Record<string, unknown> {
   return z.toJSONSchema(input, {
@@ -59,7 +82,7 @@ function isLinear(pattern: string): boolean {
     createLinearPattern(pattern);
     return true;
   } catch {
-    return false; // the reason is for authors, and this pattern is Zod's
+    return false; // the error message is for authors, but this pattern comes from Zod
   }
 }
 

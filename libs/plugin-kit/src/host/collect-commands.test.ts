@@ -20,13 +20,13 @@ const collectedFrom = (execute: PluginCommand['execute']) => {
   return command;
 };
 
-test('a command gets its plugin’s context, and stands in the group of plugins', async () => {
+test('a command gets its plugin’s context, and is in the group of plugins', async () => {
   const command = collectedFrom((args, { threadId }, ctx) => `${args} ${threadId} ${ctx.config.name}`);
   expect(command).toMatchObject({ name: 'tea', group: 'plugin', argumentHint: '<kind>' });
   expect(await command.execute('oolong', context)).toEqual({ output: 'oolong thr_1 kitchen' });
 });
 
-test('what it returns is cleaned, bounded and taken field by field', async () => {
+test('its result is cleaned, bounded and parsed field by field', async () => {
   const returned = { output: 'a\u001b[31mb\u0007', action: 'quit', isError: 'yes', more: 1 };
   expect(await collectedFrom(() => returned as unknown as CommandOutput).execute('', context)).toEqual({
     output: 'ab',
@@ -36,12 +36,14 @@ test('what it returns is cleaned, bounded and taken field by field', async () =>
   expect(long.output).toMatch(/^x{100000}\n\(cut: 200000 characters\)$/);
 });
 
-test.each([[undefined], [null], [5], [{}], [{ output: 5 }]])('%j is no output', async (returned) => {
+test.each([[undefined], [null], [5], [{}], [{ output: 5 }]])('%j is not a valid output', async (returned) => {
   const command = collectedFrom(() => returned as unknown as string);
-  await expect(async () => command.execute('', context)).rejects.toThrow('it returned no output');
+  await expect(async () => command.execute('', context)).rejects.toThrow(
+    'it returned neither a string nor an object',
+  );
 });
 
-test('one that takes too long is given up', async () => {
+test('a command that takes too long fails', async () => {
   vi.useFakeTimers();
   const late = collectedFrom(() => new Promise<string>(() => undefined)).execute('', context);
   const told = expect(late).rejects.toThrow('it took longer than 60000 ms');

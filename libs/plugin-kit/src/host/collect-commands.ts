@@ -5,10 +5,13 @@ import { withTimeLimit } from '../tools/time-limit.ts';
 import type { Command } from './commands.ts';
 
 const timeoutMs = 60_000;
-/** Longest output, characters. */
+/** Maximum length of an output, characters. */
 const maxChars = 100_000;
 
-/** The commands of validated plugins, in plugin order: each bound to its plugin's context, in time and with clean output. */
+/**
+ * The commands of validated plugins, in plugin order. Each is bound to its plugin's context, has a time limit, and its
+ * output is cleaned and cut.
+ */
 export const collectCommands = (
   plugins: readonly PluginDefinition[],
   contextOf: (pluginName: string) => PluginContext,
@@ -27,11 +30,12 @@ export const collectCommands = (
     })),
   );
 
-/** Throws for what is no output: it is as a plugin returned it. */
+/** Parses what the plugin returned. Throws if it has no output. */
 function answerOf(returned: unknown): CommandAnswer {
   if (typeof returned === 'string') return { output: bounded(returned) };
   const { output, isError, action, runId } = (returned ?? {}) as Partial<CommandAnswer>;
-  if (typeof output !== 'string') throw new Error('it returned no output');
+  if (typeof output !== 'string')
+    throw new Error('it returned neither a string nor an object with the string "output"');
   return {
     output: bounded(output),
     ...(isError === true && { isError }),

@@ -19,7 +19,7 @@ it('qualifies names and keeps plugin order', () => {
   expect(collected[2]).toMatchObject({ name: 'x', pluginName: 'a', description: 'x', schema: {} });
 });
 
-it('keeps the handler of a class with its object', () => {
+it('binds the handler of a class to its object', () => {
   class Counter {
     name = 'count';
     description = 'x';

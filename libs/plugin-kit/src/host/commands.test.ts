@@ -32,7 +32,7 @@ describe('dispatch', () => {
     expect(await registry.dispatch(line, context)).toEqual({ output, isError: false });
   });
 
-  it('takes a line at one pass, however much white space is in it', async () => {
+  it('parses a line in linear time, even with much white space', async () => {
     const registry = createCommandRegistry();
     registry.register(commandOf('echo', (args) => String(args.length)));
     const begunAt = performance.now();
@@ -41,7 +41,7 @@ describe('dispatch', () => {
     expect(performance.now() - begunAt).toBeLessThan(5_000);
   });
 
-  it('hands on the context and what the command wants done', async () => {
+  it('passes the context to the command, and returns its action', async () => {
     const registry = createCommandRegistry();
     registry.register(
       commandOf('leave', (_args, { activeSkill }) => ({ output: `bye ${activeSkill}`, action: 'quit' })),
@@ -53,7 +53,7 @@ describe('dispatch', () => {
     });
   });
 
-  it('a command that throws or rejects, and one that nobody knows, are error results', async () => {
+  it('a command that throws or rejects, and an unknown one, are error results', async () => {
     const registry = createCommandRegistry();
     registry.register(
       commandOf('throw', () => {
@@ -75,7 +75,7 @@ describe('dispatch', () => {
 });
 
 describe('names', () => {
-  it('are listed in order, and taken back by whoever registered them', () => {
+  it('are listed in order, and removed by their unregister function', () => {
     const registry = createCommandRegistry();
     const unregister = registry.register(commandOf('tea'));
     registry.register(commandOf('coffee'));
@@ -88,15 +88,15 @@ describe('names', () => {
     expect(registry.get('tea')).toBe(again);
   });
 
-  it('that are taken or bad are refused, never overwritten', () => {
+  it('that are used or invalid are refused, never overwritten', () => {
     const warn = vi.fn();
     const registry = createCommandRegistry({ logger: { ...silentLogger, warn } });
     const first = commandOf('tea');
     registry.register(first);
-    expect(() => registry.register(commandOf('tea'))).toThrow('there is a command /tea already');
+    expect(() => registry.register(commandOf('tea'))).toThrow('the command /tea already exists');
     expect(registry.registerChecked(commandOf('tea'))).toEqual({
       registered: false,
-      error: 'there is a command /tea already',
+      error: 'the command /tea already exists',
     });
     for (const bad of ['', 'Tea', 'x'.repeat(65), '/tea', 'a b', '-x'])
       expect(registry.registerChecked(commandOf(bad))).toMatchObject({ registered: false });

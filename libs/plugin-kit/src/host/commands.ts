@@ -1,6 +1,6 @@
 /**
- * Slash commands: what a person types, and what comes of it. A command is never looked for in text that goes to the
- * model.
+ * The registry of slash commands. It handles only lines that a person typed as a command; text for the model is never
+ * parsed for commands.
  */
 import type {
   CommandAnswer,
@@ -12,54 +12,58 @@ import type {
 import { textOf } from '../text-of.ts';
 import { silentLogger } from './detached-context.ts';
 
+/** A registered command: the gateway's own, a plugin's or a skill's. */
 export interface Command {
   /** Without the slash: `^[a-z0-9][a-z0-9-]{0,63}$`. */
   name: string;
   /** One line. */
   description: string;
-  /** Under which heading `/help` lists it. */
+  /** Heading under which `/help` lists it. */
   group: string;
-  /** What may follow the name, e.g. `<skill>`. */
+  /** Placeholder for the arguments, e.g. `<skill>`. */
   argumentHint?: string;
-  /** `args` is what follows the name, trimmed. A throw becomes an error result. */
+  /** `args` is the text after the name, trimmed. A thrown error becomes an error result. */
   execute(args: string, context: CommandContext): MaybePromise<CommandOutput>;
 }
 
+/** The result of a command line. */
 export interface CommandResult extends CommandAnswer {
   isError: boolean;
 }
 
+/** Commands by name. */
 export interface CommandRegistry {
-  /** Throws for a bad or taken name. Returns how to take it back. */
+  /** Throws for an invalid or used name. Returns a function that unregisters the command. */
   register(command: Command): () => void;
-  /** For what others bring: a bad or taken name is an error result, logged, and what was there stays. */
+  /** For commands from outside: an invalid or used name is logged and returned as an error; nothing is overwritten. */
   registerChecked(
     command: Command,
   ): { registered: true; unregister(): void } | { registered: false; error: string };
-  /** Runs `/name args`, with or without the slash. Never rejects: an unknown command is an error result, too. */
+  /** Runs `/name args`, with or without the slash. Never rejects: an unknown command is also an error result. */
   dispatch(line: string, context: CommandContext): Promise<CommandResult>;
-  /** In alphabetical order. */
+  /** All names, in alphabetical order. */
   names(): string[];
   get(name: string): Command | undefined;
   has(name: string): boolean;
 }
 
-/** As names of skills may be. */
+/** The rule for command names. */
 export const commandNamePattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
+/** Creates an empty registry. */
 export function createCommandRegistry(deps: { logger?: PluginLogger } = {}): CommandRegistry {
   const { logger = silentLogger } = deps;
   const commands = new Map<string, Command>();
 
   const problemOf = ({ name }: Command): string | undefined => {
     if (typeof name !== 'string' || !commandNamePattern.test(name))
-      return `"${name}" is no name for a command: it must match ${commandNamePattern.source}`;
-    return commands.has(name) ? `there is a command /${name} already` : undefined;
+      return `"${name}" is not a valid command name: it must match ${commandNamePattern.source}`;
+    return commands.has(name) ? `the command /${name} already exists` : undefined;
   };
   const add = (command: Command) => {
     commands.set(command.name, command);
     return () => {
-      // Another may have taken the name meanwhile.
+      // Another command may have been registered under the name since.
       if (commands.get(command.name) === command) commands.delete(command.name);
     };
   };

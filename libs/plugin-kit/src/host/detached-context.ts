@@ -1,12 +1,14 @@
+/** A plugin context without a host, for tests and for tools that run without the fleet. */
 import { AppError } from '@harness/contracts';
 import type { PluginContext, PluginLogger } from '../contract/contract.ts';
 
 const silent = () => {};
+/** A logger that drops every line. */
 export const silentLogger: PluginLogger = { debug: silent, info: silent, warn: silent, error: silent };
 
 /**
- * A context without a host, for tools that run on their own: the store is a map in memory, broadcasts go nowhere,
- * and whatever needs the fleet rejects with `unavailable`. `parts` replaces what a test wants to see.
+ * Creates a context whose store is a map in memory and whose broadcasts and notifications do nothing. Everything that
+ * needs the fleet rejects with `unavailable`. `parts` replaces members, e.g. to observe them in a test.
  */
 export function createDetachedContext(parts: Partial<PluginContext> = {}): PluginContext {
   const values = new Map<string, unknown>();

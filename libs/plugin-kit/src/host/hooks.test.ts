@@ -21,7 +21,7 @@ function runnerOf(...all: PluginHooks[]) {
 }
 
 describe('passive hooks', () => {
-  it('run in plugin order, one after the other, each with its arguments', async () => {
+  it('run in plugin order, one after another, each with its arguments', async () => {
     const seen: unknown[] = [];
     const hooksOf = (id: number): PluginHooks => ({
       async onMessage(...args) {
@@ -36,7 +36,7 @@ describe('passive hooks', () => {
     ]);
   });
 
-  it('are isolated: a throw, a rejection or a time-out is logged with the plugin’s name', async () => {
+  it('are isolated: a throw, a rejection or a timeout is logged with the plugin’s name', async () => {
     const last = vi.fn();
     const { runner, blamed } = runnerOf(
       { onAfterInvoke: fail },
@@ -63,7 +63,7 @@ describe('passive hooks', () => {
 });
 
 describe('beforeInvoke', () => {
-  it('chains the rewrites and tells the turn', async () => {
+  it('chains the rewrites and passes the turn', async () => {
     const second = vi.fn(async (_threadId: string, prompt: string) => `${prompt}!`);
     const { runner } = runnerOf(
       { onBeforeInvoke: (_threadId, prompt) => prompt.toUpperCase() },
@@ -73,7 +73,7 @@ describe('beforeInvoke', () => {
     expect(second).toHaveBeenCalledWith('t', 'HI', turn);
   });
 
-  it('leaves the prompt where a hook fails, hangs or returns no string', async () => {
+  it('keeps the prompt when a hook fails, hangs or returns no string', async () => {
     const returning = (value: unknown) => ({ onBeforeInvoke: (() => value) as () => string });
     const { runner, blamed } = runnerOf(
       { onBeforeInvoke: fail },
@@ -95,7 +95,7 @@ describe('taskComplete', () => {
     ).runner.taskComplete('t', 'k', 'result');
   const rejected = { accepted: false, feedback: 'Say more.' };
 
-  it('is accepted without a hook, by silence and by consent', async () => {
+  it('accepts without a hook, for undefined and for an acceptance', async () => {
     expect(await runnerOf({}).runner.taskComplete('t', 'k', 'r')).toEqual({ accepted: true });
     expect(
       await verdictOf(
@@ -105,7 +105,7 @@ describe('taskComplete', () => {
     ).toEqual({ accepted: true });
   });
 
-  it('is decided by the first rejection, and every hook is heard whatever an earlier one said', async () => {
+  it('returns the first rejection, and calls every hook', async () => {
     const later = vi.fn(() => ({ accepted: false, feedback: 'Too late.' }));
     expect(
       await verdictOf(

@@ -1,6 +1,7 @@
 /**
- * Runs the hooks of all plugins, in plugin order, each on its own: a failure or a passed time limit is logged with
- * the plugin's name and the turn goes on. The review of a task is the exception: there, silence is no consent.
+ * Runs the hooks of all plugins in plugin order, one after another. A failure or timeout of a hook is logged with the
+ * plugin's name, and the turn continues. The review of a task is the exception: a failed review does not accept the
+ * result.
  */
 import type { ErrorBody } from '@harness/contracts';
 import type {
@@ -13,36 +14,39 @@ import type {
 import { textOf } from '../text-of.ts';
 import { withTimeLimit } from '../tools/time-limit.ts';
 
-/** Methods never reject. */
+/** Calls one hook of every enabled plugin. Methods never reject. */
 export interface HookRunner {
   message(threadId: string, role: 'user' | 'assistant' | 'system', content: string): Promise<void>;
-  /** The prompt after every rewrite; a hook that fails or returns no string leaves it as it was. */
+  /** Returns the prompt after all rewrites. A hook that fails or returns no string leaves it unchanged. */
   beforeInvoke(threadId: string, prompt: string, turn: PluginTurn): Promise<string>;
   afterInvoke(threadId: string, result: string): Promise<void>;
   taskCreate(threadId: string, taskId: string): Promise<void>;
-  /** Every hook is called; accepted when each accepts or says nothing, otherwise the first that does not decides. */
+  /** Calls every hook. Accepted if each hook accepts or returns nothing; otherwise the first rejection is returned. */
   taskComplete(threadId: string, taskId: string, result: string): Promise<TaskVerdict>;
   taskFailed(threadId: string, taskId: string, error: ErrorBody): Promise<void>;
   broadcast(event: string, data: unknown): Promise<void>;
 }
 
+/** The hooks of one plugin. */
 export interface RegisteredHooks {
   pluginName: string;
   hooks: PluginHooks;
 }
 
+/** What a hook runner needs. Times are in milliseconds. */
 export interface HookRunnerDeps {
   registered: readonly RegisteredHooks[];
-  /** The hooks of others rest. */
+  /** Hooks of a disabled plugin are not called. */
   isEnabled?(pluginName: string): boolean;
   logger: PluginLogger;
   hookTimeoutMs: number;
-  /** For `onTaskComplete`, where a model answers. */
+  /** For `onTaskComplete`, which may wait for a model response. */
   reviewTimeoutMs: number;
 }
 
 type HookName = keyof PluginHooks;
 
+/** Creates the hook runner of a process. */
 export function createHookRunner(deps: HookRunnerDeps): HookRunner {
   const { logger, hookTimeoutMs, reviewTimeoutMs } = deps;
   const { isEnabled = () => true } = deps;
@@ -81,13 +85,13 @@ export function createHookRunner(deps: HookRunnerDeps): HookRunner {
           const rewritten: unknown = await runLimited(hookTimeoutMs, () =>
             hooks.onBeforeInvoke?.(threadId, given, turn),
           );
-          // Nothing at all is how older hooks say "as it is".
+          // Older hooks return undefined to leave the prompt unchanged.
           if (typeof rewritten === 'string') current = rewritten;
           else if (rewritten !== undefined) throw new TypeError(`returned ${typeof rewritten}, not a string`);
         } catch (err) {
           logger.error(
             { err, plugin: pluginName, hook: 'onBeforeInvoke' },
-            'hook failed; prompt left as it was',
+            'hook failed; prompt left unchanged',
           );
         }
       }
@@ -120,7 +124,7 @@ export function createHookRunner(deps: HookRunnerDeps): HookRunner {
   };
 }
 
-/** Throws for anything that is not clearly a verdict. */
+/** Throws for any value that is not a valid verdict. */
 function parseVerdict(answer: unknown): TaskVerdict {
   if (answer === undefined) return { accepted: true };
   if (typeof answer === 'object' && answer !== null && 'accepted' in answer) {
@@ -130,5 +134,7 @@ function parseVerdict(answer: unknown): TaskVerdict {
       return { accepted: false, feedback };
     }
   }
-  throw new TypeError('the verdict was neither {accepted: true} nor {accepted: false, feedback}');
+  throw new TypeError(
+    'the verdict was neither {accepted: true} nor {accepted: false, feedback} with non-blank feedback',
+  );
 }

@@ -64,7 +64,7 @@ describe('start', () => {
     expect(onMessage).not.toHaveBeenCalled();
   });
 
-  it('closes the rest when one cannot stop', async () => {
+  it('stops the other plugins when one fails to stop', async () => {
     const stop = vi.fn();
     const { host } = await hostOf(
       pluginOf('a', { stop }),
@@ -90,7 +90,7 @@ describe('hooks', () => {
     expect(onCommand).not.toHaveBeenCalled();
   });
 
-  it('what is no function, and what is no object of hooks, is told and ignored', async () => {
+  it('a hook that is not a function, and hooks that are not an object, are ignored with a warning', async () => {
     const odd = (returned: unknown) => ({ register: () => returned as PluginHooks });
     const { host } = await hostOf(
       pluginOf('a', odd({ onMessage: 'x' })),
@@ -106,7 +106,7 @@ describe('hooks', () => {
     await host.hooks.message('t', 'user', 'hi');
   });
 
-  it('keep their object, so that a class may hold them', async () => {
+  it('are bound to their object, so that it may be a class instance', async () => {
     class Hooks implements PluginHooks {
       #seen: string[] = [];
       onBeforeInvoke(_threadId: string, prompt: string) {
@@ -130,7 +130,7 @@ describe('tools', () => {
     expect(result).toMatchObject({ content: [{ type: 'text', text: 'b' }] });
   });
 
-  it('without any there is no tool server', async () => {
+  it('without tools there is no tool server', async () => {
     const { host } = await hostOf(pluginOf('a'));
     expect(host.toolServer).toBeNull();
     expect(host.tools).toEqual([]);
@@ -148,7 +148,7 @@ describe('names', () => {
       logger: silentLogger,
     });
 
-  it('are bare only where the configuration says so', async () => {
+  it('are bare only if the configuration allows it', async () => {
     const bare = withTools('bare', ['hello'], { prefix: false });
     const refused = await start([bare, withTools('other', ['hello'])], []);
     expect(refused.toolServer?.list().map(({ name }) => name)).toEqual(['other__hello']);
@@ -159,7 +159,7 @@ describe('names', () => {
     expect(allowed.toolServer?.list().map(({ name }) => name)).toEqual(['hello', 'other__hello']);
   });
 
-  it('that two plugins want belong to the first, and none looks like another plugin’s', async () => {
+  it('belong to the first of two plugins, and no bare name looks like a qualified one', async () => {
     const bare = (name: string, tool: string) => withTools(name, [tool], { prefix: false });
     const host = await start(
       [bare('a', 'hello'), bare('b', 'hello'), bare('c', 'a__hello')],
@@ -167,14 +167,14 @@ describe('names', () => {
     );
     expect(host.tools.map(({ pluginName }) => pluginName)).toEqual(['a']);
     expect(host.diagnostics.map(({ message }) => message)).toEqual([
-      'b: its tool "hello" has the name of one of a',
+      'b: its tool "hello" has the same name as a tool of a',
       expect.stringContaining('must not contain "__"'),
     ]);
   });
 });
 
 describe('a plugin at run time', () => {
-  it('rests with its tools and hooks while it is disabled, and comes back', async () => {
+  it('has no tools and hooks while it is disabled, and gets them back', async () => {
     const heard: string[] = [];
     const { host } = await hostOf(
       pluginOf('a', { tools, register: () => ({ onBroadcast: (event) => void heard.push(event) }) }),
@@ -186,7 +186,7 @@ describe('a plugin at run time', () => {
     expect(host.disable(['a'])).toBe(false);
     await host.hooks.broadcast('resting', null);
     expect([names(), host.isEnabled('a')]).toEqual([['b__tool'], false]);
-    // A call under way ends on the snapshot that it began with.
+    // A running call ends on the snapshot that it started with.
     expect(await before?.call('a__tool', {}, { threadId: 't' })).toMatchObject({
       content: [{ text: 'done' }],
     });
@@ -195,7 +195,7 @@ describe('a plugin at run time', () => {
     expect([names(), heard]).toEqual([['a__tool', 'b__tool'], ['back']]);
   });
 
-  it('offers other tools once it is replaced; one that cannot be served changes nothing', async () => {
+  it('offers other tools once it is replaced; a replacement that is refused changes nothing', async () => {
     const { host } = await hostOf(pluginOf('a', { tools }));
     const names = () => host.toolServer?.list().map(({ name }) => name);
     host.replace(pluginOf('a', { tools: tools.map((tool) => ({ ...tool, name: 'next' })) }));

@@ -1,6 +1,13 @@
 /**
- * Runs the loaded plugins of one process: register all, start all, then hooks and tools, at the end stop in reverse.
- * A plugin whose register or start fails or takes too long is left out, with its hooks and tools.
+ * Runs the loaded plugins of one process: registers all, starts all, serves their hooks and tools, and stops them in
+ * reverse order. A plugin whose `register` or `start` fails or takes too long is left out, with its hooks and tools.
+ *
+ * - `hooks.ts`            calls the hooks of all plugins
+ * - `collect.ts`          tools with their qualified names
+ * - `served.ts`           the catalog of resources, templates and prompts
+ * - `collect-commands.ts` commands bound to their plugins
+ * - `commands.ts`         the registry of slash commands
+ * - `detached-context.ts` a plugin context without a host
  */
 
 import type {
@@ -23,23 +30,27 @@ import type { Command } from './commands.ts';
 import { createHookRunner, type HookRunner } from './hooks.ts';
 import { createServedCatalog, type ServedCatalog } from './served.ts';
 
+/** The running plugins of a process. Disabling or replacing a plugin makes a new snapshot of what they offer. */
 export interface PluginHost {
-  /** Those that run, in the order given. */
+  /** All running plugins, in the given order, including disabled ones. */
   readonly plugins: readonly PluginDefinition[];
-  /** The tools of those that are enabled. */
+  /** The tools of enabled plugins. */
   readonly tools: readonly CollectedTool[];
-  /** Null when no enabled plugin has a tool. The snapshot of the moment: ask again for each call. */
+  /** The current snapshot: read it again for each call. Null when no enabled plugin has a tool. */
   readonly toolServer: ToolServer | null;
-  /** The other things that enabled plugins offer; a snapshot too. */
+  /** Resources and prompts of enabled plugins; also a snapshot. */
   readonly served: ServedCatalog;
-  /** Of enabled plugins; another list whenever something of theirs has changed. */
+  /** Commands of enabled plugins; a new array after each change. */
   readonly commands: readonly Command[];
   isEnabled(pluginName: string): boolean;
-  /** From now on these rest: no tool, resource, prompt, command or hook of theirs; calls under way end. True = that is new. */
+  /**
+   * Disables exactly these plugins: they offer no tool, resource, prompt, command or hook. Running calls continue to
+   * their end. Returns true if this changed anything.
+   */
   disable(pluginNames: readonly string[]): boolean;
   /**
-   * A running plugin offers other tools, resources, prompts and commands from now on; its context and hooks stay. Throws where
-   * there is no such plugin, and for tools that no tool server takes: then all stays as it was.
+   * Replaces the tools, resources, prompts and commands of the running plugin with this name; its context and hooks stay.
+   * Throws, and changes nothing, if no such plugin runs or the tool server rejects the tools.
    */
   replace(plugin: PluginDefinition): void;
   readonly diagnostics: readonly Diagnostic[];
@@ -48,24 +59,25 @@ export interface PluginHost {
   close(): Promise<void>;
 }
 
+/** What a host needs. Times are in milliseconds. */
 export interface PluginHostDeps {
-  /** As `loadPlugins` returned them: validated, names unique. */
+  /** The plugins that `loadPlugins` returned: validated, with unique names. */
   plugins: readonly PluginDefinition[];
   /** Called once per plugin. */
   contextOf(plugin: PluginDefinition): PluginContext;
   logger: PluginLogger;
-  /** For register, start, stop and every hook but the review. Default 10 000. */
+  /** For `register`, `start`, `stop` and every hook except the review. Default 10 000. */
   hookTimeoutMs?: number;
   /** For `onTaskComplete`. Default 300 000. */
   reviewTimeoutMs?: number;
-  /** For tools that state no limit. Default 300 000. */
+  /** For tools without `timeoutMs`. Default 300 000. */
   toolTimeoutMs?: number;
-  /** What the tools were accepted to say of themselves. */
+  /** The accepted descriptions of the tools. */
   toolLock?: ToolLocking | undefined;
   middleware?: readonly ToolMiddleware[];
-  /** What was wrong with those that did not load. */
+  /** Problems of plugins that did not load. */
   diagnostics?: readonly Diagnostic[];
-  /** Plugins whose tools and prompts may go by their bare names. */
+  /** Plugins whose tools and prompts may have bare names. */
   unprefixed?: readonly string[];
 }
 
@@ -75,6 +87,7 @@ interface Running {
   hooks: PluginHooks;
 }
 
+/** The names of all hooks. */
 export const hookNames = [
   'onMessage',
   'onBeforeInvoke',
@@ -85,13 +98,14 @@ export const hookNames = [
   'onBroadcast',
 ] as const satisfies (keyof PluginHooks)[];
 
+/** Registers and starts the plugins. Never rejects because of a plugin: its failure becomes a diagnostic. */
 export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost> {
   const { logger, hookTimeoutMs = 10_000, reviewTimeoutMs = 300_000, toolTimeoutMs = 300_000 } = deps;
   const diagnostics: Diagnostic[] = [...(deps.diagnostics ?? [])];
   const report = ({ name }: PluginDefinition, level: Diagnostic['level'], message: string) =>
     diagnostics.push({ source: name, level, message: `${name}: ${message}` });
 
-  /** Undefined when the step failed; what it returned is wrapped, for a step may return nothing. */
+  /** Undefined when the step failed. Its result is wrapped, because a step may return undefined. */
   const tryStep = async <T>(plugin: PluginDefinition, step: string, run: () => MaybePromise<T>) => {
     const timeoutError = () => new Error(`took longer than ${hookTimeoutMs} ms`);
     try {
@@ -113,7 +127,7 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
     }
     const step = await tryStep(plugin, 'register', async () => {
       const ctx = deps.contextOf(plugin);
-      // Commands are the gateway's: one process of the fleet says what became of them.
+      // Commands run in the gateway only, so workers do not repeat this warning.
       const warn = (problem: string) => report(plugin, 'warning', problem);
       const hooks = pickHooks(await plugin.register(ctx), { warn, withCommands: ctx.role === 'gateway' });
       return { plugin, ctx, hooks };
@@ -134,14 +148,14 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
   const started = new Map(plugins.map((plugin) => [plugin.name, plugin]));
   const offered = new Map(started);
   if (toolLock) diagnostics.push(...lockDiagnosticsOf(collectTools(plugins), toolLock));
-  /** What this process itself puts anew into a plugin (skills, from the operator's own folder) is not locked. */
+  /** The tool lock does not cover a replaced plugin: skills come from the operator's own folder. */
   const isReplaced = (pluginName: string) => offered.get(pluginName) !== started.get(pluginName);
   const admit = toolLock?.enforce
     ? (descriptor: ToolDescriptor, pluginName: string) =>
         isReplaced(pluginName) || isAccepted(descriptor, toolLock.lock)
     : undefined;
   const collected = new WeakMap<PluginDefinition, CollectedTool[]>();
-  /** The same tools for as long as it is the same plugin. */
+  /** Cached by plugin object: the tool server keeps what it compiled for the same tool object. */
   const toolsOf = (plugin: PluginDefinition): CollectedTool[] => {
     const tools = collected.get(plugin) ?? collectTools([plugin]);
     collected.set(plugin, tools);
@@ -222,7 +236,7 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
   };
 }
 
-/** Why a plugin cannot be beside those before it; `taken` gathers the names that are in use, by owner. */
+/** Why a plugin cannot run beside the previous ones; undefined = it can. `taken` maps used tool names to their owners. */
 function refusalOf(
   plugin: PluginDefinition,
   taken: Map<string, string>,
@@ -230,17 +244,17 @@ function refusalOf(
 ): string | undefined {
   const { name, prefix, tools = [] } = plugin;
   if (prefix === false && !unprefixed.includes(name))
-    return 'it wants bare names (prefix: false), which only plugins named in HARNESS_UNPREFIXED_PLUGINS may have';
+    return 'it asks for bare names (prefix: false), which only plugins named in HARNESS_UNPREFIXED_PLUGINS may have';
   if (prefix === false && tools.some((tool) => tool.name.includes('__')))
     return 'a bare tool name must not contain "__": it would look like another plugin’s';
   const names = tools.map((tool) => qualifiedNameOf(plugin, tool.name));
   const clash = names.find((one) => taken.has(one));
-  if (clash) return `its tool "${clash}" has the name of one of ${taken.get(clash)}`;
+  if (clash) return `its tool "${clash}" has the same name as a tool of ${taken.get(clash)}`;
   for (const one of names) taken.set(one, name);
   return undefined;
 }
 
-/** The hooks there are, bound to their object; what is no hook is left out and told. */
+/** Returns the hooks, bound to their object. Ignores everything else, with a warning. */
 function pickHooks(
   returned: unknown,
   { warn, withCommands }: { warn(problem: string): void; withCommands: boolean },
@@ -257,6 +271,6 @@ function pickHooks(
     else if (hook !== undefined) warn(`hook ${name} is not a function and is ignored`);
   }
   if (withCommands && 'onCommand' in returned)
-    warn('hook onCommand is ignored: agents call tools, and people the commands of `commands`');
+    warn('hook onCommand is ignored: offer a tool to agents, and a command to people, in `commands`');
   return picked as PluginHooks;
 }

@@ -17,7 +17,7 @@ const catalogOf = (returned: unknown) =>
     () => createDetachedContext(),
   );
 
-it('takes a string for one text', async () => {
+it('accepts a string as one text', async () => {
   const catalog = catalogOf('words');
   expect(await catalog.read('note://a', {})).toEqual([
     { uri: 'note://a', mimeType: 'text/plain', text: 'words' },
@@ -28,14 +28,14 @@ it('takes a string for one text', async () => {
 });
 
 it.each([
-  ['another shape', [{ uri: 5 }], 'something else than it should (0'],
-  ['no list', { text: 'x' }, 'something else than it should'],
+  ['another shape', [{ uri: 5 }], 'a value of the wrong shape (0'],
+  ['no list', { text: 'x' }, 'a value of the wrong shape'],
   [
     'no JSON',
     [{ uri: 'a', text: 'x', role: 'user', content: { type: 'text', text: 'x' }, n: 1n }],
     'is not JSON',
   ],
-  ['too much', 'x'.repeat(11 * 1024 * 1024), 'bytes as JSON; at most 10485760 are passed on'],
+  ['too much', 'x'.repeat(11 * 1024 * 1024), 'bytes as JSON; at most 10485760 are allowed'],
 ])('refuses %s', async (_what, returned, words) => {
   const catalog = catalogOf(returned);
   const failure = { code: 'tool_failed', message: expect.stringContaining(words) };

@@ -1,4 +1,4 @@
-/** What plugins offer to MCP clients besides tools, as one immutable snapshot: resources and prompts. */
+/** The catalog of what plugins offer to MCP clients besides tools: resources, templates and prompts. */
 import { AppError } from '@harness/contracts';
 import { z } from 'zod';
 import type {
@@ -20,44 +20,49 @@ import { withTimeLimit } from '../tools/time-limit.ts';
 import { ContentBlock, ResourceContents } from '../tools/tool-result.ts';
 import { qualifiedNameOf } from './collect.ts';
 
+/** A resource as clients see it. */
 export type ResourceDescriptor = Pick<PluginResource, 'uri' | 'name' | 'title' | 'description' | 'mimeType'>;
+/** A resource template as clients see it. */
 export type TemplateDescriptor = Omit<ResourceDescriptor, 'uri'> & { uriTemplate: string };
+/** A prompt as clients see it; `name` is the qualified name. */
 export interface PromptDescriptor extends Pick<PluginPrompt, 'name' | 'title' | 'description'> {
   arguments: { name: string; title?: string; description?: string; required?: boolean }[];
 }
 
-/** What a user is completing: an argument of a prompt or a variable of a template. */
+/** A request for completions: of an argument of a prompt, or of a variable of a template. */
 export interface Completion {
   ref: { prompt: string } | { uriTemplate: string };
   argument: { name: string; value: string };
-  /** The other arguments, as far as they are chosen. */
+  /** The arguments that are chosen already. */
   others: Readonly<Record<string, string>>;
 }
 
+/** An immutable snapshot. Its handlers have 60 s and may return at most 10 MiB as JSON. */
 export interface ServedCatalog {
   readonly resources: readonly ResourceDescriptor[];
   readonly templates: readonly TemplateDescriptor[];
   readonly prompts: readonly PromptDescriptor[];
-  /** Rejects with `resource_not_found`, and with what the handler throws. */
+  /** Rejects with `resource_not_found`, `tool_timeout`, `tool_failed` for a malformed result, or the handler's error. */
   read(uri: string, meta: Given<PluginRequestMeta>): Promise<EmbeddedResource[] | InputRequired>;
-  /** Rejects with `prompt_not_found`, `invalid_request` for missing arguments, and with what the handler throws. */
+  /** Rejects like `read`, with `prompt_not_found`, and with `invalid_request` for missing arguments. */
   prompt(
     name: string,
     args: Readonly<Record<string, string>>,
     meta: Given<PluginRequestMeta>,
   ): Promise<PromptMessage[] | InputRequired>;
-  /** Nothing where nobody has suggestions. Rejects with `prompt_not_found` and `resource_not_found`. */
+  /** Empty without a completer. Rejects with `prompt_not_found` or `resource_not_found`. */
   complete(completion: Completion): Promise<string[]>;
 }
 
 type Owned<Part> = { part: Part; plugin: PluginDefinition };
 
 const timeoutMs = 60_000;
-/** Of what is read, as JSON. It is not cut as results are: half a file is another file. */
+/** Limit of a result as JSON. Larger ones are refused, not cut like tool results: half a file is a different file. */
 const maxServedBytes = 10 * 1024 * 1024;
 const Contents = z.array(ResourceContents);
 const Messages = z.array(z.looseObject({ role: z.enum(['user', 'assistant']), content: ContentBlock }));
 
+/** Builds the catalog. When two plugins offer the same URI or prompt name, the first one keeps it. */
 export function createServedCatalog(
   plugins: readonly PluginDefinition[],
   contextOf: (pluginName: string) => PluginContext,
@@ -135,7 +140,7 @@ export function createServedCatalog(
   };
 }
 
-/** Runs a plugin's code with a meta and a time limit; a question must be one that the client can be asked. */
+/** Runs a handler with a meta and a time limit. Throws if it asks the client for input that the client cannot give. */
 async function limited<T>(
   given: Given<PluginRequestMeta>,
   run: (meta: PluginRequestMeta) => T | Promise<T>,
@@ -160,19 +165,19 @@ function contentsOf(
   return checked(Contents, contents) as EmbeddedResource[];
 }
 
-/** Throws `tool_failed` for what is not of its shape, no JSON, or too large. */
+/** Throws `tool_failed` for a value that has the wrong shape, is not JSON, or is too large. */
 function checked<T>(schema: z.ZodType<T>, returned: unknown): T {
   const parsed = schema.safeParse(returned);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const where = issue ? ` (${issue.path.join('.')}: ${issue.message})` : '';
-    throw new AppError('tool_failed', `The plugin returned something else than it should${where}.`);
+    throw new AppError('tool_failed', `The plugin returned a value of the wrong shape${where}.`);
   }
   const bytes = Buffer.byteLength(jsonTextOf(parsed.data));
   if (bytes <= maxServedBytes) return parsed.data;
   throw new AppError(
     'tool_failed',
-    `It has ${bytes} bytes as JSON; at most ${maxServedBytes} are passed on.`,
+    `The plugin returned ${bytes} bytes as JSON; at most ${maxServedBytes} are allowed.`,
   );
 }
 
@@ -180,7 +185,7 @@ function jsonTextOf(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (thrown) {
-    throw new AppError('tool_failed', `What the plugin returned is not JSON: ${textOf(thrown)}`);
+    throw new AppError('tool_failed', `The plugin returned a value that is not JSON: ${textOf(thrown)}`);
   }
 }
 

@@ -15,12 +15,12 @@ it.each([
   ['a selector after a letter', 'a\ufe0f', 'U+FE0F'],
   ['a selector of the supplement, in which bytes can hide', '😀\u{e0155}', 'U+E0155'],
   ['a second selector after an emoji', '❤\ufe0f\ufe0f', 'U+FE0F'],
-  ['tags after an emoji that is no flag', '😀\u{e0067}\u{e007f}', 'U+E0067'],
+  ['tags after an emoji that is not a flag', '😀\u{e0067}\u{e007f}', 'U+E0067'],
   ['Hangul filler', 'a\u3164', 'U+3164'],
   ['an escape', '\u001b[8m', 'U+001B'],
   ['NUL', 'a\u0000', 'U+0000'],
   ['a line separator', 'a\u2028b', 'U+2028'],
-  ['half a character', 'a\ud800', 'U+D800'],
+  ['a lone surrogate', 'a\ud800', 'U+D800'],
 ])('finds %s', (_what, text, found) => {
   expect(invisibleIn(text)).toBe(found);
 });
@@ -35,7 +35,7 @@ it.each([
   expect(invisibleIn(text)).toBeUndefined();
 });
 
-it('looks into every string and key, and says where', () => {
+it('searches every string and key, and reports the place', () => {
   expect(invisibleIn({ a: [1, { b: 'x\u200b' }] })).toBe('U+200B in "b" in "1" in "a"');
   expect(invisibleIn({ 'a\u200b': 1 })).toBe('U+200B in "a?"');
 });

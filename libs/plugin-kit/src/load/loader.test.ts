@@ -9,7 +9,7 @@ const plugin = (name: string): PluginDefinition => ({ name, version: '1', regist
 const folder = mkdtempSync(join(tmpdir(), 'plugins-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Modules by specifier, as a package registry would have them. */
+/** Modules by specifier. */
 const importFrom = (modules: Record<string, unknown>) => async (specifier: string) => {
   if (!(specifier in modules)) throw new Error(`Cannot find ${specifier}`);
   return modules[specifier];
@@ -35,7 +35,7 @@ it('loads built-ins first, then modules, and survives the bad ones', async () =>
   expect(result.diagnostics.every(({ level }) => level === 'error')).toBe(true);
 });
 
-it('gives a name to the first plugin that has it', async () => {
+it('the first plugin with a name keeps it', async () => {
   const result = await loadPlugins({
     builtIn: [plugin('time')],
     modulePaths: ['other'],
@@ -43,11 +43,15 @@ it('gives a name to the first plugin that has it', async () => {
   });
   expect(namesOf(result)).toEqual(['time']);
   expect(result.diagnostics).toEqual([
-    { source: 'other', level: 'error', message: 'other: name: "time" is taken by another plugin' },
+    {
+      source: 'other',
+      level: 'error',
+      message: 'other: name: "time" is already used by another plugin; rename one of them',
+    },
   ]);
 });
 
-it('does not wait for a module that never ends loading', async () => {
+it('does not wait for a module that never finishes loading', async () => {
   const result = await loadPlugins({
     builtIn: [],
     modulePaths: ['hangs', 'good'],
@@ -79,7 +83,7 @@ it('imports files by absolute and relative path, and packages by name', async ()
   ]);
 });
 
-it('lets a module that lies anywhere import plugin-kit and zod', async () => {
+it('lets a module in any folder import plugin-kit and zod', async () => {
   const path = join(folder, 'anywhere.ts');
   writeFileSync(
     path,

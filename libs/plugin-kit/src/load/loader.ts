@@ -1,3 +1,11 @@
+/**
+ * Loads the plugins of a process: imports each module, bounds its schemas and validates its export.
+ *
+ * - `validate.ts`       the rules for a plugin's fields
+ * - `invisible-text.ts` finds characters that models read and people do not see
+ * - `uri-template.ts`   URI templates of resources
+ * - `own-packages.ts`   lets a module outside this tree import plugin-kit and zod
+ */
 import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -8,24 +16,28 @@ import { withTimeLimit } from '../tools/time-limit.ts';
 import { offerOwnPackages } from './own-packages.ts';
 import { exportOf, type ValidationOptions, validatePluginExport } from './validate.ts';
 
-/** What went wrong with one plugin; the others run. `source` is a module path, or the name of a plugin. */
+/** A problem with one plugin; the others run. `source` is a module path, or the name of a plugin. */
 export interface Diagnostic {
   source: string;
   level: 'error' | 'warning';
   message: string;
 }
 
+/** Where to load plugins from. */
 export interface PluginSources {
-  /** Come first, in this order. */
+  /** Loaded first, in this order. */
   builtIn: readonly PluginDefinition[];
   /** Files (absolute or relative to the working directory) or package names. */
   modulePaths: readonly string[];
   importModule?: (specifier: string) => Promise<unknown>;
-  /** Milliseconds; a module may wait for ever at its top level. Default 30 000. */
+  /** Milliseconds, because a top-level await may never end. Default 30 000. */
   importTimeoutMs?: number;
 }
 
-/** Never rejects for what a plugin does: a bad one is a diagnostic. A name belongs to the first that has it. */
+/**
+ * Loads all plugins. Never rejects because of a plugin: a bad one is skipped and becomes a diagnostic. When two plugins
+ * have the same name, the first one keeps it.
+ */
 export async function loadPlugins(
   sources: PluginSources,
 ): Promise<{ loaded: PluginDefinition[]; diagnostics: Diagnostic[] }> {
@@ -42,7 +54,10 @@ export async function loadPlugins(
     }
     const { plugin } = validation;
     if (loaded.some(({ name }) => name === plugin.name)) {
-      report(source, `${source}: name: "${plugin.name}" is taken by another plugin`);
+      report(
+        source,
+        `${source}: name: "${plugin.name}" is already used by another plugin; rename one of them`,
+      );
     } else loaded.push(plugin);
   };
 
@@ -71,7 +86,10 @@ const toolsOf = (moduleExports: unknown): unknown => {
   return typeof plugin === 'object' && plugin !== null && 'tools' in plugin ? plugin.tools : undefined;
 };
 
-/** `plugins/a.ts` may be a file or a package's subpath: it is a file where there is one. */
+/**
+ * The import specifier of a module path. `plugins/a.ts` may be a file or a package's subpath: if such a file exists, it is
+ * the file.
+ */
 export function specifierOf(modulePath: string): string {
   const file = resolve(modulePath);
   const isFile = isAbsolute(modulePath) || /^\.{1,2}[\\/]/.test(modulePath) || existsSync(file);

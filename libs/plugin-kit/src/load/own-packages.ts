@@ -4,8 +4,8 @@ const own = /^(@harness\/plugin-kit|zod)(\/|$)/;
 let isOffered = false;
 
 /**
- * Lets code that lies anywhere (a mounted folder of plugins or skills) import plugin-kit and zod by name: its own copy
- * where it has one, else the host's.
+ * Lets code in any folder (e.g. a mounted folder of plugins or skills) import plugin-kit and zod by name: its own copy
+ * if it has one, otherwise the host's. Affects the whole process; later calls are no-ops.
  */
 export function offerOwnPackages(): void {
   if (isOffered) return;

@@ -13,12 +13,12 @@ const errorsOf = (moduleExports: unknown) => {
 const errorsOfTool = (change: object) =>
   errorsOf({ plugin: { ...plugin, tools: [tool, { ...tool, name: 'b', ...change }] } });
 
-describe('what is valid', () => {
+describe('accepts', () => {
   it.each([
     ['a plugin without tools', plugin],
     ['an empty list of tools', { ...plugin, tools: [] }],
     [
-      'tools, start, stop and fields of other times',
+      'tools, start, stop and unknown fields',
       { ...plugin, tools: [tool], start() {}, async stop() {}, commands: [], other: 1 },
     ],
     ['the longest names', { ...plugin, name: 'a'.repeat(32), tools: [{ ...tool, name: 'B'.repeat(64) }] }],
@@ -43,13 +43,13 @@ describe('what is valid', () => {
     expect(validatePluginExport({ plugin: exported }, path)).toEqual({ valid: true, plugin: exported });
   });
 
-  it('the export is named plugin or default, and plugin comes first', () => {
+  it('accepts the export plugin or default, and prefers plugin', () => {
     expect(validatePluginExport({ default: plugin }, path)).toEqual({ valid: true, plugin });
     const validation = validatePluginExport({ default: { name: 'Other' }, plugin }, path);
     expect(validation).toEqual({ valid: true, plugin });
   });
 
-  it('keeps the object as it is and does not call register', () => {
+  it('returns the same object and does not call register', () => {
     const register = () => {
       throw new Error('called');
     };
@@ -58,12 +58,12 @@ describe('what is valid', () => {
     expect(validation.valid && validation.plugin).toBe(exported);
   });
 
-  it('a name of any common kind', () => {
+  it('accepts every common style of name', () => {
     for (const name of ['MyPlugin', 'my_plugin', 'my-plugin-2', 'x', 'a'.repeat(64), 'trailing_'])
       expect(errorsOf({ plugin: { ...plugin, name, tools: [] } })).toEqual([]);
   });
 
-  it('the longest full name that models take', () => {
+  it('accepts the longest qualified name that model APIs allow', () => {
     const named = (length: number) => ({
       plugin: { ...plugin, name: 'p'.repeat(60), tools: [{ ...tool, name: 't'.repeat(length - 62) }] },
     });
@@ -71,7 +71,7 @@ describe('what is valid', () => {
     expect(errorsOf(named(114))).toEqual([]);
     const [error, ...others] = errorsOf(named(115));
     expect([error, others]).toEqual([
-      expect.stringContaining('must be at most 114 characters, and has 115'),
+      expect.stringContaining('must be at most 114 characters and has 115'),
       [],
     ]);
   });
@@ -90,7 +90,7 @@ describe('what is valid', () => {
     expect(validation.valid && validation.plugin).toBe(plugin);
   });
 
-  it('two tools may state the same $id', () => {
+  it('accepts two tools with the same $id', () => {
     const schema = { $id: 'https://example.com/x', type: 'object' };
     expect(
       errorsOf({
@@ -106,7 +106,7 @@ describe('what is valid', () => {
   });
 });
 
-describe('what is not', () => {
+describe('refuses', () => {
   it.each([[null], [undefined], ['text'], [{}], [{ plugin: null }], [{ default: 5 }], [{ plugin: [] }]])(
     'a module that exports %j',
     (moduleExports) => {
@@ -187,13 +187,13 @@ describe('what is not', () => {
     expect(errors).toEqual([expect.stringContaining(`${path}: commands[1].${field}: `)]);
   });
 
-  it('a schema that refers to itself in a circle of objects', () => {
+  it('a schema with a circular object reference', () => {
     const schema: Record<string, unknown> = { type: 'object' };
     schema.properties = { a: schema };
     expect(errorsOfTool({ schema })[0]).toContain('tools[1].schema: must compile');
   });
 
-  it('is reported all at once', () => {
+  it('reports all problems at once', () => {
     const broken = { name: '!', description: '', schema: null, handler: 1 };
     const errors = errorsOf({ plugin: { name: 5, version: '', tools: [broken, 'no tool', tool, tool] } });
     const fields = errors.map((error) => error.split(': ')[1]);
@@ -214,7 +214,7 @@ describe('what is not', () => {
 });
 
 describe('never throws', () => {
-  it('whatever is exported', () => {
+  it('for any exported value', () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
         validatePluginExport(value, path);
@@ -226,7 +226,7 @@ describe('never throws', () => {
     );
   });
 
-  it('when reading does, and keeps what it found before', () => {
+  it('when a getter throws, and keeps the problems found before', () => {
     const trap = new Proxy(
       {},
       {
@@ -252,7 +252,7 @@ describe('resources, templates and prompts', () => {
     prompts: [{ name: 'ask', arguments: [{ name: 'topic', required: true }], get: () => 'a' }],
   };
 
-  it('are valid as the contract has them', () => {
+  it('are valid when they follow the contract', () => {
     expect(errorsOf({ plugin: { ...plugin, ...served } })).toEqual([]);
   });
 
@@ -281,8 +281,12 @@ describe('resources, templates and prompts', () => {
     ],
     ['prompts', null, 'prompts[1]: must be an object with name and get'],
     ['prompts', { name: 'b', arguments: [{}], get }, 'prompts[1].arguments: must be an array of objects'],
-    ['prompts', { name: 'b', description: 'a\u200bb', get }, 'prompts[1].description: has a character'],
-  ])('a bad one of %s is told: %j', (list, part, problem) => {
+    [
+      'prompts',
+      { name: 'b', description: 'a\u200bb', get },
+      'prompts[1].description: has an invisible character',
+    ],
+  ])('reports an invalid item of %s: %j', (list, part, problem) => {
     const parts = [...served[list as keyof typeof served], part];
     const errors = errorsOf({ plugin: { ...plugin, ...served, [list]: parts } });
     expect(errors).toEqual([expect.stringContaining(`${path}: ${problem}`)]);

@@ -1,4 +1,4 @@
-/** The door for what plugin authors export: reports every problem at once and never throws. */
+/** Validates what plugin authors export: reports every problem at once and never throws. */
 
 import type { PluginDefinition } from '../contract/contract.ts';
 import { commandNamePattern } from '../host/commands.ts';
@@ -7,20 +7,21 @@ import { textOf } from '../text-of.ts';
 import { invisibleIn } from './invisible-text.ts';
 import { parseUriTemplate } from './uri-template.ts';
 
+/** The result of a validation; `errors` has every problem. */
 export type PluginValidation = { valid: true; plugin: PluginDefinition } | { valid: false; errors: string[] };
 
 const pluginNamePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const toolNamePattern = /^[A-Za-z0-9_-]{1,64}$/;
-/** Of `<plugin>__<tool>`: sessions put `mcp__harness__` before it, and model APIs take 128 characters. */
+/** Length of `<plugin>__<tool>`: sessions put `mcp__harness__` before it, and model APIs allow 128 characters. */
 const maxQualifiedName = 114;
-/** setTimeout fires at once for anything above. */
+/** `setTimeout` fires at once for a larger value. */
 const maxTimeoutMs = 2 ** 31 - 1;
 
-/** What is wrong with a field's value; undefined = nothing. */
+/** Returns what is wrong with a field's value; undefined = valid. */
 type Problem = (value: unknown) => string | undefined;
 
 /**
- * Takes the export `plugin`, else `default`. `register` is not called.
+ * Validates the export `plugin`, or else `default`. Does not call `register`.
  * Each error reads `<modulePath>: <field>: <problem>`, the field of a tool as `tools[i].<field>`.
  */
 export function validatePluginExport(
@@ -38,15 +39,15 @@ export function validatePluginExport(
     if (isObject(plugin)) reportPlugin(plugin, { report, compileSchemas });
     else report('export', 'must be a plugin object, exported as "plugin" or "default"');
   } catch (thrown) {
-    // A getter or a proxy of the author's: what was found before it still counts.
+    // A getter or proxy of the author threw. The problems found before it are kept.
     report('export', `could not be read: ${textOf(thrown)}`);
   }
   return errors.length === 0 ? { valid: true, plugin: plugin as PluginDefinition } : { valid: false, errors };
 }
 
 /**
- * What a module offers as its plugin. A CommonJS module's exports are the `default` of what Node imports; they are the
- * plugin, or have it as their own `plugin` or `default`.
+ * The value that a module exports as its plugin. Node imports the exports of a CommonJS module as `default`; they are the
+ * plugin itself, or hold it as their own `plugin` or `default`.
  */
 export function exportOf(moduleExports: unknown): unknown {
   if (!isObject(moduleExports)) return undefined;
@@ -55,8 +56,9 @@ export function exportOf(moduleExports: unknown): unknown {
   return found.plugin ?? found.default ?? found;
 }
 
+/** Options of `validatePluginExport`. */
 export interface ValidationOptions {
-  /** False for plugins of our own, whose schemas a test has compiled: that takes a tenth of a start. */
+  /** False for built-in plugins: a test compiles their schemas, and compiling takes a tenth of the start-up time. */
   compileSchemas?: boolean;
 }
 
@@ -90,21 +92,22 @@ function reportLongNames({ name, tools }: Record<string, unknown>, report: Repor
     if (!isObject(tool) || typeof tool.name !== 'string') continue;
     const qualified = `${name}__${tool.name}`;
     if (qualified.length <= maxQualifiedName) continue;
-    const problem = `"${qualified}" must be at most ${maxQualifiedName} characters, and has ${qualified.length}`;
+    const problem = `"${qualified}" must be at most ${maxQualifiedName} characters and has ${qualified.length}; shorten it`;
     report(`tools[${index}].name`, problem);
   }
 }
 
 interface Kind {
-  /** One of them, for people. */
+  /** Singular noun for error messages. */
   word: string;
+  /** Its required fields, for error messages. */
   needed: string;
-  /** The field that tells one from another. */
+  /** The field that must be unique. */
   id: string;
   rules(compileSchemas: boolean): Rules;
 }
 
-/** What a plugin has lists of. */
+/** The fields of a plugin that are lists, with the rules of their items. */
 const kinds: Record<string, Kind> = {
   tools: { word: 'tool', needed: 'name, description, schema and handler', id: 'name', rules: toolRules },
   commands: {
@@ -170,7 +173,7 @@ function toolRules(compileSchemas: boolean): Rules {
   };
 }
 
-/** A list of the plugin's: each an object by the rules, none twice. */
+/** Checks one list: each item is an object that follows the rules, and no id is used twice. */
 function reportParts(
   parts: unknown[],
   {
@@ -231,7 +234,7 @@ const first =
 
 const isVisible: Problem = (value) => {
   const found = invisibleIn(value);
-  return found && `has a character that models read and people do not see: ${found}`;
+  return found && `has an invisible character, which models read and people do not see: ${found}; remove it`;
 };
 
 const matches =
@@ -242,7 +245,7 @@ const matches =
       : `must be a string matching ${pattern.source}`;
 
 const hasNoSeparator: Problem = (value) =>
-  String(value).includes('__') ? 'must be without "__", which stands between plugin and tool' : undefined;
+  String(value).includes('__') ? 'must be without "__", which separates plugin and tool' : undefined;
 
 const isNonBlank: Problem = (value) =>
   typeof value === 'string' && /\S/.test(value) ? undefined : 'must be a non-blank string';
@@ -250,7 +253,7 @@ const isNonBlank: Problem = (value) =>
 const isNames: Problem = (value) =>
   isPlainObject(value) && Object.values(value).every((name) => typeof name === 'string')
     ? undefined
-    : 'must be an object of names by their old ones';
+    : 'must be an object that maps each old name to its new name';
 
 const isObjectOf =
   (problem: Problem): Problem =>
@@ -265,7 +268,7 @@ const isArguments: Problem = (value) =>
   Array.isArray(value) &&
   value.every((one) => isObject(one) && isNonBlank(one.name) === undefined && isVisible(one) === undefined)
     ? undefined
-    : 'must be an array of objects with a name, and without characters that nobody sees';
+    : 'must be an array of objects, each with a name and without invisible characters';
 
 const isBoolean: Problem = (value) => (typeof value === 'boolean' ? undefined : 'must be a boolean');
 
@@ -288,7 +291,7 @@ const isFunction: Problem = (value) => (typeof value === 'function' ? undefined 
 
 const isList: Problem = (value) => (Array.isArray(value) ? undefined : 'must be an array');
 
-/** One line of it stands in a list. */
+/** For texts that are listed with one line each. */
 const isOneLine: Problem = (value) => (/[\r\n]/.test(String(value)) ? 'must be one line' : undefined);
 
 const isTimeout: Problem = (value) =>
@@ -299,14 +302,14 @@ const isTimeout: Problem = (value) =>
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** An object literal of any realm: class instances, Zod schemas among them, are not JSON. */
+/** True for an object literal of any realm. Class instances (e.g. Zod schemas) are not JSON. */
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (!isObject(value)) return false;
   const prototype = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Of resources and their templates alike. */
+/** Rules that resources and resource templates share. */
 const servedRules: Rules = {
   name: first(isNonBlank, isVisible),
   title: optional(first(isNonBlank, isVisible)),

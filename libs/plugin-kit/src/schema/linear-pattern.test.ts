@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createLinearPattern } from './linear-pattern.ts';
 
-describe('means what ECMA-262 means by it', () => {
+describe('matches like ECMA-262', () => {
   const patterns = [
     '^[a-z][a-z0-9-]{0,31}$',
     '^\\s*$',
@@ -90,7 +90,7 @@ describe('is refused with its reason:', () => {
     expect(() => createLinearPattern(source)).toThrow(JSON.stringify(source));
   });
 
-  it('but not what only looks like one', () => {
+  it('but not a pattern that only resembles one', () => {
     expect(createLinearPattern('^[(?=a)\\]]\\(?!$').test('=!')).toBe(true);
   });
 });
@@ -101,12 +101,12 @@ it.each(['^(a+)+$', '^(a|a)*$', '^(.*a){12}$', '(x+x+)+y'])(
     const pattern = createLinearPattern(source);
     const start = performance.now();
     expect(pattern.test(`${'a'.repeat(50_000)}!`)).toBe(false);
-    // V8 needs 1.7 s for 28 characters of the first, and twice that for each one more.
+    // V8 needs 1.7 s for 28 characters with the first pattern, and twice as long for each further character.
     expect(performance.now() - start).toBeLessThan(5_000);
   },
 );
 
-it('tells what a match may cost, by text and by states', () => {
+it('computes the cost of a match from text and states', () => {
   const small = createLinearPattern('^a$');
   const large = createLinearPattern('^a{1,500}$');
   expect(small.costOf('a'.repeat(99))).toBeLessThan(1000);

@@ -1,21 +1,22 @@
 /**
- * `pattern` and `patternProperties` on RE2, which takes time in proportion to the text where V8's engine may take for
- * ever: `^(a+)+$` doubles its time with every character. The dialect stays JSON Schema's (ECMA-262, flag u): what the
- * two engines read differently is spelled out, and what RE2 cannot express is refused.
+ * Runs `pattern` and `patternProperties` on RE2, whose time is linear in the text. V8's engine can be exponential:
+ * `^(a+)+$` takes twice as long with every further character. The dialect stays that of JSON Schema (ECMA-262, flag u):
+ * syntax that the two engines read differently is translated, and what RE2 cannot express is refused.
  */
 import { RE2JS } from 're2js';
 import { textOf } from '../text-of.ts';
 
+/** A compiled pattern. */
 export interface LinearPattern {
   test(text: string): boolean;
-  /** The longest that a match may take, in states × characters. */
+  /** Upper bound of the cost of a match, in states × characters. */
   costOf(text: string): number;
 }
 
-/** Throws an Error that says why the pattern is refused. */
+/** Compiles a pattern. Throws an Error with the reason if it is invalid or cannot be matched in linear time. */
 export function createLinearPattern(source: string): LinearPattern {
   try {
-    // Clients compile it so; nothing is matched by it here.
+    // Checks the syntax that clients will use; RE2 does the matching.
     new RegExp(source, 'u');
     const compiled = RE2JS.compile(RE2JS.translateRegExp(toRe2(source)));
     const states = compiled.programSize();
@@ -28,7 +29,7 @@ export function createLinearPattern(source: string): LinearPattern {
   }
 }
 
-/** What ECMA-262 means by `\s`, by `\S` and by `.`; RE2 means ASCII by the first two and all but `\n` by the last. */
+/** ECMA-262's `\s`, `\S` and line ends. In RE2 `\s` and `\S` cover ASCII only, and `.` excludes only `\n`. */
 const space =
   '\\t-\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}';
 const notSpace =
@@ -36,7 +37,7 @@ const notSpace =
   '\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}';
 const lineEnds = '\\n\\r\\x{2028}\\x{2029}';
 
-/** A character of a pattern with what belongs to it; `s` lets the dot take any. */
+/** One token of a pattern: an escape, the start of a look-around, or a character. */
 const token = /\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\(?:[pP]\{[^}]*\}|.)|\(\?<?[=!]|./gsu;
 
 function toRe2(source: string): string {
@@ -44,7 +45,7 @@ function toRe2(source: string): string {
   return source.replace(token, (part) => {
     if (inClass) {
       if (part === ']') inClass = false;
-      // `[[:alpha:]` is six characters in ECMA-262, and letters in RE2.
+      // `[[:alpha:]` is a list of characters in ECMA-262, but a class of letters in RE2.
       if (part === '[') return '\\[';
       if (part === '\\s') return space;
       if (part === '\\S') return notSpace;
@@ -60,7 +61,7 @@ function toRe2(source: string): string {
   });
 }
 
-/** `\p{Script=Greek}` is `\p{Greek}` in RE2, `\p{Letter}` is `\p{L}`, and one character is one escape. */
+/** Translates an escape: RE2 writes `\p{Script=Greek}` as `\p{Greek}`, `\p{Letter}` as `\p{L}`, and a surrogate pair as one. */
 function escapeOf(part: string): string {
   const [, kind, name = ''] = /^\\([pP])\{(?:[A-Za-z_]+=)?([^}]*)\}$/.exec(part) ?? [];
   if (kind) return `\\${kind}{${shortNames[name] ?? name}}`;

@@ -1,8 +1,11 @@
-/** The process of prove-schemas.ts: compiles what it is sent, and says before each one which it is. */
+/**
+ * The child process of prove-schemas.ts. It compiles the schemas it receives, and reports the index of each before it
+ * starts, so that the parent knows which one ended the process.
+ */
 import type { ProofMessage } from './prove-schemas.ts';
 import { createSchemaCompiler } from './schema.ts';
 
-/** Resolves when it has left: what follows may be this process's last step. */
+/** Resolves when the message is sent, because the next step may end this process. */
 const tell = (message: ProofMessage) =>
   new Promise<void>((resolve) => process.send?.(message, undefined, undefined, () => resolve()));
 
@@ -13,7 +16,7 @@ process.once('message', async (schemas: string[]) => {
     try {
       compiler.compile(JSON.parse(schema));
     } catch {
-      // A schema that is wrong is the validation's to report; this process only tells whether it can be compiled.
+      // The validation reports an invalid schema. This process only finds out whether compiling it ends.
     }
   }
   await tell('done');

@@ -1,7 +1,7 @@
 /**
- * A schema whose compilation may take for ever is compiled first in a process of its own: Ajv and RE2 run on the author's
- * terms while they compile, and nothing but the end of their process stops them. A thread would not do: one that runs
- * out of memory can take its process with it.
+ * A schema whose compilation may never end is compiled first in a separate process: the author's schema decides how long
+ * Ajv and RE2 compile, and only ending their process stops them. A worker thread is not enough, because one that runs
+ * out of memory can end the whole process.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -9,19 +9,20 @@ import { textOf } from '../text-of.ts';
 import { parseBounded } from './schema-bounds.ts';
 import { type SchemaObject, subschemasOf } from './schema-walk.ts';
 
+/** Limits of the separate process. */
 export interface ProofLimits {
-  /** Seconds of CPU for all schemas of one plugin, with the start of the process: whole ones. Default 4. */
+  /** Whole seconds of CPU for all schemas of one plugin, including the start of the process. Default 4. */
   cpuSeconds?: number;
   /** Megabytes of heap. Default 64. */
   memoryMb?: number;
 }
 
-/** What the process tells: that it listens, the index of the schema it begins, that all are done. */
+/** Messages of the process: it listens; it starts to compile the schema with this index; all are compiled. */
 export type ProofMessage = 'ready' | { compiling: number } | 'done';
 
-/** Only a machine in trouble gives a process a few seconds of CPU in a longer time, milliseconds. */
+/** Fallback limit of wall-clock time, for an overloaded machine. */
 const timeLimitMs = 60_000;
-/** Schemas in one document up to which nothing about its compilation is slow. */
+/** A document with at most this many subschemas, without patterns and references, compiles fast. */
 const maxSimpleSubschemas = 100;
 const main = fileURLToPath(new URL('./prove-process.ts', import.meta.url));
 
@@ -32,14 +33,14 @@ interface Waiting {
 }
 
 /**
- * Compiles the schemas of one plugin's tools in a process of their own. No problems = they may be compiled here.
- * Never rejects; what is no tool, no schema or breaks its bounds is left to `validatePluginExport`.
+ * Compiles the schemas of one plugin's tools in a separate process and returns the problems; none = they may be compiled
+ * in this process. Never rejects. `validatePluginExport` reports values that are not tools or schemas, or exceed a bound.
  */
 export async function proveSchemas(tools: unknown, limits: ProofLimits = {}): Promise<string[]> {
   const waiting = [...boundedSchemasOf(tools)];
   if (waiting.length === 0) return [];
   const { cpuSeconds = 4, memoryMb = 64 } = limits;
-  // Its own CPU, not the clock's time: a busy machine makes nobody's schema a bad one.
+  // Limits CPU time, not wall-clock time: a busy machine must not make a good schema fail.
   const script = `ulimit -S -t ${cpuSeconds} && exec "$0" "$@"`;
   const child = spawn('sh', ['-c', script, process.execPath, `--max-old-space-size=${memoryMb}`, main], {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -58,10 +59,10 @@ export async function proveSchemas(tools: unknown, limits: ProofLimits = {}): Pr
   return [`${waiting[at]?.place}: ${reason}`];
 }
 
-/** V8 aborts its process when the heap is full. */
+/** V8 aborts the process when the heap is full. */
 const outOfMemory = new Error('out of memory');
 
-/** Undefined when all were compiled; else why not, and at which. */
+/** Undefined when all schemas were compiled; otherwise the reason, and the index of the schema. */
 function failureOf(
   child: ChildProcess,
   { schemas, cpuSeconds }: { schemas: string[]; cpuSeconds: number },
@@ -81,7 +82,7 @@ function failureOf(
       clearTimeout(timer);
       if (signal === 'SIGABRT') fail(outOfMemory);
       else if (signal === 'SIGXCPU') fail(new Error(`took more than ${cpuSeconds} s of CPU`));
-      else fail(new Error(`its process ended with ${signal ?? code}`));
+      else fail(new Error(`the compiling process ended with ${signal ?? code}`));
     });
   });
 }
@@ -94,13 +95,13 @@ function* boundedSchemasOf(tools: unknown): Generator<Waiting> {
         if (isSimple(schema)) continue;
         yield { place: `tool "${String(tool.name)}": ${field}`, schema: JSON.stringify(schema) };
       } catch {
-        // The validation reads it again and says what is wrong with it.
+        // The validation reads it again and reports the problem.
       }
     }
   }
 }
 
-/** Without patterns and references, a few schemas compile in a few milliseconds. */
+/** True for a document that compiles in a few milliseconds: few subschemas, no patterns, no references. */
 function isSimple(document: SchemaObject): boolean {
   let count = 0;
   for (const { schema } of subschemasOf(document)) {

@@ -1,21 +1,21 @@
-/** What is wrong with a value, in words for the model or person who wrote it: field, expectation, what was given. */
+/** Turns Ajv's errors into text for the model or person who wrote the value: field, expectation, actual value. */
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { cleanText } from '../tools/clean-text.ts';
 
-/** One thing wrong with a value; `instancePath` is a JSON pointer, '' for the value itself. */
+/** One problem of a value. `instancePath` is a JSON pointer, '' for the value itself. */
 export type SchemaError = Pick<ErrorObject, 'instancePath' | 'keyword' | 'params' | 'schemaPath'> & {
   message: string;
-  /** The value itself as JSON, cut; absent where the problem is what is not there, or a name. */
+  /** The actual value as JSON, cut; absent when the problem is a missing property or a property name. */
   given?: string;
 };
 
-/** Problems that are told; of more, their number is. */
+/** The number of problems that are listed; of the rest, only the count is given. */
 export const maxErrors = 20;
 const maxAllowedValues = 20;
 const maxGivenChars = 80;
 const maxGivenDepth = 4;
 
-/** Ajv's error as we tell it; made with Ajv's option `verbose`, which brings the value. */
+/** Converts an error of Ajv, which must run with the option `verbose`: that adds the value. */
 export function schemaErrorOf(error: ErrorObject): SchemaError {
   const { instancePath, keyword, params, schemaPath } = error;
   const message = expectationOf(error);
@@ -23,7 +23,7 @@ export function schemaErrorOf(error: ErrorObject): SchemaError {
   return { instancePath, keyword, params, schemaPath, message, ...(given === undefined ? {} : { given }) };
 }
 
-/** One line for each error; `root` names the value itself. */
+/** One line per error, without duplicates. `root` is the name of the value itself. */
 export function readableErrors(errors: readonly SchemaError[], root = '(input)'): string {
   const lines = [...new Set(errors.map((error) => `- ${lineOf(error, root)}`))];
   const hidden = lines.length - maxErrors;
@@ -67,7 +67,7 @@ function expectationOf({
   }
 }
 
-/** How schemas say that a text needs a visible character. */
+/** The usual pattern of schemas for a text that must not be blank. */
 const nonBlank = '\\S';
 
 const aboutNames = new Set(
@@ -82,7 +82,7 @@ function shownOf(value: unknown): string | undefined {
   return characters.length <= maxGivenChars ? text : `${characters.slice(0, maxGivenChars).join('')}…`;
 }
 
-/** As much of a value as may be shown: values may be large, deep, or contain themselves. */
+/** The part of a value that may be shown: values may be large, deep, or circular. */
 function excerptOf(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return value.slice(0, 2 * maxGivenChars);
   if (typeof value !== 'object' || value === null) return value;

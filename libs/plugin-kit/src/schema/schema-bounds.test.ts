@@ -9,7 +9,7 @@ const object = (properties: JsonSchema, rest: JsonSchema = {}): JsonSchema => ({
   properties,
   ...rest,
 });
-/** What a check says, and how long it took, ms. */
+/** The report of a check, and its duration in ms. */
 function timed(check: (value: unknown) => Parameters<typeof readableErrors>[0], value: unknown) {
   const start = performance.now();
   const report = readableErrors(check(value));
@@ -24,7 +24,7 @@ const listsAround = (inner: unknown) => list(32, () => 0).reduce((value) => [val
 const list = (length: number, item: (index: number) => unknown) =>
   Array.from({ length }, (_, index) => item(index));
 
-describe('is refused', () => {
+describe('refuses', () => {
   const cyclic: Record<string, unknown> = { type: 'object' };
   cyclic.default = cyclic;
   let deepest: JsonSchema = {};
@@ -83,7 +83,7 @@ describe('is refused', () => {
   });
 });
 
-describe('is taken', () => {
+describe('accepts', () => {
   const plain: [what: string, schema: JsonSchema, good: unknown, bad: unknown][] = [
     ['a property called $data', object({ $data: { type: 'number' } }), { $data: 1 }, { $data: 'x' }],
     ['a value called $data', object({ a: { const: { $data: 1 } } }), { a: { $data: 1 } }, { a: 1 }],
@@ -121,7 +121,7 @@ describe('is taken', () => {
     expect(check(bad)).not.toEqual([]);
   });
 
-  it('with 499 subschemas on 100 000 values', () => {
+  it('499 subschemas on 100 000 values', () => {
     const check = compile(
       object({ a: { items: { type: 'number' } } }, { $defs: { x: { anyOf: list(490, () => ({})) } } }),
     );
@@ -131,8 +131,8 @@ describe('is taken', () => {
   });
 });
 
-describe('one validation has a bound', () => {
-  /** Each level asks for the next twice. */
+describe('the cost of one validation is bounded', () => {
+  /** Each level refers to the next one twice. */
   const fanOut = (use: (ref: string) => JsonSchema) => ({
     ...use('#/$defs/l0'),
     $defs: Object.fromEntries(
@@ -177,11 +177,11 @@ describe('one validation has a bound', () => {
   ];
   it.each(bombs)('%s', (_what, schema, value) => {
     const { report, ms } = timed(compile(schema), value);
-    expect(report).toContain('could not be checked: it takes too many steps');
+    expect(report).toContain('could not be checked: the validation takes too many steps');
     expect(ms).toBeLessThan(5_000);
   });
 
-  it('and the next one starts anew', () => {
+  it('and the next validation has a new budget', () => {
     const check = compile(fanOut(twice));
     expect(readableErrors(check(5))).toContain('too many steps');
     const small = compile(object({ a: { type: 'number' } }));
@@ -189,7 +189,7 @@ describe('one validation has a bound', () => {
     expect(readableErrors(check(-5))).toContain('must be >= 0');
   });
 
-  it('exponential patterns are linear', () => {
+  it('an exponential pattern takes linear time', () => {
     const { report, ms } = timed(compile(object({ a: { pattern: '^(a+)+$' } })), {
       a: `${'a'.repeat(50_000)}!`,
     });
@@ -198,14 +198,14 @@ describe('one validation has a bound', () => {
   });
 });
 
-it('equal schemas are compiled once, whoever wrote them', () => {
+it('compiles equal schemas once', () => {
   const compiler = createSchemaCompiler();
   const schemaOf = (description: string) => object({ a: { type: 'number', description } });
   expect(compiler.compile(schemaOf('x'))).toBe(compiler.compile(schemaOf('x')));
   expect(compiler.compile(schemaOf('x'))).not.toBe(compiler.compile(schemaOf('y')));
 });
 
-it('no compiler knows the $id of another', () => {
+it('a compiler does not know the $ids of another', () => {
   const $id = 'https://example.com/shared';
   createSchemaCompiler().compile({ $id, type: 'object' });
   expect(() => compile(object({ a: { $ref: $id } }))).toThrow('names no schema within');

@@ -1,19 +1,19 @@
+/** Bounds on the size and shape of a schema. Plugin authors write the schemas, so they are not trusted. */
 import { isDeeperThan } from '@harness/contracts';
-/** What a schema may ask of this process. Schemas come from whoever wrote the plugin: hostile until proven. */
 import type { JsonSchema } from '../contract/contract.ts';
 import { textOf } from '../text-of.ts';
 import { resolveUri, type SchemaObject, type Subschema, subschemasOf } from './schema-walk.ts';
 
-/** No model reads more, and what Ajv needs to compile grows faster than these. */
+/** No model reads a larger schema, and the cost of compiling grows faster than its size. */
 const maxBytes = 64 * 1024;
 const maxSubschemas = 500;
 const maxDepth = 32;
-/** Of the JSON itself, with values (`const`, `default`) and the levels between two schemas (`properties`). */
+/** Levels of the JSON itself, including values (`const`, `default`) and the levels between schemas (`properties`). */
 const maxJsonDepth = 100;
-/** Uniqueness of objects is checked in pairs: 20 000 of them take 10 s. */
+/** Uniqueness of objects is checked pair by pair: 20 000 objects take 10 s. */
 const maxUniqueItems = 1000;
 
-/** A copy as plain JSON, apart from the author's object. Throws an Error that says which bound the schema breaks. */
+/** Returns a copy of the schema as plain JSON. Throws an Error that names the bound that the schema exceeds. */
 export function parseBounded(schema: JsonSchema): SchemaObject {
   const copy = copyOf(schema);
   if (isDeeperThan(maxJsonDepth, copy)) throw new Error(`nested deeper than ${maxJsonDepth} levels`);
@@ -38,7 +38,7 @@ function copyOf(schema: JsonSchema): SchemaObject {
   return JSON.parse(text);
 }
 
-/** Every name by which a reference may call a schema. */
+/** Every URI by which a reference can name the schema. */
 function namesOf({ schema, resource, pointer }: Subschema): string[] {
   const anchors = typeof schema === 'boolean' ? [] : [schema.$anchor, schema.$dynamicAnchor];
   return [pointer, ...anchors.filter((anchor) => typeof anchor === 'string')].map(
@@ -54,7 +54,7 @@ function refuseUnbounded({ schema, resource }: Subschema, targets: ReadonlySet<s
       throw new Error(`${keyword} ${JSON.stringify(reference)} names no schema within the document`);
     }
   }
-  // Ajv would return a promise, which is truthy: every input would pass.
+  // With $async, Ajv returns a promise, which is truthy: every input would pass.
   if ('$async' in schema) throw new Error('$async is not a keyword of JSON Schema');
   for (const [keyword, value] of Object.entries(schema)) {
     const isReference = typeof value === 'object' && value !== null && Object.hasOwn(value, '$data');
@@ -67,7 +67,7 @@ function refuseUnbounded({ schema, resource }: Subschema, targets: ReadonlySet<s
   }
 }
 
-/** Values, and maps whose keys the author names: a property may be called `$data`. */
+/** Keywords that hold values, or maps whose keys the author chooses: a property may be named `$data`. */
 const mayHoldAnything = new Set(
   'const enum default examples properties patternProperties dependentSchemas dependentRequired dependencies $defs definitions'.split(
     ' ',
@@ -79,6 +79,6 @@ function targetOf(reference: string, resource: string): string {
   try {
     return `${uri}#${decodeURIComponent(fragment)}`;
   } catch {
-    return ''; // a broken escape names nothing
+    return ''; // an invalid escape names no schema
   }
 }

@@ -1,18 +1,21 @@
-/** Where JSON Schema 2020-12 has schemas within schemas, with the older words that Ajv still reads. */
+/** Walks all subschemas of a JSON Schema 2020-12 document, including the older keywords that Ajv still reads. */
 
+/** A schema as a JSON object. */
 export type SchemaObject = Record<string, unknown>;
 
+/** A schema and its place in the document. */
 export interface Subschema {
-  /** A boolean is a schema, too: anything, or nothing. */
+  /** A boolean is a schema that allows everything or nothing. */
   schema: SchemaObject | boolean;
-  /** Where it stands in its document: the URI by the `$id`s around it, and the JSON pointer from the nearest `$id`. */
+  /** The base URI, from the enclosing `$id`s. */
   resource: string;
+  /** The JSON pointer from the nearest `$id`. */
   pointer: string;
-  /** Schemas around it; 0 for the root. */
+  /** Number of enclosing schemas; 0 for the root. */
   depth: number;
 }
 
-/** The document's own name where it states none. */
+/** The base URI of a document without `$id`. */
 const unnamed = 'schema:///';
 
 const oneSchema = new Set(
@@ -25,7 +28,7 @@ const mapOfSchemas = new Set(
   'properties patternProperties dependentSchemas dependencies $defs definitions'.split(' '),
 );
 
-/** Every schema of a document, the root first; values (`const`, `enum`, `default`) are not looked into. */
+/** Yields every schema of a document, the root first. Does not descend into values (`const`, `enum`, `default`). */
 export function* subschemasOf(root: SchemaObject): Generator<Subschema> {
   const waiting: Subschema[] = [{ schema: root, resource: unnamed, pointer: '', depth: 0 }];
   for (let next = waiting.pop(); next; next = waiting.pop()) {
@@ -44,14 +47,14 @@ export function* subschemasOf(root: SchemaObject): Generator<Subschema> {
   }
 }
 
-/** An `$id` begins a resource of its own. */
+/** An `$id` starts a new resource. */
 function entered(place: Subschema): Subschema {
   if (typeof place.schema === 'boolean' || typeof place.schema.$id !== 'string') return place;
   const [resource = unnamed] = resolveUri(place.schema.$id, place.resource)?.split('#') ?? [];
   return { ...place, resource, pointer: '' };
 }
 
-/** Undefined where it is no URI. */
+/** Resolves a reference against a base URI; undefined if the result is not a URI. */
 export function resolveUri(reference: string, base: string): string | undefined {
   return URL.parse(reference, base)?.href;
 }

@@ -113,7 +113,7 @@ describe('JSON Schema 2020-12 is enforced', () => {
     expect(input).toEqual({ extra: 1 });
   });
 
-  it('calls input that overflows a recursive schema invalid', () => {
+  it('treats input that overflows the stack in a recursive schema as invalid', () => {
     let deep = {};
     for (let level = 0; level < 100_000; level++) deep = { next: deep };
     expect(reportOf(object({ next: { $ref: '#' } }), deep)).toContain('could not be checked');
@@ -131,7 +131,7 @@ describe('the report', () => {
     expect(reportOf(schema, { 'a/b': 1 })).toBe('- /a~1b: unknown property "a/b"');
   });
 
-  it('lists the allowed values, but not hundreds', () => {
+  it('lists the allowed values, but not hundreds of them', () => {
     expect(reportOf(object({ mode: { enum: ['fast', 2, null] } }), { mode: 'x' })).toBe(
       '- /mode: must be one of "fast", 2, null (given: "x")',
     );
@@ -144,7 +144,7 @@ describe('the report', () => {
     expect(reportOf(schema, { A1: 1 })).toContain('property name "A1" is not allowed');
   });
 
-  it('tells all problems at once: field, expectation, what was given', () => {
+  it('lists all problems at once: field, expectation, actual value', () => {
     const schema = object(
       {
         prompt: { type: 'string', pattern: '\\S' },
@@ -166,7 +166,7 @@ describe('the report', () => {
     expect(reportOf({ type: 'object' }, 5)).toBe('- (input): must be object (given: 5)');
   });
 
-  it('is capped where every branch of a union fails, or every item of a list', () => {
+  it('is limited when every branch of a union fails, or every item of a list', () => {
     const anyOf = Array.from({ length: 50 }, (_, index) => ({ const: index }));
     expect(reportOf(object({ a: { anyOf } }), { a: 'x' })).toMatch(/\n- and 31 more problems$/);
     const list = object({ a: { type: 'array', items: { type: 'string', maxLength: 1 } } });
@@ -175,7 +175,7 @@ describe('the report', () => {
     expect(readableErrors(errors).split('\n')).toHaveLength(21);
   });
 
-  it('shows no character that only models see', () => {
+  it('shows no invisible character', () => {
     const hidden = '\u001b[31mred\u{e0041}';
     expect(reportOf(object({ a: { type: 'number' } }), { a: hidden })).toBe(
       '- /a: must be number (given: "\\u001b[31mred")',
@@ -207,14 +207,14 @@ describe('a schema is refused', () => {
     expect(() => createSchemaCompiler().compile(schema)).toThrow(message);
   });
 
-  it('for its depth', () => {
+  it('because it is too deep', () => {
     let schema: JsonSchema = { type: 'object' };
     for (let level = 0; level < 40; level++) schema = object({ a: schema });
     expect(() => createSchemaCompiler().compile(schema)).toThrow(/deeper/);
   });
 });
 
-it('keeps equal $ids of one compiler apart, nested ones too, and lends none to the next schema', () => {
+it('separates equal $ids within one compiler, nested ones too, and forgets them for the next schema', () => {
   const compiler = createSchemaCompiler();
   const schemaOf = (type: string) =>
     object(

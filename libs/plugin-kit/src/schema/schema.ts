@@ -1,8 +1,16 @@
 /**
- * JSON Schema 2020-12 by Ajv. Strict where a mistake would otherwise pass in silence (unknown keywords and formats),
- * lenient where strict mode only dislikes a style. Nothing is coerced, filled in or removed: the handler gets the
- * input as the caller sent it. What a schema may cost is bounded: its size (schema-bounds.ts), a validation's steps
- * (step-budget.ts), its patterns (linear-pattern.ts), and for strangers' schemas the time to compile (prove-schemas.ts).
+ * Validates JSON Schema 2020-12 with Ajv. Strict about mistakes that would otherwise go unnoticed (unknown keywords and
+ * formats), lenient about style. No value is coerced, filled in or removed: the handler gets the input as the caller
+ * sent it. The cost of a schema is bounded by the files beside this one.
+ *
+ * - `schema-bounds.ts`   bounds on the size and shape of a schema
+ * - `schema-walk.ts`     walks all subschemas of a document
+ * - `step-budget.ts`     bounds the cost of one validation
+ * - `linear-pattern.ts`  patterns in linear time, by RE2
+ * - `bounded-formats.ts` formats whose check is slow, with their cost
+ * - `prove-schemas.ts`   compiles schemas of outside plugins first in a limited process
+ * - `prove-process.ts`   the main file of that process
+ * - `readable-errors.ts` Ajv's errors as text for models and people
  */
 import { createHash } from 'node:crypto';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -21,21 +29,25 @@ import {
   TooManyErrors,
 } from './step-budget.ts';
 
-/** Keywords of a referenced schema up to which it is copied to its references; the rest are calls. */
+/** A referenced schema with at most this many keywords is inlined; a larger one becomes a function call. */
 const maxInlinedKeywords = 10;
 
-/** No errors = valid. */
+/** Validates a value; no errors = valid. */
 export type SchemaCheck = (value: unknown) => SchemaError[];
 
+/** Compiles the schemas of one plugin. Equal schemas are compiled once. */
 export interface SchemaCompiler {
   /** Throws an Error whose message says what is wrong with the schema. */
   compile(schema: JsonSchema): SchemaCheck;
 }
 
-/** One per plugin, so that a `$id` of one plugin is unknown to the others and all goes when the plugin goes. */
+/**
+ * Creates the compiler of one plugin. Each plugin has its own, so that plugins do not see each other's `$id`s and
+ * everything is freed with the plugin.
+ */
 export function createSchemaCompiler(): SchemaCompiler {
   const budget = createStepBudget();
-  let ajv: Ajv2020 | undefined; // made when the first schema is compiled: a process that calls no tool needs none
+  let ajv: Ajv2020 | undefined; // created with the first schema, because a process that calls no tool needs none
   const compiled = new Map<string, SchemaCheck>();
 
   return {
@@ -52,14 +64,14 @@ export function createSchemaCompiler(): SchemaCompiler {
         compiled.set(hash, check);
         return check;
       } finally {
-        // Forgets every `$id` seen, so two tools may state the same one; compiled checks need them no more.
+        // Forgets all `$id`s, so that two tools may use the same one. Compiled checks no longer need them.
         ajv.removeSchema();
       }
     },
   };
 }
 
-/** One in the process: the meta-schema takes 80 ms to compile, and no plugin can add to it. */
+/** Shared by the process: the meta-schema takes 80 ms to compile, and no plugin can change it. */
 let meta: Ajv2020 | undefined;
 const schemaOfSchemas = () => {
   meta ??= addFormats.default(new Ajv2020({ logger: false }));
@@ -74,7 +86,7 @@ function createAjv(budget: StepBudget): Ajv2020 {
         budget.spend(pattern.costOf(text) / matchingPerStep);
         return pattern.test(text);
       },
-      // Ajv tells patterns apart by it.
+      // Ajv distinguishes patterns by it.
       toString: () => source,
     };
   };
@@ -85,20 +97,20 @@ function createAjv(budget: StepBudget): Ajv2020 {
     strictRequired: false,
     allowUnionTypes: true,
     allowMatchingProperties: true,
-    // All problems at once; how many are collected is the budget's to bound.
+    // Reports all problems at once; the budget bounds their number.
     allErrors: true,
     verbose: true,
     $data: false,
     logger: false,
-    validateSchema: false, // schemaOfSchemas() has
+    validateSchema: false, // schemaOfSchemas() does it
     inlineRefs: maxInlinedKeywords,
     code: { regExp: Object.assign(regExp, { code: 'linearPattern' }) },
   });
   addFormats.default(ajv);
   addBoundedFormats(ajv, budget);
-  // Ajv resolves `$anchor` but strict mode does not know the word.
+  // Ajv resolves `$anchor`, but strict mode does not know the keyword.
   ajv.addKeyword('$anchor');
-  // MCP's: the header in which a client repeats an input.
+  // A keyword of MCP: the header in which a client repeats an input.
   ajv.addKeyword('x-mcp-header');
   ajv.addKeyword(budget.keyword);
   return ajv;
@@ -113,7 +125,7 @@ function errorsOf(
     return budget.within(() => validate(value)) ? [] : (validate.errors ?? []).map(schemaErrorOf);
   } catch (thrown) {
     if (thrown instanceof TooManyErrors) return thrown.found.map(schemaErrorOf);
-    // Out of steps, or a recursive schema and a very deep input overflow the stack: not valid, and not a fault of the process.
+    // Out of steps, or a stack overflow by a recursive schema and a very deep input. Both make the input invalid.
     const message = `could not be checked: ${textOf(thrown)}`;
     return [{ instancePath: '', keyword: '$ref', params: {}, schemaPath: '#', message }];
   }

@@ -1,25 +1,25 @@
 /**
- * Bounds what one validation costs, which the size of a schema does not: eighteen levels of two `$ref`s each are a
- * quarter of a million schemas at the leaves. Every schema that is evaluated counts a step, and so does whatever
- * takes long within one; a step is about 50 ns.
+ * Bounds the cost of one validation. The size of the schema does not: eighteen levels of two `$ref`s each have a quarter
+ * of a million schemas at the leaves. Each evaluation of a schema costs one step, and slow work within it costs more. A
+ * step is about 50 ns.
  */
 import { _, type CodeKeywordDefinition, type ErrorObject, Name } from 'ajv/dist/2020.js';
 import { type SchemaObject, subschemasOf } from './schema-walk.ts';
 
-/** 256 KB of JSON, the most that a request may bring, has some 100 000 values. */
+/** The largest request, 256 KB of JSON, has about 100 000 values. */
 const maxSteps = 500_000;
 const enumValuesPerStep = 10;
 const comparisonsPerStep = 8;
-/** Of RE2: states × characters. */
+/** States × characters of RE2 that cost one step. */
 export const matchingPerStep = 50;
 
 const keyword = 'x-harness-steps';
-/** Ajv's list of what it has found wrong so far, null while it is nothing. */
+/** Ajv's variable with the errors found so far; null = none. */
 const vErrors = new Name('vErrors');
-/** Problems of one value that are collected, about: within one schema more may come together. */
+/** Approximate maximum of errors that are collected; a single schema may exceed it. */
 const enoughErrors = 100;
 
-/** Ends a validation that has found more problems than anybody reads. */
+/** Ends a validation that has found enough errors; `found` has the first of them. */
 export class TooManyErrors extends Error {
   readonly found: readonly ErrorObject[];
 
@@ -29,20 +29,23 @@ export class TooManyErrors extends Error {
   }
 }
 
+/** Counts the steps of the current validation. */
 export interface StepBudget {
-  /** Throws when the validation under way has spent all it may. */
+  /** Throws when the current validation exceeds its budget. */
   spend(steps: number): void;
-  /** Runs one validation with a budget of its own. */
+  /** Runs one validation with a new budget. */
   within<T>(validate: () => T): T;
-  /** For Ajv: what `countSteps` wrote into a schema. */
+  /** The Ajv keyword that spends what `countSteps` wrote into a schema. */
   keyword: CodeKeywordDefinition;
 }
 
+/** Creates the budget of one compiler. Validations are synchronous, so one counter is enough. */
 export function createStepBudget(): StepBudget {
   let left = Number.POSITIVE_INFINITY;
   const spend = (steps: number) => {
     left -= steps;
-    if (left < 0) throw new Error('it takes too many steps with this schema');
+    if (left < 0)
+      throw new Error('the validation takes too many steps with this schema; send a smaller value');
   };
   return {
     spend,
@@ -76,7 +79,7 @@ function checkErrors(found: readonly ErrorObject[]): void {
   if (found.length >= enoughErrors) throw new TooManyErrors(found);
 }
 
-/** Writes into every schema what its evaluation costs. Changes the copy it is given. */
+/** Writes the cost of an evaluation into every subschema. Modifies and returns its argument. */
 export function countSteps(copy: SchemaObject): SchemaObject {
   for (const { schema } of subschemasOf(copy)) {
     if (typeof schema === 'boolean') continue;

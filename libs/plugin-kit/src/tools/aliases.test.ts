@@ -27,13 +27,13 @@ async function echo(input: object): Promise<string> {
   return block?.text ?? '';
 }
 
-test('an old name is understood as the new one, and checked as such', async () => {
+test('an old name is renamed to the new one before validation', async () => {
   expect(await echo({ bead_id: 'a' })).toBe('{"taskId":"a"}');
   expect(await echo({ taskId: 'a' })).toBe('{"taskId":"a"}');
   expect(await echo({ bead_id: 1 })).toContain('/taskId');
 });
 
-test('an old name beside the new one is as unknown as any other', async () => {
+test('an old name beside the new one is an unknown property', async () => {
   expect(await echo({ taskId: 'a', bead_id: 'b' })).toContain('bead_id');
 });
 
@@ -42,7 +42,7 @@ test('old names are not listed', () => {
   expect(JSON.stringify(listed)).not.toContain('bead_id');
 });
 
-test('aliases that are no names are a mistake of the plugin', () => {
+test('aliases that are not strings make the plugin invalid', () => {
   const [tool] = plugin.tools ?? [];
   const wrong = { ...plugin, tools: [{ ...tool, aliases: { bead_id: 7 } }] };
   expect(validatePluginExport({ plugin: wrong }, 'old.ts')).toMatchObject({

@@ -1,4 +1,4 @@
-/** An input with the names of now in place of old ones. A name that is there already is not overwritten. */
+/** Renames the properties of an input from old names to new ones. Does not overwrite a property that is present. */
 export function withoutAliases(input: unknown, aliases: Readonly<Record<string, string>>): unknown {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return input;
   const old = Object.keys(input).filter(

@@ -15,7 +15,7 @@ const failure = (message: string) => ({
 });
 const nested = (levels: number): Record<string, unknown> => (levels === 1 ? {} : { a: nested(levels - 1) });
 
-it('leaves a result within its limits as it is', () => {
+it('does not change a result within its limits', () => {
   const result: ToolResult = {
     content: [
       { type: 'text', text: 'one\ttwo\r\n🏴 éß', annotations: { priority: 1 } },
@@ -32,7 +32,7 @@ it('leaves a result within its limits as it is', () => {
 });
 
 describe('text', () => {
-  it('is cut at the border of a character, and told', () => {
+  it('is cut at a character boundary, with a marker', () => {
     expect(bound([text('aé€😀end')], { maxBytes: 9 })).toEqual([
       text('aé€'),
       text('[harness: the text was cut after 6 of 13 bytes]'),
@@ -49,14 +49,14 @@ describe('text', () => {
     expect(marker).toEqual(text('[harness: the text was cut after 1,048,576 of 50,000,000 bytes]'));
   });
 
-  it('has its further fields within the limit, too', () => {
+  it('counts its further fields, too', () => {
     const block = { ...text('short'), extra: 'x'.repeat(100) };
     expect(bound([block], { maxBytes: 50 })).toEqual([
       text('[harness: the text was cut after 0 of 5 bytes]'),
     ]);
   });
 
-  it('that comes after the limit is told and left out', () => {
+  it('after the limit is left out, with a marker', () => {
     expect(bound([text('12345'), text('6789'), text('abc')], { maxBytes: 7 })).toEqual([
       text('12345'),
       text('67'),
@@ -90,7 +90,7 @@ describe('text', () => {
 });
 
 describe('blocks', () => {
-  it('beyond the limit are left out and told', () => {
+  it('beyond the limit are left out, with a marker', () => {
     const many = Array.from({ length: 1100 }, (_, n) => text(String(n)));
     const kept = bound(many);
     expect(kept.slice(0, 100)).toEqual(many.slice(0, 100));
@@ -115,7 +115,7 @@ describe('blocks', () => {
 });
 
 describe('structured content', () => {
-  it('counts first', () => {
+  it('is counted first', () => {
     const structuredContent = { a: 'x'.repeat(80) };
     const { content } = boundResult(
       { content: [text('y'.repeat(50))], structuredContent },
@@ -124,23 +124,23 @@ describe('structured content', () => {
     expect(content).toEqual([text('y'.repeat(12)), text('[harness: the text was cut after 12 of 50 bytes]')]);
   });
 
-  it('that is too large makes a failure', () => {
+  it('that is too large becomes a failure', () => {
     const structuredContent = { a: 'x'.repeat(2_000_000) };
     expect(boundResult({ content: [text('a')], structuredContent })).toEqual(failure('2,000,008 bytes'));
   });
 
-  it('that is nested too deeply makes a failure', () => {
+  it('that is nested too deeply becomes a failure', () => {
     expect(boundResult({ content: [], structuredContent: nested(64) })).not.toHaveProperty('isError');
     expect(boundResult({ content: [], structuredContent: nested(65) })).toEqual(failure('64 levels'));
     expect(boundResult({ content: [], structuredContent: nested(5000) })).toEqual(failure('64 levels'));
   });
 
-  it('that is not JSON makes a failure', () => {
+  it('that is not JSON becomes a failure', () => {
     expect(boundResult({ content: [], structuredContent: { n: 1n } })).toEqual(failure('not JSON'));
   });
 });
 
-it('of too large a _meta only the error stays', () => {
+it('of a _meta that is too large, only the error is kept', () => {
   const _meta = {
     own: 'x'.repeat(100_000),
     'harness/error': { code: 'tool_failed', message: '\u001b[1mwhy', details: 1 },
@@ -151,7 +151,7 @@ it('of too large a _meta only the error stays', () => {
   expect(boundResult({ content: [], _meta: { own: 'x'.repeat(100_000) } })._meta).toEqual({});
 });
 
-it('whatever comes, the limits are kept and bounding twice changes nothing that was not cut', () => {
+it('any result is bounded, and bounding again changes nothing that was not cut', () => {
   const block = fc.oneof(
     fc.record({ type: fc.constant('text' as const), text: fc.string({ unit: 'binary', maxLength: 60 }) }),
     fc.record({
@@ -204,13 +204,13 @@ describe('the tool server bounds', () => {
     expect(JSON.stringify(result)).not.toContain('\\u001b');
   });
 
-  it('what is structured, before its own schema is asked', async () => {
+  it('structured content, before its schema is checked', async () => {
     const result = await call(() => ({ content: [], structuredContent: nested(80) }), { type: 'object' });
     expect(result).toEqual(failure('64 levels'));
   });
 });
 
-it('the tool server bounds what a middleware makes of a result, too', async () => {
+it('the tool server also bounds the result of a middleware', async () => {
   const tool = { name: 't', description: 'x', schema: {}, handler: () => 'short' };
   const plugin = { name: 'p', version: '1', register: () => undefined, tools: [tool] };
   const server = createToolServer(collectTools([plugin]), {

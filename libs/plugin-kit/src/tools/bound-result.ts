@@ -1,24 +1,26 @@
-/** What a tool may answer. A model's context and everybody's memory pay for more; what is cut is said to be. */
+/** Bounds the size of a tool result, because it fills a model's context and memory. A marker reports every cut. */
 import { AppError, cutText, isDeeperThan } from '@harness/contracts';
 import type { ContentBlock, ToolResult } from '../contract/contract.ts';
 import { textOf } from '../text-of.ts';
 import { cleanJsonTextOf, cleanText, isClean } from './clean-text.ts';
 import { failedResultOf } from './tool-result.ts';
 
+/** Limits of a tool result. Markers of cuts are not counted. */
 export interface ResultLimits {
-  /** Content blocks; like the bytes, without those that say what was cut. */
+  /** Number of content blocks. */
   maxBlocks: number;
-  /** Bytes in all: `structuredContent` first, then the blocks in their order. */
+  /** Total bytes: `structuredContent` first, then the blocks in order. */
   maxBytes: number;
-  /** Levels of `structuredContent`. */
+  /** Levels of nesting in `structuredContent`. */
   maxDepth: number;
 }
 
+/** The limits of the tool server. */
 export const defaultResultLimits: ResultLimits = { maxBlocks: 100, maxBytes: 1024 ** 2, maxDepth: 64 };
 
 /**
- * A copy of the result within its limits, its text clean of what nobody sees. Half a `structuredContent` would be
- * another answer: too large a one makes the result a failure, `tool_failed`.
+ * Returns the result within its limits, with clean text. A `structuredContent` that is too large makes the result a
+ * failure (`tool_failed`), because half of it would be a different result. Never throws.
  */
 export function boundResult(result: ToolResult, limits: ResultLimits = defaultResultLimits): ToolResult {
   if (isPlain(result, limits)) return result;
@@ -38,7 +40,7 @@ export function boundResult(result: ToolResult, limits: ResultLimits = defaultRe
   }
 }
 
-/** The everyday result, which needs no copy: a few small texts, and nothing in them to take out. */
+/** Fast path: true for a usual result, a few small texts with nothing to clean, which needs no copy. */
 function isPlain({ content, structuredContent, _meta }: ToolResult, limits: ResultLimits): boolean {
   if (structuredContent || _meta || content.length > limits.maxBlocks) return false;
   let left = limits.maxBytes;
@@ -49,9 +51,9 @@ function isPlain({ content, structuredContent, _meta }: ToolResult, limits: Resu
   });
 }
 
-/** `type` and `text`. */
+/** A plain text block has only `type` and `text`. */
 const plainFields = 2;
-/** Of one UTF-16 unit. */
+/** UTF-8 bytes of one UTF-16 code unit. */
 const maxUtf8Bytes = 3;
 
 function structuredTextOf(structured: Record<string, unknown>, { maxBytes, maxDepth }: ResultLimits): string {
@@ -64,11 +66,11 @@ function structuredTextOf(structured: Record<string, unknown>, { maxBytes, maxDe
   const text = jsonTextOf(structured);
   const bytes = Buffer.byteLength(text);
   if (bytes <= maxBytes) return text;
-  const message = `The tool's structured result has ${told(bytes)} bytes; at most ${told(maxBytes)} are passed on. Ask it for less.`;
+  const message = `The tool's structured result has ${told(bytes)} bytes; at most ${told(maxBytes)} are allowed. Ask the tool for less.`;
   throw new AppError('tool_failed', message);
 }
 
-/** Bytes of `_meta`, which no model reads. */
+/** Limit of `_meta`, which no model reads. */
 const maxMetaBytes = 64 * 1024;
 
 function metaTextOf(meta: Record<string, unknown>): string {
@@ -108,7 +110,7 @@ function fitBlock(block: ContentBlock, left: number): Fitting {
   if (block.type === 'text') return fitText(block, left);
   const total = bytesOf(block);
   const text = total > left ? '' : jsonTextOf(block);
-  // JSON has more bytes than the data: escapes and names.
+  // The JSON text is larger than the data, by its escapes and names.
   if (text && Buffer.byteLength(text) <= left) {
     return { blocks: [JSON.parse(text)], bytes: Buffer.byteLength(text) };
   }
@@ -120,7 +122,7 @@ function fitBlock(block: ContentBlock, left: number): Fitting {
   };
 }
 
-/** Of the largest part alone, so that nothing large is written to learn that it is too large. */
+/** Size of the block's largest part, so that a large block is not serialized only to be refused. */
 function bytesOf(block: Exclude<ContentBlock, { type: 'text' }>): number {
   if ('data' in block) return block.data.length;
   if (block.type !== 'resource') return Buffer.byteLength(block.uri);
@@ -140,15 +142,15 @@ function fitText({ text, ...rest }: ContentBlock & { type: 'text' }, left: numbe
   return { blocks: kept.text === '' ? [missing] : [block, missing], bytes: left };
 }
 
-/** No more is read than can be kept, for a character has at least one byte; and none of two halves is halved. */
+/** Avoids work on text that cannot be kept: a character has at least one byte. Does not split a surrogate pair. */
 const beginningOf = (text: string, maxLength: number) => cutText(text, maxLength);
 
-/** The longest beginning of so many bytes that ends at a character's border. */
+/** The longest prefix of at most `maxBytes` bytes that ends at a character boundary. */
 function cut(text: string, maxBytes: number): { text: string; bytes: number; isCut: boolean } {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return { text, bytes: bytes.length, isCut: false };
   let end = maxBytes;
-  // 10xxxxxx goes on with a character that began before.
+  // A byte 10xxxxxx continues a character.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   return { text: bytes.toString('utf8', 0, end), bytes: end, isCut: true };
 }

@@ -1,4 +1,4 @@
-/** JSON with the keys of every object in one order, so that equal values have equal texts. */
+/** JSON with sorted object keys, so that equal values have equal texts. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)

@@ -1,12 +1,12 @@
 /**
- * Takes out of a tool's words what people do not see and models and terminals obey: terminal escapes, control
- * characters but tab and line ends, and Unicode tags, in which a whole text can hide.
+ * Removes characters that people do not see but that affect models and terminals: terminal escapes, control characters
+ * except tab and line ends, and Unicode tags, which can hide a whole text.
  */
 export function cleanText(text: string): string {
   return text.replace(escapes, '').replace(controls, '').replace(tags, '');
 }
 
-/** A copy of a JSON value with clean strings and keys, as text. Throws what JSON.stringify throws. */
+/** Serializes a JSON value with clean strings and keys. Throws what `JSON.stringify` throws. */
 export const cleanJsonTextOf = (value: unknown): string =>
   JSON.stringify(value, (_key, part: unknown) => {
     if (typeof part === 'string') return cleanText(part);
@@ -17,7 +17,7 @@ export const cleanJsonTextOf = (value: unknown): string =>
       : Object.fromEntries(Object.entries(part).map(([key, each]) => [cleanText(key), each]));
   });
 
-// Sequences that end nowhere lose their first two characters alone, so that one cannot swallow the text behind it.
+// An unterminated sequence loses only its first two characters, so that it cannot remove the text after it.
 const escapes =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b[ -~]/g;
@@ -25,7 +25,7 @@ const escapes =
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 const tags = /[\u{E0000}-\u{E007F}]/gu;
 
-/** True only where `cleanText` would change nothing; \udb40 begins every Unicode tag, and some other characters. */
+/** True only if `cleanText` would change nothing. `\udb40` starts every Unicode tag, and some other characters. */
 export const isClean = (text: string): boolean => !suspicious.test(text);
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const suspicious = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\udb40]/;

@@ -20,7 +20,7 @@ function serverWith(...middleware: ToolMiddleware[]) {
   return server;
 }
 
-it('runs in its order before a call and in the reverse after it', async () => {
+it('runs in order before a call and in reverse order after it', async () => {
   const steps: string[] = [];
   const traced = (name: string): ToolMiddleware => ({
     name,
@@ -43,7 +43,7 @@ it('runs in its order before a call and in the reverse after it', async () => {
   expect(result).toMatchObject({ content: [{ text: '{"n":2}' }] });
 });
 
-it('what refuses a call keeps its code, and the handler does not run', async () => {
+it('an error in beforeCall keeps its code, and the handler does not run', async () => {
   const refusing: ToolMiddleware = {
     name: 'refusing',
     beforeCall() {
@@ -56,7 +56,7 @@ it('what refuses a call keeps its code, and the handler does not run', async () 
   });
 });
 
-it('what is filtered out is neither listed nor callable; each view is asked once', async () => {
+it('a filtered tool is neither listed nor callable; each view is filtered once', async () => {
   let asked = 0;
   const server = serverWith({
     name: 'half',

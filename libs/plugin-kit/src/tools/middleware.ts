@@ -3,18 +3,21 @@ import type { ToolCallMeta, ToolOutcome } from './run-tool.ts';
 import type { ToolDescriptor } from './tool-descriptor.ts';
 import type { ToolView } from './tool-server.ts';
 
-/** What stands between callers and every tool. */
+/** Code that runs around every tool call. */
 export interface ToolMiddleware {
   name: string;
-  /** What a caller does not see it cannot call. Asked once for each view of one snapshot. */
+  /** Filters the tools that a caller sees and may call. Called once for each view of a snapshot. */
   filterTools?(tools: readonly ToolDescriptor[], view: ToolView): readonly ToolDescriptor[];
-  /** On checked input, which it may replace; a throw becomes the call's failure, and the handler does not run. */
+  /**
+   * Runs after the input is validated, and may replace it. A thrown error becomes the call's failure; the handler does
+   * not run.
+   */
   beforeCall?(call: {
     readonly tool: string;
     input: ToolInput;
     readonly meta: ToolCallMeta;
   }): MaybePromise<void>;
-  /** On whatever came out, failures too; returns what goes on. */
+  /** Runs on every outcome, including failures. Returns the outcome to use. */
   afterCall?(
     call: { readonly tool: string; readonly meta: ToolCallMeta },
     outcome: ToolOutcome,

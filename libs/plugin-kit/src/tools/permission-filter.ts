@@ -1,7 +1,10 @@
 import type { ToolMiddleware } from './middleware.ts';
 import type { Entry } from './tool-server.ts';
 
-/** An allow-list of names, `weather__*` for all that begin so, and the scopes that tools ask for. */
+/**
+ * Filters by the view's allow-list, where `weather__*` means all names that begin with `weather__`, and by the scopes that
+ * tools require.
+ */
 export function permissionFilter(entries: ReadonlyMap<string, Entry>): ToolMiddleware {
   return {
     name: 'permissions',

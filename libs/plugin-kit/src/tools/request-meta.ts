@@ -1,13 +1,13 @@
 import type { PluginRequestMeta, Principal } from '../contract/contract.ts';
 
-/** The caller's part of a meta; what is absent gets a harmless default. */
+/** The caller's part of a meta. Absent fields get a harmless default. */
 export type Given<Meta> = { [Field in keyof Meta]?: Meta[Field] | undefined };
 
-/** Callers that stand for no key: the process itself, and tests. */
+/** The principal of calls without a key: those of the process itself, and of tests. */
 const nobody: Principal = Object.freeze({ keyId: 'none', tenant: 'default', scopes: Object.freeze([]) });
 const nothing = Object.freeze({});
 
-/** What every handler gets, whether or not a client is behind the call. */
+/** Completes the meta for a handler, whether or not a client makes the call. */
 export function requestMetaOf(given: Given<PluginRequestMeta>, signal: AbortSignal): PluginRequestMeta {
   return {
     principal: given.principal ?? nobody,

@@ -18,7 +18,7 @@ const failure = (message: string) => ({
 });
 const meta = { threadId: 't1' };
 
-it('the caller’s cancellation reaches the handler while it works, with its reason', async () => {
+it('the caller’s cancellation reaches the running handler, with its reason', async () => {
   const caller = new AbortController();
   const seen = Promise.withResolvers<unknown>();
   const server = serverOf({
@@ -35,7 +35,7 @@ it('the caller’s cancellation reaches the handler while it works, with its rea
   expect(result).toMatchObject({ _meta: { 'harness/error': { code: 'turn_cancelled' } } });
 });
 
-it('each tool has its own time limit, over the default', async () => {
+it('a tool’s own time limit overrides the default', async () => {
   const never = () => new Promise<string>(() => {});
   const call = serverOf({ handler: never, timeoutMs: 7 }).call('p__t', {}, meta);
   expect(await call).toMatchObject({
@@ -47,7 +47,7 @@ it.each([
   ['a string', 'text'],
   ['content alone', { content: [] }],
   ['null', { content: [], structuredContent: null }],
-])('an output schema wants structured content: %s is a failure', async (_what, returned) => {
+])('an output schema requires structured content: %s is a failure', async (_what, returned) => {
   const handler = (() => returned) as unknown as PluginTool['handler'];
   const server = serverOf({ outputSchema: {}, handler });
   expect(await server.call('p__t', {}, meta)).toMatchObject(failure('structuredContent'));

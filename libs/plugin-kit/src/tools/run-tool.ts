@@ -1,3 +1,4 @@
+/** Runs one tool handler on validated input: time limit, cancellation, and the checks of its result. */
 import { AppError } from '@harness/contracts';
 import type {
   InputRequired,
@@ -15,12 +16,13 @@ import { type Given, requestMetaOf } from './request-meta.ts';
 import { type TimeLimit, withTimeLimit } from './time-limit.ts';
 import { parseToolResult } from './tool-result.ts';
 
-/** The caller's part of a handler's meta; what is absent gets a harmless default. */
+/** The caller's part of a handler's meta. Absent fields get a harmless default. */
 export type ToolCallMeta = { threadId: string } & Given<PluginToolMeta>;
 
-/** What a call came to: a result, or a question to the client. */
+/** The outcome of a call: a result, or a request for input from the client. */
 export type ToolOutcome = ToolResult | InputRequired;
 
+/** One call of a handler. */
 export interface ToolRun {
   tool: CollectedTool;
   checkOutput: SchemaCheck | undefined;
@@ -31,14 +33,14 @@ export interface ToolRun {
 }
 
 /**
- * Runs a handler on checked input. Throws what the handler throws, `tool_timeout`, `turn_cancelled`, `tool_failed`, or
- * `capability_missing` when it asks a client that cannot be asked.
+ * Runs a handler on validated input. Throws the handler's error, `tool_timeout`, `turn_cancelled` when the caller cancels,
+ * `tool_failed` for a malformed result, or `capability_missing` when the client cannot handle a request for input.
  */
 export async function runTool(run: ToolRun): Promise<ToolOutcome> {
   const { tool, checkOutput, ctx, input, meta, timeoutMs } = run;
   let ended = false;
   const progress: PluginToolMeta['progress'] = (...step) => {
-    // MCP forbids progress after the answer, and a tool that ran out of time may still be talking.
+    // MCP forbids progress after the result, and a tool may still run after its timeout.
     if (!ended) meta.progress?.(...step);
   };
   try {
@@ -56,7 +58,7 @@ export async function runTool(run: ToolRun): Promise<ToolOutcome> {
   }
 }
 
-/** For a tool's code; its end is `tool_timeout`. */
+/** The time limit of a tool's code; its error is `tool_timeout`. */
 export const timeLimitOf = (
   { qualifiedName }: CollectedTool,
   timeoutMs: number,
@@ -68,7 +70,7 @@ export const timeLimitOf = (
   signal,
 });
 
-/** As a handler sees it. */
+/** Builds the meta that a handler gets. */
 export function handlerMetaOf(
   given: ToolCallMeta,
   live: Pick<PluginToolMeta, 'signal' | 'progress'>,
@@ -86,7 +88,7 @@ export function handlerMetaOf(
   };
 }
 
-/** Clients check `structuredContent` against the listed schema and throw: better that the tool's author hears it. */
+/** Checks `structuredContent` here, because clients also check it and would throw without informing the author. */
 function parseOutput(result: ToolResult, checkOutput: SchemaCheck | undefined): ToolResult {
   if (!checkOutput || result.isError) return result;
   if (result.structuredContent === undefined) {

@@ -1,16 +1,17 @@
 import type { MaybePromise } from '../contract/contract.ts';
 
+/** The time limit of a call. */
 export interface TimeLimit {
   timeoutMs: number;
-  /** Made only when the time has passed; the signal aborts with it, and the call rejects with it. */
+  /** Called only when the time has passed. The signal aborts with this error, and the call rejects with it. */
   timeoutError(): Error;
-  /** The caller's own signal: when it aborts, so does the call, with the same reason. */
+  /** The caller's signal. When it aborts, the call aborts with the same reason. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Runs foreign code and stops waiting when its time is up. Code that ignores its signal goes on unheard:
- * its late answer is dropped and its late failure is not an unhandled rejection.
+ * Runs plugin code and stops waiting for it when the time is up. Code that ignores its signal continues to run: its late
+ * result is dropped, and its late failure is not an unhandled rejection.
  */
 export async function withTimeLimit<T>(
   limit: TimeLimit,
@@ -19,7 +20,7 @@ export async function withTimeLimit<T>(
   if (limit.signal?.aborted) throw limit.signal.reason;
   const controller = new AbortController();
   const running = run(controller.signal);
-  // What is there at once needs no clock.
+  // A synchronous result needs no timer.
   return isPromise(running) ? inTime(limit, controller, running) : running;
 }
 
@@ -40,7 +41,7 @@ function inTime<T>(limit: TimeLimit, controller: AbortController, running: Promi
       limit.signal?.removeEventListener('abort', onAbort);
     };
     limit.signal?.addEventListener('abort', onAbort, { once: true });
-    // While the first steps ran, nobody listened yet.
+    // The signal may have aborted while `run` ran synchronously, before this listener.
     if (limit.signal?.aborted) onAbort();
     running.then(
       (value) => {

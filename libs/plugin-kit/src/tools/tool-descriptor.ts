@@ -1,7 +1,7 @@
 import type { JsonSchema, ToolAnnotations } from '../contract/contract.ts';
 import type { CollectedTool } from '../host/collect.ts';
 
-/** What a client sees of a tool; `name` is the qualified one. */
+/** A tool as clients see it; `name` is the qualified name. */
 export interface ToolDescriptor {
   readonly name: string;
   readonly title?: string;
@@ -11,7 +11,7 @@ export interface ToolDescriptor {
   readonly annotations?: ToolAnnotations;
 }
 
-/** Frozen, and apart from the plugin's own objects: what is listed stays what is enforced. */
+/** Makes a frozen copy, so that the plugin cannot change what is listed and enforced. */
 export function descriptorOf(tool: CollectedTool): ToolDescriptor {
   const { title, outputSchema, annotations, idempotent } = tool;
   const hints = { ...(idempotent === undefined ? {} : { idempotentHint: idempotent }), ...annotations };
@@ -25,7 +25,7 @@ export function descriptorOf(tool: CollectedTool): ToolDescriptor {
   });
 }
 
-/** Unchanged, but for `type: 'object'` where the author left it out: MCP clients refuse a schema without it. */
+/** Copies a schema. Adds a missing `type: 'object'`, because MCP clients refuse a schema without it. */
 function frozenSchemaOf(schema: JsonSchema): JsonSchema {
   const copy = JSON.parse(JSON.stringify(schema), (_key, value) => Object.freeze(value));
   return copy.type === undefined ? Object.freeze({ type: 'object', ...copy }) : copy;

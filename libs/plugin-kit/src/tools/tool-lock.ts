@@ -1,6 +1,6 @@
 /**
- * The tool lock: what a person has accepted each tool to say of itself. Agents do what descriptions tell them, so one
- * that has changed since, by an update or by somebody's hand, is another tool until it is accepted again.
+ * The tool lock: hashes of the tool descriptions that a person has accepted. Agents follow descriptions, so a tool whose
+ * description has changed, by an update or by an attack, counts as a different tool until a person accepts it again.
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
@@ -11,22 +11,23 @@ import { canonicalJson } from './canonical-json.ts';
 import { descriptorOf, type ToolDescriptor } from './tool-descriptor.ts';
 
 const ToolLockFile = z.object({
-  /** By qualified name. `version` is the plugin's when it was accepted, for people to read. */
+  /** By qualified name. `version` is the plugin's version when the tool was accepted; it is for people only. */
   tools: z.record(
     z.string(),
     z.object({ version: z.string().optional(), sha256: z.string().regex(/^[0-9a-f]{64}$/) }),
   ),
 });
+/** The content of a lock file. */
 export type ToolLock = z.infer<typeof ToolLockFile>;
 
-/** Throws an Error that says what is wrong with the file's text. */
+/** Parses a lock file. Throws an Error with every problem of the text. */
 export function parseToolLock(text: string): ToolLock {
   const parsed = ToolLockFile.safeParse(JSON.parse(text));
   if (parsed.success) return parsed.data;
   throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
 }
 
-/** Accepts the tools of these plugins as they are. */
+/** Makes a lock that accepts the tools of these plugins as they are now. */
 export function lockOf(plugins: readonly PluginDefinition[]): ToolLock {
   const versions = new Map(plugins.map(({ name, version }) => [name, version]));
   const entries = collectTools(plugins).map((tool): [string, ToolLock['tools'][string]] => {
@@ -37,26 +38,28 @@ export function lockOf(plugins: readonly PluginDefinition[]): ToolLock {
   return { tools: Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1))) };
 }
 
-/** SHA-256, in hex, of all that a client is told of the tool. */
+/** SHA-256, in hex, of everything that a client sees of the tool. */
 export function hashOfTool(descriptor: ToolDescriptor): string {
   const { name, title, description, inputSchema, outputSchema, annotations } = descriptor;
   const told = { name, title, description, inputSchema, outputSchema, annotations };
   return createHash('sha256').update(canonicalJson(told)).digest('hex');
 }
 
+/** Whether the lock has this tool with the same hash. */
 export const isAccepted = (descriptor: ToolDescriptor, { tools }: ToolLock): boolean =>
   Object.hasOwn(tools, descriptor.name) && tools[descriptor.name]?.sha256 === hashOfTool(descriptor);
 
-/** Qualified names. */
+/** Qualified names of tools that differ from the lock. */
 export interface LockComparison {
-  /** Not what was accepted. */
+  /** Changed since they were accepted. */
   drifted: string[];
   /** Never accepted. */
   unknown: string[];
-  /** Accepted, and not there. */
+  /** Accepted, but no longer offered. */
   missing: string[];
 }
 
+/** Compares the offered tools with the lock. */
 export function compareWithLock(descriptors: readonly ToolDescriptor[], lock: ToolLock): LockComparison {
   const notAccepted = descriptors
     .filter((descriptor) => !isAccepted(descriptor, lock))
@@ -69,34 +72,34 @@ export function compareWithLock(descriptors: readonly ToolDescriptor[], lock: To
   };
 }
 
-/** A lock in force. */
+/** A lock and how strictly it applies. */
 export interface ToolLocking {
   lock: ToolLock;
-  /** Withhold what is not accepted: it is neither listed nor callable. */
+  /** True: a tool that is not accepted is neither listed nor callable. */
   enforce: boolean;
 }
 
-/** What the lock has to say of these tools. */
+/** One diagnostic for each difference between these tools and the lock. */
 export function lockDiagnosticsOf(
   tools: readonly CollectedTool[],
   { lock, enforce }: ToolLocking,
 ): Diagnostic[] {
   const { drifted, unknown, missing } = compareWithLock(tools.map(descriptorOf), lock);
   const owners = new Map(tools.map(({ qualifiedName, pluginName }) => [qualifiedName, pluginName]));
-  const outcome = enforce ? 'and is withheld until it is accepted' : 'accept it';
+  const outcome = enforce ? 'and is withheld until you accept it' : 'review and accept it';
   const notAccepted = (name: string, what: string): Diagnostic => ({
     source: owners.get(name) ?? source,
     level: enforce ? 'error' : 'warning',
     message: `${name} ${what} the tool lock, ${outcome}: npm run tools:lock`,
   });
   return [
-    ...drifted.map((name) => notAccepted(name, 'is not as it was accepted in')),
+    ...drifted.map((name) => notAccepted(name, 'differs from its entry in')),
     ...unknown.map((name) => notAccepted(name, 'is not in')),
     ...missing.map(
       (name): Diagnostic => ({
         source,
         level: 'warning',
-        message: `${name} is in the tool lock, and no plugin offers it`,
+        message: `${name} is in the tool lock, but no plugin offers it`,
       }),
     ),
   ];

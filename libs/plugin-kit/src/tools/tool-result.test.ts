@@ -4,11 +4,11 @@ import type { ToolResult } from '../contract/contract.ts';
 import { failedResultOf, parseToolResult } from './tool-result.ts';
 
 describe('parseToolResult', () => {
-  it('makes one text block of a string', () => {
+  it('converts a string to one text block', () => {
     expect(parseToolResult('hello')).toEqual({ content: [{ type: 'text', text: 'hello' }] });
   });
 
-  it('passes a result of every kind of block as it is', () => {
+  it('returns a result with every kind of block unchanged', () => {
     const result: ToolResult = {
       content: [
         { type: 'text', text: '', annotations: { audience: ['user'] } },
@@ -25,7 +25,7 @@ describe('parseToolResult', () => {
     expect(parseToolResult(result)).toEqual(result);
   });
 
-  it('leaves out what no result has', () => {
+  it('removes unknown fields', () => {
     expect(parseToolResult({ content: [], extra: 'x' })).toEqual({ content: [] });
   });
 
@@ -45,7 +45,7 @@ describe('parseToolResult', () => {
     expect(() => parseToolResult(returned)).toThrow(expect.objectContaining({ code: 'tool_failed' }));
   });
 
-  it('says what is wrong with it', () => {
+  it('names the problem', () => {
     expect(() => parseToolResult({ content: [{ type: 'text' }] })).toThrow(/content\.0\.text/);
   });
 });
@@ -55,8 +55,8 @@ describe('failedResultOf', () => {
     [new Error('disk full'), 'disk full'],
     [new TypeError(), 'TypeError'],
     ['plain text', 'plain text'],
-    [Object.create(null), 'a failure that cannot be shown'],
-  ])('tells the model what was thrown: %s', (thrown, text) => {
+    [Object.create(null), 'an error that cannot be converted to text'],
+  ])('contains the message of what was thrown: %s', (thrown, text) => {
     expect(failedResultOf(thrown)).toEqual({
       isError: true,
       content: [{ type: 'text', text }],
@@ -72,7 +72,7 @@ describe('failedResultOf', () => {
     });
   });
 
-  it('keeps the text of an internal error inside', () => {
+  it('does not reveal the text of an internal error', () => {
     expect(JSON.stringify(failedResultOf(new AppError('internal', 'secret')))).not.toContain('secret');
   });
 });

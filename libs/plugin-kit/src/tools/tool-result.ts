@@ -1,3 +1,4 @@
+/** Parses what handlers return, and makes results of failures. */
 import { AppError, type ErrorBody } from '@harness/contracts';
 import { z } from 'zod';
 import type { ToolResult } from '../contract/contract.ts';
@@ -5,11 +6,12 @@ import { textOf } from '../text-of.ts';
 
 const Binary = { data: z.string(), mimeType: z.string() };
 const Resource = z.looseObject({ uri: z.string() });
+/** Schema of `EmbeddedResource`. */
 export const ResourceContents = z.union([
   Resource.extend({ text: z.string() }),
   Resource.extend({ blob: z.string() }),
 ]);
-/** Further fields (annotations, `_meta`) stay. */
+/** Schema of `ContentBlock`. Keeps further fields (annotations, `_meta`). */
 export const ContentBlock = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text'), text: z.string() }),
   z.looseObject({ type: z.literal('image'), ...Binary }),
@@ -28,8 +30,8 @@ const Shape = z.object({
 });
 
 /**
- * What a handler returned, as a result, without fields that a result has not. Throws `tool_failed` for anything but a
- * string or a ToolResult.
+ * Converts a handler's return value to a result; removes unknown fields of the result. Throws `tool_failed` for anything
+ * but a string or a ToolResult.
  */
 export function parseToolResult(returned: unknown): ToolResult {
   if (typeof returned === 'string') return { content: [{ type: 'text', text: returned }] };
@@ -40,7 +42,7 @@ export function parseToolResult(returned: unknown): ToolResult {
   throw new AppError('tool_failed', `The tool returned neither a string nor a tool result${where}.`);
 }
 
-/** A failure as the caller of a tool gets it: text for the model, the code for programs. */
+/** Makes the result of a failed call: a text for the model, and the error code in `_meta` for programs. */
 export function failedResultOf(thrown: unknown): ToolResult {
   const error: ErrorBody =
     thrown instanceof AppError ? thrown.toBody() : { code: 'tool_failed', message: textOf(thrown) };

@@ -37,7 +37,7 @@ it('is null when there is no tool', () => {
   expect(createToolServer(collectTools([{ name: 'old', version: '1', register: () => ({}) }]))).toBeNull();
 });
 
-it('refuses two tools of one name', () => {
+it('refuses two tools with the same name', () => {
   expect(() => serverOf([toolOf(), toolOf()])).toThrow('p__tool');
 });
 
@@ -77,7 +77,7 @@ describe('the list', () => {
     ]);
   });
 
-  it('is made once, frozen to the bottom, and apart from the plugin', () => {
+  it('is computed once, deeply frozen, and independent of the plugin’s objects', () => {
     const own = { type: 'object', properties: { a: { type: 'string' } } };
     const list = serverOf([toolOf({ schema: own })]).list();
     own.properties.a.type = 'number';
@@ -127,7 +127,7 @@ describe('input', () => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  it('that is refused is told in the log by tool and fields, never by what was said', async () => {
+  it('that is refused is logged with its tool and fields, never with its values', async () => {
     const info = vi.fn();
     const server = serverOf([toolOf({ schema })], { logger: { ...silentLogger, info } });
     await server.call('p__tool', { path: 5, n: 'a secret' }, meta);
@@ -148,7 +148,7 @@ describe('input', () => {
     expect(await callTool({ schema: { properties: {} } }, 5)).toMatchObject(failure('invalid_tool_input'));
   });
 
-  it('is checked by its own plugin’s schema where two share an $id', async () => {
+  it('is checked by its own plugin’s schema when two plugins share an $id', async () => {
     const schemaOf = (type: string) => ({
       $id: 'https://example.com/s',
       type: 'object',
@@ -179,7 +179,7 @@ describe('the result', () => {
     );
   });
 
-  it('must keep to the output schema, unless it is a failure', async () => {
+  it('must match the output schema, unless it is a failure', async () => {
     const outputSchema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
     const returning = (result: ToolResult) => callTool({ outputSchema, handler: () => result });
     expect(await returning({ content: [], structuredContent: { n: 1 } })).not.toHaveProperty('isError');
@@ -223,7 +223,7 @@ describe('time', () => {
   const untilAborted = (signal: AbortSignal) =>
     new Promise<unknown>((resolve) => signal.addEventListener('abort', () => resolve(signal.reason)));
 
-  it('a tool that passes its limit is stopped: a result, an aborted signal, no more progress', async () => {
+  it('a tool that exceeds its limit is stopped: a result, an aborted signal, no more progress', async () => {
     const progress = vi.fn();
     let reason: Promise<unknown> | undefined;
     let late: (() => void) | undefined;
@@ -248,7 +248,7 @@ describe('time', () => {
     expect(await server.call('p__tool', {}, meta)).toMatchObject(failure('tool_timeout'));
   });
 
-  it('the caller’s signal ends the call, also when the handler does not listen', async () => {
+  it('the caller’s signal ends the call, even if the handler ignores it', async () => {
     const caller = new AbortController();
     const handler = vi.fn(() => new Promise<string>(() => caller.abort()));
     const server = serverOf([toolOf({ handler })]);
@@ -276,7 +276,7 @@ describe('where a call comes from', () => {
     );
   });
 
-  it('fills in what a minimal meta leaves out', async () => {
+  it('adds defaults to a minimal meta', async () => {
     let seen: PluginToolMeta | undefined;
     await callTool({
       handler: async (ctx, _input, given) => {
@@ -302,7 +302,7 @@ describe('where a call comes from', () => {
     expect(await server?.call('two__tool', {}, meta)).toEqual({ content: [{ type: 'text', text: 'two' }] });
   });
 
-  it('a tool that is not there rejects', async () => {
+  it('a call of an unknown tool rejects', async () => {
     const call = serverOf([toolOf()]).call('p__other', {}, meta);
     await expect(call).rejects.toMatchObject({ code: 'tool_not_found' });
   });

@@ -1,7 +1,21 @@
 /**
- * The tool plane that MCP, REST and sessions all go through. It knows no protocol: the gateway's doors translate.
- * A tool's own failure is a result with `isError`; only a call that reaches no tool rejects. A tool server is one
- * immutable snapshot: when the tools change, another takes its place, and calls under way end on the old one.
+ * Lists and calls tools for MCP, REST and sessions alike. It knows no protocol; the gateway's endpoints translate. A
+ * tool's own failure is a result with `isError`; only a call that reaches no tool rejects. A tool server is an immutable
+ * snapshot: when the tools change, a new one replaces it, and running calls end on the old one.
+ *
+ * - `run-tool.ts`          runs one handler
+ * - `time-limit.ts`        time limits of plugin code
+ * - `request-meta.ts`      the meta of a request, with defaults
+ * - `input-required.ts`    requests for input from the client
+ * - `aliases.ts`           old names of input properties
+ * - `tool-result.ts`       parses return values; failures as results
+ * - `bound-result.ts`      bounds the size of a result
+ * - `clean-text.ts`        removes terminal escapes, control characters and Unicode tags
+ * - `middleware.ts`        the interface of code around every call
+ * - `permission-filter.ts` the middleware for allow-lists and scopes
+ * - `tool-descriptor.ts`   a tool as clients see it
+ * - `tool-lock.ts`         accepted tool descriptions
+ * - `canonical-json.ts`    JSON with sorted keys
  */
 import { AppError } from '@harness/contracts';
 import type {
@@ -25,30 +39,34 @@ import { withTimeLimit } from './time-limit.ts';
 import { descriptorOf, type ToolDescriptor } from './tool-descriptor.ts';
 import { failedResultOf } from './tool-result.ts';
 
-/** What one caller may see and call; an absent part restricts nothing. */
+/** What one caller may see and call. An absent field restricts nothing. */
 export interface ToolView {
-  /** Qualified names; `weather__*` = all that begin so. */
+  /** Qualified names; `weather__*` = all names that begin with `weather__`. */
   tools?: readonly string[] | undefined;
-  /** Scopes of the caller's key; a tool with a scope needs it among these. */
+  /** Scopes of the caller's key. A tool with a scope is visible only if the key has it. */
   scopes?: readonly string[] | undefined;
 }
 
+/** A snapshot of the tools. */
 export interface ToolServer {
   readonly name: 'harness';
-  /** Whether the tool is marked not idempotent: the same call must not run twice. */
+  /** Whether the tool is marked `idempotent: false`: the same call must not run twice. */
   runsOnce(name: string): boolean;
-  /** Whether the call may outlive its request. */
+  /** Whether a call may outlive its request; see `PluginTool.task`. */
   taskModeOf(name: string): PluginTool['task'];
-  /** Frozen and made once for each view, in plugin order. */
+  /** In plugin order. Frozen, and computed once for each view. */
   list(view?: ToolView): readonly ToolDescriptor[];
   find(name: string, view?: ToolView): ToolDescriptor | undefined;
   /**
-   * Never runs the handler on input that its schema refuses (`invalid_tool_input` in `_meta['harness/error']`).
-   * Rejects with `tool_not_found`, with `forbidden` for a tool that `list(view)` does not show, and with
-   * `capability_missing` when the tool asks a client that cannot be asked.
+   * Calls a tool. The handler never runs on input that its schema refuses: the result then has `invalid_tool_input` in
+   * `_meta['harness/error']`. Rejects with `tool_not_found`, with `forbidden` for a tool that `list(view)` does not show,
+   * and with `capability_missing` when the tool asks for input that the client cannot give.
    */
   call(name: string, input: unknown, meta: ToolCallMeta, view?: ToolView): Promise<ToolOutcome>;
-  /** What the tool needs to ask before a task is made of the call. Rejects like `call`, and with `invalid_tool_input`. */
+  /**
+   * Runs the tool's `beforeTask`. Returns its request for input, if any. Rejects like `call`, with `invalid_tool_input`,
+   * and with the error of `beforeTask`.
+   */
   beforeTask(
     name: string,
     input: unknown,
@@ -57,17 +75,20 @@ export interface ToolServer {
   ): Promise<InputRequired | undefined>;
 }
 
+/** What a tool server needs. */
 export interface ToolServerDeps {
+  /** Default: a detached context for each plugin. */
   contextOf?: (pluginName: string) => PluginContext;
   logger?: PluginLogger;
-  /** For tools that state none; 300 000 unless given. */
+  /** Milliseconds, for tools without `timeoutMs`. Default 300 000. */
   defaultTimeoutMs?: number;
-  /** Whether a tool is offered at all; every one unless given. */
+  /** Whether a tool is offered. Default: every tool is. */
   admit?: ((descriptor: ToolDescriptor, pluginName: string) => boolean) | undefined;
-  /** In this order before a call and in the reverse after it; the permission filter comes before all. */
+  /** Runs in this order before a call and in reverse order after it. The permission filter runs first. */
   middleware?: readonly ToolMiddleware[];
 }
 
+/** A tool with its descriptor and compiled schemas. */
 export interface Entry {
   tool: CollectedTool;
   descriptor: ToolDescriptor;
@@ -80,10 +101,13 @@ interface Shown {
   byName: ReadonlyMap<string, ToolDescriptor>;
 }
 
-/** Views differ by key and by thread's allow-list; beyond this many they are made anew. */
+/** Cached views, which differ by key and allow-list. The cache is cleared when it is full. */
 const maxViews = 1_000;
 
-/** Null when there is no tool. Throws for tools that never passed `validatePluginExport`: two of one name; a bad schema fails its calls. */
+/**
+ * Creates a tool server; null when there is no tool. Throws if two tools have the same name. A bad schema fails only the
+ * calls of its tool.
+ */
 export function createToolServer(
   collected: readonly CollectedTool[],
   deps: ToolServerDeps = {},
@@ -115,7 +139,7 @@ export function createToolServer(
     } catch (thrown) {
       if (thrown instanceof AppError && thrown.code === 'capability_missing') throw thrown;
       const source = { tool: tool.qualifiedName, threadId: meta.threadId };
-      // A model's bad input is everyday, and may hold what nobody should read in a log: only the fields are named.
+      // Bad input from a model is common and may be confidential, so only the names of the fields are logged.
       if (thrown instanceof AppError && thrown.code === 'invalid_tool_input')
         logger.info({ ...source, fields: fieldsIn(thrown.details) }, 'tool input refused');
       else logger.warn({ ...source, err: thrown }, 'tool call failed');
@@ -158,7 +182,7 @@ function createViews(entries: ReadonlyMap<string, Entry>, middleware: readonly T
   const views = new Map<string, Shown>();
   const byObject = new WeakMap<ToolView, Shown>();
   const shownBy = (view: ToolView): Shown => {
-    const key = JSON.stringify([view.scopes, view.tools]); // names are as somebody wrote them, with any character
+    const key = JSON.stringify([view.scopes, view.tools]); // not a joined string: names may contain any character
     const known = views.get(key);
     if (known) return known;
     const list = Object.freeze(
@@ -181,7 +205,7 @@ function createViews(entries: ReadonlyMap<string, Entry>, middleware: readonly T
   };
 }
 
-/** What was made of a tool before: when one plugin changes, those of the others are not compiled again. */
+/** Entries by tool object: when one plugin changes, the tools of the others are not compiled again. */
 const madeBefore = new WeakMap<CollectedTool, Entry>();
 
 function entriesOf(
@@ -216,7 +240,7 @@ function entryOf(tool: CollectedTool, compiler: SchemaCompiler): Entry {
   };
 }
 
-/** Compiled when it is first needed: a worker has all tools and calls few, and the validation has tried it already. */
+/** Compiles at the first use: a worker has all tools and calls few, and the validation has compiled the schema before. */
 function lazily(compile: () => SchemaCheck): SchemaCheck {
   let check: SchemaCheck | undefined;
   return (value) => {
@@ -225,7 +249,7 @@ function lazily(compile: () => SchemaCheck): SchemaCheck {
   };
 }
 
-/** MCP leaves `arguments` out where a tool takes none. */
+/** Validates the input. MCP omits `arguments` for a tool without parameters. */
 function parseInput({ tool, checkInput }: Entry, given: unknown = {}): ToolInput {
   const input = tool.aliases ? withoutAliases(given, tool.aliases) : given;
   const errors = checkInput(input);
@@ -239,7 +263,7 @@ const fieldsIn = (details: unknown): string[] =>
     .slice(0, maxErrors)
     .map(({ instancePath }) => String(instancePath));
 
-/** One per plugin, so that two plugins never share a store. */
+/** One context per plugin, so that two plugins never share a store. */
 function createDetachedContexts(): (pluginName: string) => PluginContext {
   const contexts = new Map<string, PluginContext>();
   return (pluginName) => {

@@ -1,3 +1,4 @@
+/** The built-in plugin `bus`: the tools of external workers. */
 import {
   AppError,
   type BusInput,
@@ -19,6 +20,7 @@ import {
 } from '@harness/plugin-kit';
 import { z } from 'zod';
 
+/** The plugin's name, which is also the scope of its tools. */
 export const busPluginName = 'bus';
 
 interface BusCall {
@@ -27,7 +29,7 @@ interface BusCall {
   signal: AbortSignal;
 }
 
-/** What each tool does; all else about it is in the table. */
+/** The code of each tool. Its schemas and texts are in the table `busTools` of contracts. */
 const handlers: {
   [Name in BusToolName]: (call: BusCall, input: BusInput<Name>) => Promise<BusOutput<Name>>;
 } = {
@@ -42,21 +44,22 @@ const handlers: {
   async register_worker({ bus, tenant }, input) {
     const { name } = input;
     const unseen = invisibleIn(name);
-    if (unseen) throw new AppError('invalid_tool_input', `The name has an invisible character (${unseen}).`);
+    if (unseen)
+      throw new AppError('invalid_tool_input', `The name has an invisible character (${unseen}); remove it.`);
     const { state, labels } = await bus.register({ tenant, ...input });
     const next = state === 'pending' || state === 'executing' ? 'It has a task.' : 'Call poll_task.';
     return { message: `"${name}" is registered and ${state}. ${next}`, name, labels, state };
   },
   async poll_task({ bus, tenant, signal }, { name, timeoutMs = defaultPollMs }) {
     const task = await bus.poll({ tenant, name, timeoutMs: Math.min(timeoutMs, maxPollMs), signal });
-    if (!task) return { message: 'There was no task for you. Poll again.', taskId: null };
-    const message = `The task "${task.taskId}" is yours. Acknowledge it with ack_task until ${task.acknowledgeBy}, then work on its payload, and end it with worker_done or task_failed; send the lease, or your name, each time.`;
+    if (!task) return { message: 'There was no task for you. Call poll_task again.', taskId: null };
+    const message = `The task "${task.taskId}" is yours. Acknowledge it with ack_task before ${task.acknowledgeBy}, then work on its payload, and end it with worker_done or task_failed; send the lease, or your name, each time.`;
     return { message, ...task };
   },
   async ack_task({ bus, tenant }, input) {
     const { taskId } = input;
     const { deadline } = await bus.ack({ tenant, ...input });
-    const message = `The task "${taskId}" is in progress. End it until ${deadline}, or send heartbeats.`;
+    const message = `The task "${taskId}" is in progress. End it before ${deadline}, or send heartbeats.`;
     return { message, taskId, state: 'in_progress', deadline };
   },
   async heartbeat_task({ bus, tenant }, input) {
@@ -76,8 +79,8 @@ const handlers: {
     const { existing, final } = await bus.failed({ tenant, ...hold }, reason);
     return {
       message: final
-        ? `The task "${taskId}" has failed, and with it the delegated task that it was work for.`
-        : `The task "${taskId}" is blocked until somebody calls retry_task.`,
+        ? `The task "${taskId}" has failed, and so has the delegated task that it belongs to.`
+        : `The task "${taskId}" is blocked until retry_task is called.`,
       taskId,
       state: 'blocked',
       existing,
@@ -118,13 +121,13 @@ function toolOf(name: BusToolName): PluginTool {
     ...('timeoutMs' in rest ? { timeoutMs: rest.timeoutMs } : {}),
     handler: async ({ bus }, checked, { principal, signal }: PluginToolMeta): Promise<ToolResult> => {
       const told = await handle({ bus, tenant: principal.tenant, signal }, checked);
-      // Clients that read no structured content need all of it, too.
+      // The text repeats everything, for clients that do not read structured content.
       return { content: [{ type: 'text', text: JSON.stringify(told) }], structuredContent: told };
     },
   });
 }
 
-/** The bus's tools, from their table; what they do is done by dispatch. */
+/** Offers the tools of the bus; dispatch does the work. */
 export const bus = definePlugin({
   name: busPluginName,
   version: '1.0.0',

@@ -10,7 +10,7 @@ test('only a cold session of a thread with finished runs has lost its history', 
     expect(lostHistory({ ...turn, path, finishedRuns: 3 })).toBe(false);
 });
 
-test('history comes before the prompt, quoted line by line', () => {
+test('history precedes the prompt, quoted line by line', () => {
   const prompt = withHistory(
     [
       { role: 'user', text: 'say: a\nsay: b' },
@@ -28,7 +28,7 @@ test('history comes before the prompt, quoted line by line', () => {
   ]);
 });
 
-test('what does not fit is left out from the old end', () => {
+test('the oldest messages are left out if they do not fit', () => {
   const history = ['old', 'new'].map((word) => ({ role: 'user' as const, text: word.repeat(4000) }));
   expect(withHistory(history, 'p')).not.toContain('old');
   expect(withHistory(history, 'p')).toContain('new');

@@ -1,11 +1,11 @@
 import { quote } from '@harness/contracts';
 import { definePlugin, type HistoryMessage, type PluginTurn } from '@harness/plugin-kit';
 
-/** Turns of the conversation that a cold session is given, and how much of them, in characters. */
+/** How much history a cold session gets: messages, and characters in total. */
 const maxTurns = 20;
 const maxChars = 20_000;
 
-/** Gives a session that starts without its history (cold, though the thread has finished runs) the recent part of it. */
+/** Puts recent history before the prompt of a session that has lost it: cold, although the thread has finished runs. */
 export const context = definePlugin({
   name: 'context',
   version: '1.0.0',
@@ -17,9 +17,10 @@ export const context = definePlugin({
   }),
 });
 
+/** Whether the turn's session has started without the thread's history. */
 export const lostHistory = (turn: PluginTurn): boolean => turn.path === 'cold' && turn.finishedRuns > 0;
 
-/** The newest messages that fit, oldest first, quoted, then the prompt as it is. */
+/** The newest messages that fit, quoted and oldest first, then the unchanged prompt. */
 export function withHistory(history: HistoryMessage[], prompt: string): string {
   const kept: string[] = [];
   let chars = 0;

@@ -1,7 +1,8 @@
+/** The built-in plugin `delegation`: the tools for sub-agents. */
 import { maxTaskIterations } from '@harness/contracts';
 import { definePlugin, type PluginTool, type ToolResult } from '@harness/plugin-kit';
 
-/** What the model must read goes into `structuredContent.message`: it sees that in place of text. */
+/** Repeats the message in `structuredContent`, because the model sees that instead of the text. */
 const told = (message: string, fields: Record<string, unknown> = {}): ToolResult => ({
   content: [{ type: 'text', text: message }],
   structuredContent: { message, ...fields },
@@ -12,8 +13,8 @@ const delegate: PluginTool = {
   title: 'Delegate to a sub-agent',
   scope: 'tasks',
   description:
-    'Hands a task to a sub-agent, which works on it in a thread of its own while you go on. Returns at once with a task id. ' +
-    'Its result is reviewed; when it ends you are told in a new message. Give it everything it needs to know: it does not see this conversation.',
+    'Hands a task to a sub-agent, which works on it in its own thread while you continue. Returns at once with a task id. ' +
+    'Its result is reviewed; when it ends you are notified by a new message. Give it everything it needs to know: it does not see this conversation.',
   schema: {
     type: 'object',
     properties: {
@@ -21,30 +22,30 @@ const delegate: PluginTool = {
         type: 'string',
         pattern: '\\S',
         maxLength: 200_000,
-        description: 'The whole task, in words for the sub-agent',
+        description: 'The whole task, written for the sub-agent',
       },
       model: {
         type: 'string',
         minLength: 1,
         maxLength: 200,
-        description: 'Model of the sub-agent; default: as this thread',
+        description: 'Model of the sub-agent; default: the model of this thread',
       },
       agent: {
         type: 'string',
         minLength: 1,
         maxLength: 64,
-        description: 'Name of the agent profile that the sub-agent works by; default: none',
+        description: 'Name of the agent profile that the sub-agent uses; default: none',
       },
       maxIterations: {
         type: 'integer',
         minimum: 1,
         maximum: maxTaskIterations,
-        description: 'How often the result may be reviewed before it is taken as it is; default 5',
+        description: 'How often the result may be reviewed before it is accepted as it is; default 5',
       },
       target: {
         enum: ['fleet', 'bus'],
         description:
-          'Who does it: fleet = a sub-agent here (default); bus = an external worker that waits for tasks',
+          'Who does the task: fleet = a sub-agent here (default); bus = an external worker that waits for tasks',
       },
     },
     required: ['prompt'],
@@ -73,8 +74,8 @@ const delegate: PluginTool = {
     });
     const { taskId, threadId } = task;
     const doer = task.target === 'bus' ? 'an external worker, on the bus,' : 'a sub-agent';
-    const message = `Task ${taskId} is delegated to ${doer} in thread ${threadId} (events: ${streamUrl}). You will be told when it ends.`;
-    // A client that knows MCP's tasks gets one in place of the ids: the mark tells the gateway which.
+    const message = `Task ${taskId} is delegated to ${doer} in thread ${threadId} (events: ${streamUrl}). You will be notified when it ends.`;
+    // For a client that supports MCP's tasks, the gateway replaces this result by the task that `_meta` names.
     return {
       ...told(message, { taskId, threadId, streamUrl, existing }),
       _meta: { 'harness/taskId': taskId },
@@ -86,7 +87,7 @@ const checkin: PluginTool = {
   name: 'checkin',
   title: 'Check in',
   description:
-    'Reports progress on the delegated task you are working on to the agent that delegated it. Use it for news, not for the result: your last answer is the result.',
+    'Reports progress on the delegated task you are working on to the agent that delegated it. Use it for progress, not for the result: your last message is the result.',
   schema: {
     type: 'object',
     properties: {
@@ -104,7 +105,7 @@ const checkin: PluginTool = {
   async handler(ctx, input, meta) {
     if (!meta.taskId) {
       return {
-        ...told('You are not working on a delegated task, so there is nobody to check in with.'),
+        ...told('You are not working on a delegated task, so there is no agent to check in with.'),
         isError: true,
       };
     }
@@ -117,7 +118,7 @@ const checkin: PluginTool = {
   },
 };
 
-/** Sub-agents: `delegate` starts one, `checkin` reports from it. */
+/** `delegate` starts a sub-agent, `checkin` reports its progress. */
 export const delegation = definePlugin({
   name: 'delegation',
   version: '1.0.0',

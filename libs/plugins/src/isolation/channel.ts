@@ -1,29 +1,31 @@
 /**
- * Messages between a gateway or worker and one of its plugin processes: JSON behind its length in bytes (4, big-endian), over a
- * socket pair. A message has a bound, and so has what waits to be read by the other side.
+ * Messages between a gateway or worker and one of its plugin processes, over a socket pair. A message is its length in
+ * bytes (4 bytes, big-endian) followed by JSON. Its size is bounded; the owner also bounds the unsent bytes.
  */
 import type { Duplex } from 'node:stream';
 
+/** An open connection. */
 export interface Channel {
-  /** Throws `MessageTooLarge` for a message beyond the bound, and TypeError for what is no JSON. */
+  /** Throws `MessageTooLarge`, or TypeError for a value that is not JSON. Does nothing after the channel is closed. */
   send(message: object): void;
-  /** Bytes that the other side has not taken yet. */
+  /** Bytes that the other side has not read yet. */
   unsent(): number;
   close(): void;
 }
 
+/** A message exceeds the limit. */
 export class MessageTooLarge extends Error {
   constructor(bytes: number) {
-    super(`it has ${bytes} bytes as JSON, and at most ${maxMessageBytes} are passed on`);
+    super(`it has ${bytes} bytes as JSON; at most ${maxMessageBytes} are allowed`);
     this.name = 'MessageTooLarge';
   }
 }
 
-/** A resource of the largest size, and what is said around it. */
+/** Enough for the largest resource (10 MiB) and its envelope. */
 const maxMessageBytes = 16 * 1024 * 1024;
 const headBytes = 4;
 
-/** `onClose` is called once, with the reason where the other side broke the rules. */
+/** Opens a channel on a stream. `onClose` is called once; with an error if the other side sent an invalid message. */
 export function openChannel(
   stream: Duplex,
   { onMessage, onClose }: { onMessage(message: unknown): void; onClose(error?: Error): void },
@@ -66,7 +68,7 @@ export function openChannel(
       isHead = !isHead;
     }
   });
-  stream.on('error', () => close()); // the other side is gone: its process says why
+  stream.on('error', () => close()); // the other side has disconnected; its process's exit gives the reason
   stream.on('close', () => close());
   return {
     send(message) {
@@ -77,7 +79,7 @@ export function openChannel(
       const frame = Buffer.allocUnsafe(headBytes + length);
       frame.writeUInt32BE(length);
       frame.write(text, headBytes);
-      // What is sent in one turn of the loop leaves together.
+      // Messages of one tick of the event loop are written together.
       if (stream.writableCorked === 0) {
         stream.cork();
         process.nextTick(uncork);

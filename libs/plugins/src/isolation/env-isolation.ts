@@ -3,14 +3,15 @@ import { z } from 'zod';
 import { hostEnvOf } from './host-env.ts';
 import type { IsolationSettings } from './isolation.ts';
 
-/** Where plugins from outside run. The operator chooses; a plugin cannot. */
+/** Variables that set where outside plugins run. The operator decides; a plugin cannot. */
 export const envIsolation = {
-  /** process: each in a process of its own, the code of all skills in one; none: in the gateway's and workers'. */
+  /** process: one process per plugin, and one for the code of all skills. none: in the gateway and the workers. */
   HARNESS_PLUGIN_ISOLATION: z.enum(['process', 'none']).default('process'),
-  /** Resident memory of each such process, MB; one that has more is ended and started again. */
+  /** Limit of resident memory of each process, MB. A process that exceeds it is ended and restarted. */
   HARNESS_PLUGIN_MEMORY_MB: envInteger(64, 65_536).default(512),
 };
 
+/** Makes the settings from the configuration; undefined = no isolation. */
 export const isolationOf = (
   config: { HARNESS_PLUGIN_ISOLATION: 'process' | 'none'; HARNESS_PLUGIN_MEMORY_MB: number },
   env: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,4 @@
-/** `ctx` inside a plugin process: whatever it is asked, the gateway or worker does. */
+/** `ctx` inside a plugin process. It forwards every call to the gateway or worker that owns the process. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type {
   InvokeMessage,
@@ -10,20 +10,21 @@ import type {
 import type { ContextCall, ContextMethod, LoggedError } from './calls.ts';
 import type { Asking, Peer } from './peer.ts';
 
-/** The call in which code of the plugin runs. */
+/** The scope of the call in which the plugin's code runs. */
 export const callScope = new AsyncLocalStorage<number>();
 
+/** Creates the context; `own` has what the process knows without asking. */
 export function createHostContext(peer: Peer, own: Pick<PluginContext, 'role' | 'config'>): PluginContext {
   const ask = (method: ContextMethod, args: unknown[], asking?: Asking): Promise<unknown> => {
     const call: ContextCall = { scope: callScope.getStore(), method, args };
     return peer.ask('ctx', call, asking);
   };
-  /** A function of the context whose arguments are JSON. */
+  /** Forwards a method whose arguments are JSON. */
   const asking =
     (method: ContextMethod) =>
     (...args: unknown[]) =>
       ask(method, args);
-  /** The same; the last argument may have a signal. */
+  /** Forwards a method whose last argument may contain a signal. */
   const askingUntil =
     (method: ContextMethod) =>
     (...args: unknown[]) => {
@@ -69,7 +70,7 @@ export function createHostContext(peer: Peer, own: Pick<PluginContext, 'role' | 
     broadcast: asking('broadcast'),
     notify: { resourceUpdated: asking('notify.resourceUpdated'), listChanged: asking('notify.listChanged') },
   };
-  // What crosses is JSON: the types are those of the functions on the other side.
+  // The forwarded functions have the types of the owner's functions.
   return context as unknown as PluginContext;
 }
 
@@ -77,7 +78,7 @@ function createHostLogger(peer: Peer): PluginLogger {
   const lineOf =
     (level: keyof PluginLogger): PluginLogLine =>
     (...args) => {
-      // A line that cannot be passed on is not worth a failure.
+      // A log line that cannot be sent must not fail the call.
       peer.ask('log', { level, args: args.map(loggable) }).catch(() => undefined);
     };
   return { debug: lineOf('debug'), info: lineOf('info'), warn: lineOf('warn'), error: lineOf('error') };

@@ -1,4 +1,4 @@
-/** What a plugin process may know of its owner's environment: all but how to reach Redis and models, and secrets. */
+/** Variables that a plugin process does not get: access to Redis and to models, and secrets. */
 const withheld = [
   /^REDIS_/,
   /^ANTHROPIC_/,
@@ -8,6 +8,7 @@ const withheld = [
   /^HARNESS_.*(KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL)/,
 ];
 
+/** The owner's environment without the withheld variables. */
 export const hostEnvOf = (env: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(env).filter(

@@ -1,6 +1,6 @@
 /**
- * A plugin process: loads what it is told to, and runs it when it is asked to. What escapes from a plugin's code (a throw
- * in a timer, a rejection that nobody awaits) ends it; whoever started it starts another.
+ * The main file of a plugin process: loads modules and calls their functions as its owner requests. An uncaught exception
+ * or unhandled rejection of plugin code ends the process, and the owner starts a new one.
  */
 import { Socket } from 'node:net';
 import {
@@ -27,10 +27,10 @@ import { callScope, createHostContext } from './host-context.ts';
 import { methodAt, mirrorOfPlugin, mirrorOfTools } from './mirror.ts';
 import { createPeer, type Incoming } from './peer.ts';
 
-/** The other end of the socket pair. */
+/** File descriptor of the socket pair. */
 const channelFd = 3;
 
-/** Longer ones are looked at. */
+/** Larger results are bounded before they are sent. */
 const largeChars = 100_000;
 
 const modules = new Map<string, { exported: unknown; hooks?: unknown }>();
@@ -57,7 +57,7 @@ async function register({ specifier }: Registration): Promise<RegisteredHooks> {
 }
 
 async function call({ specifier, path, args }: Call, incoming: Incoming) {
-  // A process that took another's place has not seen a skill's module yet.
+  // A restarted process has not loaded the modules of skills yet.
   if (!modules.has(specifier)) await load({ specifier, as: 'tools' });
   const module = modules.get(specifier);
   const method =
@@ -68,11 +68,11 @@ async function call({ specifier, path, args }: Call, incoming: Incoming) {
     return meta ? metaOf(meta, incoming) : arg;
   });
   const returned = await method(...own);
-  // What would be cut anyway need not be passed on.
+  // Cut here what the owner would cut anyway, so that it is not sent.
   return path.at(-1) === 'handler' && isLarge(returned) ? boundResult(parseToolResult(returned)) : returned;
 }
 
-/** Of a tool's result: anything but a short text. */
+/** Whether a tool's result is more than a short text. */
 const isLarge = (returned: unknown): boolean => {
   if (typeof returned === 'string') return returned.length > largeChars;
   if (isInputRequired(returned)) return false;
@@ -112,10 +112,10 @@ const peer = createPeer(
 );
 const channel = openChannel(new Socket({ fd: channelFd }), {
   onMessage: peer.hear,
-  onClose: () => process.exit(0), // nobody is left to ask for anything
+  onClose: () => process.exit(0), // the owner has disconnected
 });
 
-/** The last words: why it ends, for the log of whoever started it. */
+/** Writes the reason of the end to stderr, which the owner logs. */
 const leave = (what: string) => (error: unknown) => {
   process.stderr.write(`${what}: ${error instanceof Error ? error.stack : String(error)}\n`, () =>
     process.exit(1),
@@ -123,6 +123,6 @@ const leave = (what: string) => (error: unknown) => {
 };
 process.on('uncaughtException', leave('uncaught exception'));
 process.on('unhandledRejection', leave('unhandled rejection'));
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined); // its owner ends it
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined); // the owner ends this process
 
 offerOwnPackages();

@@ -1,10 +1,10 @@
 /**
- * Owns one plugin process: starts it, watches it, ends it, and starts another in its place.
+ * Owns one plugin process: starts it, watches it, ends it, and starts a new one in its place.
  *
  *   starting ──► ready ──► (gone) ──► waiting ──► starting …
  *
- * It is gone when it ends by itself, has more memory than it may, or answers nothing for a time. The pause before the next
- * start doubles from 0.2 to 5 s; after ten ends in a minute one start is tried every 10 s.
+ * A process is gone when it ends by itself, exceeds its memory limit, or does not respond for a time. The pause before the
+ * next start doubles from 0.2 to 5 s; after more than ten ends in a minute, one start is tried every 10 s.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -18,58 +18,61 @@ import { compileCache, pdeathsig } from '@harness/runtime';
 import { type Channel, openChannel } from './channel.ts';
 import { type Asking, createPeer, type Handler, type Peer } from './peer.ts';
 
+/** What a host process needs. */
 export interface HostProcessOptions {
-  /** In messages: the plugin's name, once it is known, or its module. */
+  /** For messages: the plugin's name once it is known, before that its module. */
   name(): string;
   env: Record<string, string>;
-  /** Of resident memory; the JavaScript heap has half of it. */
+  /** Limit of resident memory; the JavaScript heap may use half of it. */
   memoryMb: number;
-  /** One that answers nothing for so long is taken to answer never. */
+  /** A process that does not respond for this long is ended. Default 10 s. */
   hangLimitMs?: number;
   logger: PluginLogger;
-  /** Answers what the plugin asks its context. */
+  /** Handles the requests of the process: its use of the context, and its log lines. */
   handle: Handler;
-  /** Makes a process that has just started ready for calls: loads and registers. */
+  /** Makes a new process ready for calls: loads and registers its plugin. */
   prepare(ask: Peer['ask']): Promise<void>;
 }
 
+/** `degraded`: too many crashes, so that restarts are rare. */
 export type HostState = 'ready' | 'restarting' | 'degraded';
 
+/** A plugin process that is restarted when it ends. */
 export interface HostProcess {
-  /** Starts the first process; rejects with why it does not become ready. Then no other is started. */
+  /** Starts the first process. Rejects if it does not become ready; then no other is started. */
   start(): Promise<void>;
-  /** Waits a moment for a process that is being started. Rejects with `plugin_unavailable` when there is none, or it ends. */
+  /** Sends a request; waits up to 5 s for a process that is starting. Rejects with `plugin_unavailable` without one. */
   ask(method: string, args: unknown, asking?: Asking): Promise<unknown>;
   state(): HostState;
-  /** Ends so far, and why the last one came. */
+  /** Number of crashes, and the reason of the last one. */
   crashes(): { count: number; last: string | undefined };
-  /** Of the process that runs. */
+  /** Id of the running process. */
   pid(): number | undefined;
   close(): Promise<void>;
 }
 
 const main = fileURLToPath(new URL('./host-main.ts', import.meta.url));
 
-/** Lower priority than its owner's, so that one that spins does not take the owner's time. */
+/** Lower priority than the owner, so that a busy loop does not take the owner's CPU time. */
 const niceness = 10;
 const firstPauseMs = 200;
 const longestPauseMs = 5_000;
-/** A process that has run for so long begins with the first pause again. */
+/** After a process has run for this long, the pause starts again at its minimum. */
 const settledMs = 10_000;
 const crashWindowMs = 60_000;
 const maxCrashes = 10;
 const probePauseMs = 10_000;
-/** Longest wait of a call for a process that is being started. */
+/** Maximum wait of a call for a process that is starting. */
 const startWaitMs = 5_000;
 /** A module may take long to load. */
 const prepareLimitMs = 60_000;
 const pingMs = 1_000;
 const defaultHangLimitMs = 10_000;
 const memoryCheckMs = 250;
-/** Calls under way, and bytes that it has not taken. */
+/** Limits of pending calls, and of bytes that the process has not read. */
 const maxCalls = 1_000;
 const maxUnsentBytes = 32 * 1024 * 1024;
-/** What it prints, a line. */
+/** Maximum length of a logged line of its output. */
 const maxLineChars = 8_192;
 
 interface Running {
@@ -77,17 +80,18 @@ interface Running {
   channel: Channel;
   peer: Peer;
   startedAt: number;
-  /** Why it was ended from here. */
+  /** Why the owner ended it. */
   endedFor?: string;
   isGone?: boolean;
 }
 
+/** Creates a host process; nothing starts before `start`. */
 export function createHostProcess(options: HostProcessOptions): HostProcess {
   const { logger, hangLimitMs = defaultHangLimitMs } = options;
   let running: Running | undefined;
   let starting: Promise<void> | undefined;
   let closed = false;
-  /** A first process became ready: from then on, another takes the place of one that is gone. */
+  /** True after the first process became ready; from then on a process that ends is replaced. */
   let hasStarted = false;
   let pauseMs = firstPauseMs;
   let timer: NodeJS.Timeout | undefined;
@@ -110,7 +114,9 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
     if (process.isGone) return;
     process.isGone = true;
     if (running === process) running = undefined;
-    process.peer.end(unavailable(`ended in the middle of the call: ${how}. It is started again`));
+    process.peer.end(
+      unavailable(`ended during the call: ${how}. It is being restarted; repeat the call if that is safe`),
+    );
     if (closed || !hasStarted) return;
     count++;
     last = how;
@@ -150,7 +156,7 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
         logger.info({ pid: process.child.pid, crashes: count }, 'plugin process is back');
         return undefined;
       },
-      () => undefined, // its end is reported, and is followed by another start
+      () => undefined, // onGone reports its end and schedules the next start
     ) as Promise<void>;
     await starting;
     starting = undefined;
@@ -160,7 +166,7 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
     let answeredAt = performance.now();
     const beat = setInterval(() => {
       if (performance.now() - answeredAt > hangLimitMs)
-        return kill(process, `it answered nothing for ${hangLimitMs / 1000} s`);
+        return kill(process, `it did not respond for ${hangLimitMs / 1000} s`);
       process.peer.ask('ping', {}).then(
         () => {
           answeredAt = performance.now();
@@ -174,7 +180,7 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
       if (bytes > options.memoryMb * 1024 * 1024)
         kill(
           process,
-          `it had ${Math.round(bytes / 1024 / 1024)} MB of memory, and may have ${options.memoryMb}`,
+          `it used ${Math.round(bytes / 1024 / 1024)} MB of memory; its limit is ${options.memoryMb} MB`,
         );
     }, memoryCheckMs);
     for (const one of [beat, weigh]) one.unref();
@@ -184,7 +190,7 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
     });
   };
 
-  /** The process that runs, or the one that is about to. */
+  /** The running process, or the next one if it starts soon. */
   const current = async (): Promise<Running> => {
     if (running) return running;
     const soon = nextStartAt - performance.now() < startWaitMs;
@@ -194,7 +200,9 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
     }
     if (running) return running;
     const inMs = Math.max(0, Math.round(nextStartAt - performance.now()));
-    throw unavailable(`has crashed (${last ?? 'it does not start'}) and is started again in ${inMs} ms`);
+    throw unavailable(
+      `has crashed (${last ?? 'it does not start'}) and restarts in ${inMs} ms; try again then`,
+    );
   };
 
   return {
@@ -210,8 +218,9 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
     },
     async ask(method, args, asking) {
       const { peer, channel } = running ?? (await current());
-      if (peer.waiting() >= maxCalls) throw unavailable(`has ${maxCalls} calls under way, and takes no more`);
-      if (channel.unsent() > maxUnsentBytes) throw unavailable('does not take what it is sent');
+      if (peer.waiting() >= maxCalls)
+        throw unavailable(`has ${maxCalls} pending calls and accepts no more; try again later`);
+      if (channel.unsent() > maxUnsentBytes) throw unavailable('does not read its messages; try again later');
       return peer.ask(method, args, asking);
     },
     state: () => (running ? 'ready' : isDegraded() ? 'degraded' : 'restarting'),
@@ -233,7 +242,7 @@ const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 
 function spawnHost(options: HostProcessOptions, onGone: (process: Running, how: string) => void): Running {
   const { env, memoryMb, logger, handle } = options;
-  // A plugin that asks for much at once is refused by the kernel before anybody could measure it.
+  // A large allocation can exceed the limit between two measurements, so the kernel refuses it.
   const script = `ulimit -d ${4 * memoryMb * 1024} 2>/dev/null; exec "$0" "$@"`;
   const heap = `--max-old-space-size=${Math.max(32, Math.floor(memoryMb / 2))}`;
   const [command = 'sh', ...args] = [...pdeathsig(), 'sh', '-c', script, process.execPath, heap, main];
@@ -270,7 +279,7 @@ function spawnHost(options: HostProcessOptions, onGone: (process: Running, how: 
   return running;
 }
 
-/** With whatever it has started itself. */
+/** Kills the process and all processes that it has started: its process group. */
 function end({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid === undefined || exitCode !== null || signalCode !== null) return;
   try {
@@ -288,7 +297,7 @@ function lowerPriority(pid: number): void {
   }
 }
 
-/** 0 where the platform does not say. */
+/** 0 on platforms without /proc. */
 async function residentBytes(pid: number | undefined): Promise<number> {
   const statm = await readFile(`/proc/${pid}/statm`, 'utf8').catch(() => '');
   return Number(statm.split(' ')[1] ?? 0) * pageBytes;

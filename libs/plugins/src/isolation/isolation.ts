@@ -1,48 +1,73 @@
-/** Which plugins run in processes of their own, and how they are. It isolates faults; it is no security boundary. */
+/**
+ * Runs outside plugins in separate processes, and reports the state of these. It isolates faults; it is not a security
+ * boundary.
+ *
+ * In the gateway or worker, which owns the processes:
+ * - `remote-host.ts`   a plugin process as its owner uses it: modules to call, and the context they use
+ * - `host-process.ts`  starts, watches, ends and restarts one process
+ * - `env-isolation.ts` the settings in the environment
+ * - `host-env.ts`      the environment of a process
+ *
+ * In the plugin process:
+ * - `host-main.ts`     the main file
+ * - `host-context.ts`  `ctx`, which forwards to the owner
+ *
+ * In both:
+ * - `channel.ts`       framed JSON messages over a socket pair
+ * - `peer.ts`          requests, responses, cancellation and events over a channel
+ * - `calls.ts`         the types of the requests
+ * - `mirror.ts`        a plugin as JSON, with paths in place of functions
+ * - `wire-error.ts`    errors as JSON
+ */
 import type { PluginContext, PluginDefinition, PluginHooks, PluginLogger } from '@harness/plugin-kit';
 import type { RegisteredHooks, Scope } from './calls.ts';
 import type { HostState } from './host-process.ts';
 import { createRemoteHost, type RemoteHost } from './remote-host.ts';
 
+/** Settings of plugin processes. */
 export interface IsolationSettings {
-  /** Of each process, as `hostEnvOf` makes it. */
+  /** Environment of each process, from `hostEnvOf`. */
   env: Record<string, string>;
-  /** Of resident memory, for each process. */
+  /** Limit of resident memory for each process. */
   memoryMb: number;
-  /** One that answers nothing for so long is ended; 10 s unless given. */
+  /** A process that does not respond for this long is ended. Default 10 s. */
   hangLimitMs?: number;
 }
 
+/** What isolation needs. */
 export interface IsolationOptions extends IsolationSettings {
   role: PluginContext['role'];
   config: PluginContext['config'];
   logger: PluginLogger & { child(fields: object): PluginLogger };
+  /** The tenant and trace context for which code runs now. */
   scopeNow(): Omit<Scope, 'scope'>;
 }
 
+/** The state of a plugin process. */
 export interface PluginProcessStatus {
   state: HostState;
-  /** Times that its process ended by itself, or had to be ended. */
+  /** How often the process ended by itself, or was ended by its owner. */
   crashes: number;
   lastCrash: string | undefined;
   pid: number | undefined;
 }
 
+/** The plugin processes of one gateway or worker. */
 export interface Isolation {
-  /** For `loadPlugins`, in place of `import`: the module is loaded in a process of its own. */
+  /** Replaces `import` in `loadPlugins`: loads the module in a new process. */
   importModule(specifier: string): Promise<unknown>;
-  /** For the code of skills: all of it shares one process. */
+  /** Replaces `import` for the code of skills, which shares one process. */
   importTools(specifier: string): Promise<unknown>;
   /** Undefined for a plugin that runs in this process. */
   statusOf(plugin: PluginDefinition): PluginProcessStatus | undefined;
-  /** Of the process that runs the code of skills; undefined while there is none. */
+  /** State of the process that runs the code of skills; undefined while there is none. */
   skillStatus(): PluginProcessStatus | undefined;
-  /** Ends the processes of all other plugins: they did not load. */
+  /** Ends the processes of all other plugins, which failed to load or start. */
   keep(plugins: readonly PluginDefinition[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Hooks whose event happens in a worker. A plugin without any needs no process there. */
+/** Hooks whose event happens in a worker. A plugin without any of them needs no process there. */
 const workerHooks = [
   'onMessage',
   'onBeforeInvoke',
@@ -52,6 +77,7 @@ const workerHooks = [
   'onTaskFailed',
 ];
 
+/** Creates the isolation of a process; plugin processes start on demand. */
 export function createIsolation(options: IsolationOptions): Isolation {
   const { role } = options;
   const hosts = new Map<RemoteHost, unknown>();
@@ -102,7 +128,7 @@ export function createIsolation(options: IsolationOptions): Isolation {
   };
 }
 
-/** The same plugin; what it registers and starts here is registered and started in each process that it has in turn. */
+/** The plugin with functions that run in its process. Its `register` and `start` are repeated in each restarted process. */
 function definitionOf(
   exported: PluginDefinition,
   { host, specifier, role }: { host: RemoteHost; specifier: string; role: PluginContext['role'] },
@@ -123,7 +149,7 @@ function definitionOf(
 }
 
 function hooksOf(found: RegisteredHooks, call: (name: string) => (...args: unknown[]) => Promise<unknown>) {
-  // No object: whoever registers it says so.
+  // Not an object: the plugin host reports it.
   if (Array.isArray(found.returned)) return found.returned[0] as undefined;
   const hooks = Object.entries(found).map(([name, kind]) => [name, kind === 'function' ? call(name) : null]);
   return Object.fromEntries(hooks) as PluginHooks;

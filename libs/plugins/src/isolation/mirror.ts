@@ -1,9 +1,9 @@
 /**
- * What a module exports as its plugin, as JSON: values as they are, functions as the path by which they are called. On the
- * other side it is an object again, so that a plugin is validated, proven and run in one way, wherever its code is.
+ * Converts the plugin that a module exports to JSON: values unchanged, functions as the path by which they are called. The
+ * owner converts it back to an object, so that a plugin is validated and run in the same way, wherever its code runs.
  */
 
-/** Where a function is, from the export: field names and indexes. */
+/** The path of a function from the export: field names and indexes. */
 export type Path = (string | number)[];
 
 type Shape = 'value' | 'function' | 'functions' | { list: Record<string, Shape> };
@@ -11,10 +11,11 @@ type Shape = 'value' | 'function' | 'functions' | { list: Record<string, Shape> 
 type Mirrored =
   | { value: unknown }
   | { function: Path }
-  /** What is not as it should be; the validation says so. */
+  /** A value of the wrong kind; the validation reports it. */
   | { odd: 'function' | 'instance' | 'other' }
   | { fields: Record<string, Mirrored> }
   | { list: Mirrored[] };
+/** A plugin or a list of tools as JSON. */
 export type Mirror = Mirrored;
 
 const served: Record<string, Shape> = {
@@ -66,9 +67,9 @@ const pluginShape: Record<string, Shape> = {
   commands: { list: { name: 'value', description: 'value', argumentHint: 'value', execute: 'function' } },
 };
 
-/** Reads getters of the author's: throws what they throw. */
+/** Mirrors a plugin. Throws what a getter of the author throws. */
 export const mirrorOfPlugin = (plugin: unknown): Mirror => mirrorOfFields(plugin, pluginShape, []);
-/** Of a list of tools. */
+/** Mirrors a list of tools. */
 export const mirrorOfTools = (tools: unknown): Mirror => mirrorOf(tools, { list: toolShape }, []);
 
 function mirrorOfFields(value: unknown, shape: Record<string, Shape>, path: Path): Mirrored {
@@ -92,11 +93,11 @@ function mirrorOf(value: unknown, shape: Shape, path: Path): Mirrored {
     return { fields: Object.fromEntries(entries) };
   }
   if (isObject(value) && !isPlain(value)) return { odd: 'instance' };
-  // What JSON leaves out of a schema, the bounds of schemas leave out, too.
+  // JSON drops some values of a schema, and so does the check of its bounds.
   return JSON.stringify(value) === undefined ? { odd: 'other' } : { value };
 }
 
-/** `call` makes the function that stands for the one at a path. */
+/** Converts a mirror back. `call` makes the function that replaces the one at a path. */
 export function revive(mirror: Mirror, call: (path: Path) => (...args: unknown[]) => unknown): unknown {
   if ('value' in mirror) return mirror.value;
   if ('function' in mirror) return call(mirror.function);
@@ -106,7 +107,7 @@ export function revive(mirror: Mirror, call: (path: Path) => (...args: unknown[]
     return Object.fromEntries(entries);
   }
   if (mirror.odd === 'function') return () => undefined;
-  return mirror.odd === 'instance' ? new NotPlain() : Symbol('what is no JSON');
+  return mirror.odd === 'instance' ? new NotPlain() : Symbol('not JSON');
 }
 
 class NotPlain {}
@@ -119,7 +120,7 @@ const isPlain = (value: unknown): value is Record<string, unknown> => {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 };
 
-/** The function at a path, with its object for `this`. Throws where there is none. */
+/** The function at a path, bound to its object. Throws if there is none. */
 export function methodAt(root: unknown, path: Path): (...args: unknown[]) => unknown {
   let owner: unknown;
   let at = root;
@@ -127,6 +128,6 @@ export function methodAt(root: unknown, path: Path): (...args: unknown[]) => unk
     owner = at;
     at = (at as Record<string | number, unknown> | undefined)?.[part];
   }
-  if (typeof at !== 'function') throw new Error(`It has no ${path.join('.')} any more.`);
+  if (typeof at !== 'function') throw new Error(`The plugin no longer has ${path.join('.')}.`);
   return at.bind(owner);
 }

@@ -1,6 +1,6 @@
 /**
- * Requests over a channel, in both directions: each has one answer, may be cancelled by who made it, and may emit events
- * while it is under way, in either direction.
+ * Requests over a channel, in both directions. Each request gets one response, can be cancelled by its sender, and can
+ * emit events to its sender until the response.
  */
 import { AppError } from '@harness/contracts';
 import type { Channel } from './channel.ts';
@@ -12,28 +12,31 @@ type Message =
   | { cancel: number; reason?: WireError }
   | { event: number; name: string; value: unknown };
 
-/** What a request is while it is answered. */
+/** A received request, while its handler runs. */
 export interface Incoming {
-  /** Aborts when who made it no longer waits. */
+  /** Aborts when the sender has cancelled the request. */
   signal: AbortSignal;
   emit(name: string, value: unknown): void;
 }
 
+/** Handles received requests; its result or error is the response. */
 export type Handler = (method: string, args: unknown, incoming: Incoming) => Promise<unknown>;
 
+/** Options of a request. */
 export interface Asking {
   signal?: AbortSignal | undefined;
   onEvent?: ((name: string, value: unknown) => void) | undefined;
 }
 
+/** One side of a channel. */
 export interface Peer {
-  /** Rejects with what the other side threw, with the signal's reason, or with why the channel closed. */
+  /** Sends a request. Rejects with the other side's error, the signal's reason, or the error that ended the channel. */
   ask(method: string, args: unknown, asking?: Asking): Promise<unknown>;
-  /** For the channel's `onMessage`. */
+  /** Processes a received message; for the channel's `onMessage`. */
   hear(message: unknown): void;
-  /** Every request under way ends with this. */
+  /** Fails all pending requests with this error, and refuses new ones. */
   end(error: Error): void;
-  /** Requests of this side that wait for an answer. */
+  /** Number of requests of this side that wait for a response. */
   waiting(): number;
 }
 
@@ -43,6 +46,7 @@ interface Waiting {
   onEvent: Asking['onEvent'];
 }
 
+/** Creates a peer. `channel` is a function, because channel and peer refer to each other. */
 export function createPeer(channel: () => Channel, handle: Handler): Peer {
   const waiting = new Map<number, Waiting>();
   const answering = new Map<number, AbortController>();
@@ -62,7 +66,7 @@ export function createPeer(channel: () => Channel, handle: Handler): Peer {
       try {
         send({ answer: id, value });
       } catch (thrown) {
-        const message = `What the plugin returned cannot be passed on: ${(thrown as Error).message}`;
+        const message = `The result cannot be sent between processes: ${(thrown as Error).message}`;
         send({ answer: id, error: { code: 'tool_failed', message } });
       }
     } catch (thrown) {
@@ -98,7 +102,7 @@ export function createPeer(channel: () => Channel, handle: Handler): Peer {
         try {
           channel().send({ request: id, method, args } satisfies Message);
         } catch (thrown) {
-          const message = `The call cannot be passed on: ${(thrown as Error).message}`;
+          const message = `The arguments cannot be sent between processes: ${(thrown as Error).message}`;
           fail(new AppError('invalid_request', message, { cause: thrown }));
         }
       });

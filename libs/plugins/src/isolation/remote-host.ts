@@ -1,4 +1,4 @@
-/** A plugin process as its owner sees it: modules whose functions run there, and the context that they use here. */
+/** A plugin process as its owner uses it: modules whose functions run there, and the context that they use here. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { AppError } from '@harness/contracts';
 import type { PluginContext, PluginLogger } from '@harness/plugin-kit';
@@ -16,8 +16,9 @@ import { createHostProcess, type HostProcess } from './host-process.ts';
 import { type Path, revive } from './mirror.ts';
 import type { Asking, Handler } from './peer.ts';
 
+/** What a remote host needs. */
 export interface RemoteHostOptions {
-  /** In messages. */
+  /** The plugin's name in messages. */
   name(): string;
   env: Record<string, string>;
   memoryMb: number;
@@ -25,32 +26,34 @@ export interface RemoteHostOptions {
   logger: PluginLogger;
   role: PluginContext['role'];
   config: PluginContext['config'];
-  /** For whom code runs at this moment. */
+  /** The tenant and trace context for which code runs now. */
   scopeNow(): Omit<Scope, 'scope'>;
 }
 
+/** A plugin process, and the modules in it. */
 export interface RemoteHost {
   process: HostProcess;
-  /** What a module exports; its functions run in the process. */
+  /** Loads a module; returns its export, whose functions run in the process. */
   load(load: Load): Promise<unknown>;
-  /** Registers the plugin of a module, now and in each process that comes after this one. */
+  /** Registers the plugin of a module, now and in each restarted process. */
   register(specifier: string, ctx: PluginContext): Promise<RegisteredHooks>;
-  /** Starts the plugin, now and in each process that comes after this one. */
+  /** Starts the plugin, now and in each restarted process. */
   start(specifier: string): Promise<void>;
-  /** A function of the module, or a hook that it has registered. */
+  /** A function that calls a function of the module, or a hook that it has registered. */
   call(specifier: string, path: Path): (...args: unknown[]) => Promise<unknown>;
 }
 
 /** Functions of a meta that a plugin may call. */
 const tellable = ['progress', 'log', 'releaseStream'];
 const levels = ['debug', 'info', 'warn', 'error'];
-/** Calls that have ended, whose code may still use its context. */
+/** Ended calls that are remembered, because their code may still use the context. */
 const maxEnded = 10_000;
 
+/** Creates a remote host; the process starts with the first plugin that is loaded. */
 export function createRemoteHost(options: RemoteHostOptions): RemoteHost {
   const { role, config } = options;
   let ctx: PluginContext | undefined;
-  /** What each process does before it takes calls. */
+  /** Steps that each new process executes before it accepts calls. */
   const preparation: ((ask: HostProcess['ask']) => Promise<unknown>)[] = [
     (ask) => ask('bind', { role, config }),
   ];
@@ -58,7 +61,7 @@ export function createRemoteHost(options: RemoteHostOptions): RemoteHost {
   const openScope = (): Scope => ({ scope: scopes.open(), ...options.scopeNow() });
 
   const useContext = async ({ scope, method, args }: ContextCall, incoming: Parameters<Handler>[2]) => {
-    if (!ctx) throw new AppError('unavailable', 'The plugin is not registered yet: it has no context.');
+    if (!ctx) throw new AppError('unavailable', 'The plugin has no context before it is registered.');
     if (!contextMethods.includes(method))
       throw new AppError('invalid_request', `The context has no ${method}.`);
     const [room = '', name] = method.split('.');
@@ -89,7 +92,7 @@ export function createRemoteHost(options: RemoteHostOptions): RemoteHost {
       const asking: Asking = {};
       const sent = args.map((arg) => {
         if (isContext(arg)) {
-          ctx ??= arg; // of skills: that of the plugin which offers them
+          ctx ??= arg; // the code of skills uses the context of the plugin `skill`
           return { $ctx: true };
         }
         if (!hasSignal(arg)) return arg;
@@ -98,14 +101,14 @@ export function createRemoteHost(options: RemoteHostOptions): RemoteHost {
           const tell = tellable.includes(name) ? arg[name] : undefined;
           if (typeof tell === 'function') tell(...(value as unknown[]));
         };
-        // JSON leaves its functions out.
+        // JSON drops the functions of the meta.
         return { $meta: { ...arg, signal: undefined } };
       });
       const scope = openScope();
       const request: Call = { ...scope, specifier, path, args: sent };
       return process.ask('call', request, asking).finally(() => scopes.end(scope.scope));
     };
-  /** Something that each process does once. */
+  /** Executes a step now, and once in each restarted process. */
   const inEach = async (step: (ask: HostProcess['ask']) => Promise<unknown>) => {
     const done = await step(process.ask);
     preparation.push(step);
@@ -141,8 +144,8 @@ export function createRemoteHost(options: RemoteHostOptions): RemoteHost {
 }
 
 /**
- * Where the code of a call is, as far as rights and tenants go. An ended call is remembered for a while: its code may
- * still be using its context.
+ * The async context of each call, in which the plugin's use of `ctx` runs, so that it has the rights and the tenant of the
+ * call. Ended calls are remembered for a while, because their code may still use the context.
  */
 function createScopes() {
   const active = new Map<number, <T>(run: () => T) => T>();
@@ -163,13 +166,14 @@ function createScopes() {
     run<T>(scope: number | undefined, run: () => T): T {
       if (scope === undefined) return run();
       const within = active.get(scope) ?? ended.get(scope);
-      if (!within) throw new AppError('turn_cancelled', 'The call for which this is asked ended long ago.');
+      if (!within)
+        throw new AppError('turn_cancelled', 'The call that this context belongs to ended long ago.');
       return within(run);
     },
   };
 }
 
-/** Functions and signals do not cross: they are made again here. */
+/** Adds the functions and signals that cannot be sent between processes. */
 function argumentsOf(method: string, args: unknown[], { signal, emit }: Parameters<Handler>[2]): unknown[] {
   if (method === 'invoker.invoke') {
     const [prompt, wish] = args as [unknown, object | null | undefined];

@@ -1,15 +1,17 @@
-/** A failure as it crosses between processes: its code stays a code, and what is no code stays an error. */
+/** Converts errors to JSON and back. An `AppError` keeps its code; other errors stay plain errors. */
 import { AppError, type ErrorCode, errorCodes } from '@harness/contracts';
 
+/** An error as JSON. */
 export interface WireError {
   message: string;
-  /** Of the error table. */
+  /** A code of the error table, if the receiver knows it. */
   code?: string;
   details?: unknown;
   name?: string;
   stack?: string;
 }
 
+/** Converts any thrown value to JSON. */
 export function wireErrorOf(thrown: unknown): WireError {
   if (!(thrown instanceof Error)) return { message: String(thrown) };
   const { message, name, stack } = thrown;
@@ -23,6 +25,7 @@ export function wireErrorOf(thrown: unknown): WireError {
   };
 }
 
+/** Converts it back: to an `AppError` if the code is known. */
 export function errorOf({ message, code, details, name, stack }: WireError): Error {
   const known = errorCodes.find((one): one is ErrorCode => one === code);
   const error = known ? new AppError(known, message, { details }) : new Error(message);

@@ -1,22 +1,22 @@
 import { z } from 'zod';
 import { modelName, toolNames, visibleText } from './skill.ts';
 
-/** A named profile of an agent: one Markdown file, in the format of Claude Code's subagents. */
+/** A named agent profile: one Markdown file, in the format of Claude Code's subagents. */
 export interface Agent {
   name: string;
   /** When to use it. */
   description: string;
-  /** undefined = as the thread, or as the one who delegates. */
+  /** undefined = the model of the thread, or of the agent that delegates. */
   model: string | undefined;
-  /** Qualified names; undefined = all of the thread. */
+  /** Qualified names; undefined = all tools of the thread. */
   tools: readonly string[] | undefined;
   /** Its system prompt. */
   instructions: string;
-  /** As diagnostics name it. */
+  /** Its path, as in diagnostics. */
   place: string;
 }
 
-/** Unknown fields are others' business. */
+/** Schema of the front matter. Unknown fields, e.g. those of other programs, are ignored. */
 export const AgentFields = z.object({
   name: z
     .string()

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Written } from './follow-folder.ts';
 
-/** A digest of what was read from a folder: the same for the same content, wherever the folder lies. Hex digits. */
+/** A digest (hex) of a folder's content. It does not depend on the folder's path. */
 export function folderDigestOf(items: readonly Written[]): string {
   const byName = items.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const text = JSON.stringify(byName, (key, value) =>

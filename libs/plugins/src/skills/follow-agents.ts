@@ -4,9 +4,10 @@ import { emptyFolder, type Followed, followFolder } from './follow-folder.ts';
 import type { Following } from './follow-skills.ts';
 import { loadAgents } from './load-agents.ts';
 
+/** The agents that are loaded now. */
 export type AgentSet = Followed<Agent>;
 
-/** The agents of a folder, as long as they are there. */
+/** Loads the agents of a folder, and again after each change. Without a folder there are none. */
 export async function followAgents({ directory, logger, onChanged }: Following): Promise<AgentSet> {
   if (directory === undefined) return emptyFolder;
   return followFolder<Agent>({

@@ -37,7 +37,7 @@ async function follow(directory: string) {
   return {
     followed,
     bodies: () => followed.loaded.map(({ name, instructions }) => `${name}: ${instructions}`),
-    /** Resolves when the step has led to another state, or to a diagnostic. */
+    /** Resolves when the step has caused another state, or a diagnostic. */
     async after(step: () => Promise<unknown>) {
       const told = new Promise<void>((resolve) => {
         wake = resolve;
@@ -48,7 +48,7 @@ async function follow(directory: string) {
   };
 }
 
-test('a link to the folder is followed, and so is what it is made to lead to', async () => {
+test('a link to the folder is followed, also after it changes', async () => {
   const base = await openFolder();
   const [one, two, link] = [join(base, 'one'), join(base, 'two'), join(base, 'current')];
   await writeSkill(one, 'one');
@@ -68,7 +68,7 @@ test('a link to the folder is followed, and so is what it is made to lead to', a
   expect(bodies()).toEqual(['tea: edited, too']);
 });
 
-test('a folder that is not there yet, is taken away and made again', async () => {
+test('a folder may be missing at first, be deleted, and be created again', async () => {
   const directory = join(await openFolder(), 'a/skills');
   const { bodies, after, followed } = await follow(directory);
   expect(followed.diagnostics).toMatchObject([{ level: 'warning' }]);
@@ -80,7 +80,7 @@ test('a folder that is not there yet, is taken away and made again', async () =>
   expect(bodies()).toEqual(['tea: two']);
 });
 
-test('a folder that has lost its SKILL.md is no skill any more', async () => {
+test('a folder without its SKILL.md is no longer a skill', async () => {
   const directory = await openFolder();
   await writeSkill(directory, 'one');
   await writeFile(join(directory, 'tea/notes.txt'), 'x');
@@ -92,7 +92,7 @@ test('a folder that has lost its SKILL.md is no skill any more', async () => {
   ]);
 });
 
-test('a folder in which something is written all the time is read all the same', async () => {
+test('a folder with constant writes is still reloaded', async () => {
   const directory = await openFolder();
   const { bodies, after } = await follow(directory);
   let count = 0;
@@ -102,7 +102,7 @@ test('a folder in which something is written all the time is read all the same',
   expect(bodies()).toEqual(['tea: one']);
 });
 
-test('two skills swap their names; a broken edit that is then deleted is gone', async () => {
+test('two skills swap their names; a skill with a broken edit can be deleted', async () => {
   const directory = await openFolder();
   await writeSkill(directory, 'one', 'a');
   await writeSkill(directory, 'two', 'b');

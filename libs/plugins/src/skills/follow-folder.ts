@@ -1,38 +1,41 @@
+/** Loads the items of a folder (skills or agents), and reloads them after changes. */
 import { resolve } from 'node:path';
 import type { Diagnostic, PluginLogger } from '@harness/plugin-kit';
 import { followTree } from './follow-tree.ts';
 
-/** What people wrote into a folder, as it is now. */
+/** The current content of a folder. */
 export interface Followed<Item> {
   readonly loaded: readonly Item[];
   readonly diagnostics: readonly Diagnostic[];
   close(): Promise<void>;
 }
 
+/** An item of a folder. */
 export interface Written {
   name: string;
-  /** Its folder or file; sources of diagnostics about it begin so. */
+  /** Its folder or file. The source of every diagnostic about it begins with this. */
   place: string;
 }
 
-/** Long enough for a checkout of many files, short enough for "within a second". */
+/** Quiet time before a reload: enough for a checkout of many files, and an edit is still loaded within a second. */
 const settleMs = 300;
-/** Where something is written all the time, it is read all the same. */
+/** With constant writes, a reload happens after this time. */
 const maxSettleMs = 2_000;
 
+/** The result without a folder. */
 export const emptyFolder: Followed<never> = { loaded: [], diagnostics: [], close: async () => undefined };
 
 /**
- * Loads a folder, and again whenever something changes there. An item whose edit is broken stays as it was, and a
- * diagnostic says so; one that is gone is gone.
+ * Loads a folder, and reloads it after every change. An item with a broken edit keeps its previous version, with a
+ * diagnostic. A deleted item is removed.
  */
 export async function followFolder<Item extends Written>(deps: {
   directory: string;
-  /** For people: `skills`. */
+  /** Plural noun for messages: `skills`. */
   what: string;
   logger: PluginLogger;
   load(directory: string): Promise<{ loaded: Item[]; diagnostics: Diagnostic[] }>;
-  /** Awaited, one after the other. */
+  /** Called at the start and after each change, one call at a time. */
   onChanged(items: readonly Item[]): Promise<void> | void;
 }): Promise<Followed<Item>> {
   const { what, logger } = deps;
@@ -45,11 +48,11 @@ export async function followFolder<Item extends Written>(deps: {
   let restlessSince: number | undefined;
   let closed = false;
 
-  /** Items that were there, are broken now, and whose name no other took. */
+  /** Loaded items that are broken now, and whose name no other item has taken. */
   const keptOf = (now: { loaded: Item[]; diagnostics: Diagnostic[] }) => {
     const isBroken = (place: string) =>
       now.diagnostics.some(
-        // Of the item, of one of its files, or of the whole folder.
+        // The problem is in the item, in one of its files, or in the whole folder.
         ({ level, source }) =>
           level === 'error' && (source === directory || source === place || source.startsWith(`${place}/`)),
       );
@@ -71,7 +74,7 @@ export async function followFolder<Item extends Written>(deps: {
       ...kept.map(({ name, place }) => ({
         source: place,
         level: 'warning' as const,
-        message: `${place}: "${name}" stays as it was before the edit`,
+        message: `${place}: "${name}" has errors, so its previous version stays in use`,
       })),
     ];
     for (const { level, message } of now.diagnostics) logger[level === 'error' ? 'error' : 'warn'](message);
@@ -81,7 +84,7 @@ export async function followFolder<Item extends Written>(deps: {
     await deps.onChanged(loaded);
     told = described;
   };
-  /** One after another: an older state must not come after a newer one. */
+  /** Loads run one at a time, so that an older state cannot replace a newer one. */
   const reload = () => {
     loading = loading.then(load).catch((error) => logger.error({ err: error }, `${what} not loaded`));
     return loading;
@@ -120,5 +123,5 @@ export async function followFolder<Item extends Written>(deps: {
   };
 }
 
-/** What callers see of them. */
+/** A text that changes whenever an item changes. */
 const describe = (items: readonly Written[]) => JSON.stringify(items);

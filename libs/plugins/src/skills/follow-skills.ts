@@ -7,17 +7,24 @@ import type { Skill } from './skill.ts';
 import type { ImportModule } from './skill-code.ts';
 import { profileOfSkill, skillPluginOf } from './skill-plugin.ts';
 
+/** The skills that are loaded now. */
 export type SkillSet = Followed<Skill>;
+/** Work profiles by the name of their skill or agent. */
 export type WorkProfiles = ReadonlyMap<string, WorkProfile>;
 
+/** What following a folder needs. */
 export interface Following {
+  /** Undefined: there is no folder to follow. */
   directory: string | undefined;
   logger: PluginLogger;
-  /** With what each makes of a session, and the digest of the whole content, at the start and after each change. */
+  /** Called at the start and after each change, with the work profiles and the digest of the whole content. */
   onChanged(profiles: WorkProfiles, digest: string): Promise<void> | void;
 }
 
-/** The skills of a folder, and their tools among the plugins' for as long as they are there. */
+/**
+ * Loads the skills of a folder, and again after each change. Each time, the plugin `skill` is replaced by one with their
+ * tools. `code`: load `tools.ts` of skills.
+ */
 export async function followSkills({
   directory,
   logger,

@@ -1,15 +1,16 @@
 import { lstat, realpath } from 'node:fs/promises';
 import { type FSWatcher, watch } from 'chokidar';
 
+/** A watch on a folder. */
 export interface Watching {
-  /** To be called before each reading: what is changed after it is told. */
+  /** Call it before each read: every later change causes an event. */
   aim(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Tells that something has changed below a folder, which need not be there yet. Links within it are not followed: they
- * may lead anywhere. The folder may be a link itself, and be made to lead to another one.
+ * Calls `onEvent` when something changes below a folder, which need not exist yet. Links within it are not followed,
+ * because they may point anywhere. The folder itself may be a link, and the link may change.
  */
 export function followTree(
   directory: string,
@@ -31,11 +32,11 @@ export function followTree(
   };
 }
 
-/** Where a link leads; else the folder itself. */
+/** The target of a link; otherwise the folder itself. */
 async function targetOf(directory: string): Promise<string> {
   try {
     return (await lstat(directory)).isSymbolicLink() ? await realpath(directory) : directory;
   } catch {
-    return directory; // not there yet
+    return directory; // does not exist yet
   }
 }

@@ -1,27 +1,29 @@
+/** Parses YAML front matter. */
 import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
 
+/** The parts of a text. */
 export interface FrontMatter {
-  /** As written. */
+  /** The fields as written. */
   data: Record<string, unknown>;
-  /** What follows it. */
+  /** The text after the front matter. */
   body: string;
 }
 
-/** A problem and the line where it shows, from 1. */
+/** A problem and its line, from 1. */
 export interface Problem {
   line: number;
   message: string;
 }
 
-/** Some editors put a byte order mark before it. */
+/** Some editors write a byte order mark first. */
 const fence = /^\ufeff?---[ \t]*\r?\n([\s\S]*?)^---[ \t]*(?:\r?\n|$)/m;
 
-/** The YAML between the first two lines of `---`, which must be the beginning of the text. */
+/** Parses the YAML between the first two lines of `---`, which must be at the beginning of the text. */
 export function parseFrontMatter(text: string): FrontMatter | Problem {
   const found = fence.exec(text);
   if (found?.index !== 0)
-    return { line: 1, message: 'it must begin with YAML front matter between lines of ---' };
+    return { line: 1, message: 'it must begin with YAML front matter between two lines of ---' };
   const lines = new LineCounter();
   const document = parseDocument(withHintQuoted(found[1] ?? ''), { lineCounter: lines, uniqueKeys: true });
   const [error] = document.errors;
@@ -33,7 +35,7 @@ export function parseFrontMatter(text: string): FrontMatter | Problem {
   }
   let data: unknown;
   try {
-    // Aliases can make a small text huge, or refer to themselves: what comes out is plain JSON.
+    // YAML aliases can make a small text huge, or circular; the conversion to JSON refuses both.
     data = JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 10 })));
   } catch (thrown) {
     const message = thrown instanceof Error ? thrown.message : String(thrown);
@@ -44,20 +46,20 @@ export function parseFrontMatter(text: string): FrontMatter | Problem {
   return { data: data as Record<string, unknown>, body: text.slice(found[0].length) };
 }
 
-/** Hints are written `[file] [format]`, which is no YAML: people mean the text. */
+/** Quotes hints such as `[file] [format]`, which are meant as text but are not valid YAML. */
 const withHintQuoted = (yaml: string): string =>
   yaml.replace(
     /^(argument[-_]hint):[ \t]+(\[.*\])[ \t]*$/m,
     (_line, name, hint) => `${name}: ${JSON.stringify(hint)}`,
   );
 
-/** Front matter that was found to be as it should. */
+/** Valid front matter. */
 export interface Fields<T> {
   fields: T;
   frontMatter: FrontMatter;
 }
 
-/** What a text says of itself, or every problem with that. `named` gives a field its name in the schema. */
+/** Parses and validates the front matter; returns every problem. `named` renames fields to their names in the schema. */
 export function fieldsOf<T>(
   text: string,
   schema: z.ZodType<T>,
@@ -73,11 +75,11 @@ export function fieldsOf<T>(
   });
 }
 
-/** The fields that say something: `model:` with nothing behind it is as good as absent. */
+/** Removes empty fields: `model:` without a value counts as absent. */
 const saidIn = (data: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
 
-/** The line of a field, in either spelling, for a problem with its value. */
+/** The line of a field, in either spelling; 1 if it is absent. */
 export function lineOf(text: string, field: string): number {
   const at = text.split('\n').findIndex((line) => line.replaceAll('_', '-').startsWith(`${field}:`));
   return at < 0 ? 1 : at + 1;

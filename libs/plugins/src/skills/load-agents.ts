@@ -1,6 +1,6 @@
 /**
- * Reads a folder of agents: one Markdown file each. Never rejects for what somebody wrote: what is wrong is a diagnostic
- * with file and line, and the rest load.
+ * Reads an agents folder: one Markdown file per agent. A file with an error becomes a diagnostic with file and line, and
+ * the other files load.
  */
 import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { fieldsOf, lineOf } from './front-matter.ts';
 import { levelOf, readTextWithin } from './read-file-within.ts';
 import { foreignNames } from './skill.ts';
 
+/** Reads the folder. Never rejects because of its content. */
 export async function loadAgents(directory: string): Promise<{ loaded: Agent[]; diagnostics: Diagnostic[] }> {
   const diagnostics: Diagnostic[] = [];
   const loaded = new Map<string, Agent>();
@@ -24,7 +25,7 @@ export async function loadAgents(directory: string): Promise<{ loaded: Agent[]; 
     folder = await realpath(directory);
     names = await readdir(folder);
   } catch (error) {
-    teller(directory)(1, `the folder of agents cannot be read: ${(error as Error).message}`, levelOf(error));
+    teller(directory)(1, `the agents folder cannot be read: ${(error as Error).message}`, levelOf(error));
     return { loaded: [], diagnostics };
   }
   for (const name of names.sort()) {

@@ -19,7 +19,7 @@ async function folderOf(files: Record<string, string>): Promise<string> {
 const skill = (front: string, body = 'Do it.') => `---\n${front}\n---\n${body}\n`;
 const plain = (name: string) => skill(`name: ${name}\ndescription: About ${name}`);
 
-test('every field, in both spellings, with the files beside it', async () => {
+test('reads every field, in both spellings, and the files beside it', async () => {
   const folder = await folderOf({
     'full/SKILL.md': skill(
       'name: full\ndescription: All of it\nuser-invocable: false\nallowed-tools: time__current_time, context__x\nargument-hint: a city\nmodel: haiku\ncontext: fork\nparameters:\n  type: object\n  properties: {city: {type: string}}\nlicense: MIT',
@@ -59,7 +59,7 @@ test('every field, in both spellings, with the files beside it', async () => {
   ]);
 });
 
-test('what people write who know the format from elsewhere', async () => {
+test('accepts the variants of the format that other programs use', async () => {
   const folder = await folderOf({
     'a/SKILL.md': skill(
       'name: a\ndescription: x\nargument-hint: [issue-number] [priority]\nmodel: inherit\nallowed-tools: time__current_time\nallowed_tools: "*"',
@@ -74,7 +74,7 @@ test('what people write who know the format from elsewhere', async () => {
   expect(loaded[0]?.model).toBeUndefined();
 });
 
-test('rules of Claude Code allow nothing here, whatever stands in their brackets', async () => {
+test('permission rules of Claude Code have no effect, whatever is in their parentheses', async () => {
   const folder = await folderOf({
     'a/SKILL.md': skill(
       'name: a\ndescription: x\nallowed-tools: Bash(git * main), Bash(jq:*) Read time__current_time Edit( *',
@@ -88,12 +88,12 @@ test('rules of Claude Code allow nothing here, whatever stands in their brackets
   ]);
   expect(diagnostics.map(({ message }) => message)).toEqual(
     ['Bash(git * main)', 'Bash(jq:*)', 'Read', 'Edit( *'].map((name) =>
-      expect.stringContaining(`"${name}" is no tool`),
+      expect.stringContaining(`"${name}" is not a tool`),
     ),
   );
 });
 
-test('of more files than a skill may have, the rest is left out, and said once', async () => {
+test('files beyond the limit are left out, with one diagnostic', async () => {
   const many = Object.fromEntries(Array.from({ length: 520 }, (_, n) => [`a/${n}.txt`, 'x']));
   const { loaded, diagnostics } = await loadSkills(await folderOf({ 'a/SKILL.md': plain('a'), ...many }));
   expect(loaded[0]?.files).toHaveLength(512);
@@ -106,17 +106,17 @@ test.each([
   ['a bad name', skill('description: x\nname: Bad_Name'), /SKILL\.md:3: name: must be lower-case/],
   ['no description', skill('name: bad'), /SKILL\.md:1: description: /],
   [
-    'words that nobody sees',
+    'invisible characters',
     skill('name: bad\ndescription: "harmless\\u200b"'),
     /SKILL\.md:3: description: has an invisible character \(U\+200B\)/,
   ],
   [
     'a bad schema',
     skill('name: bad\ndescription: x\nparameters: {properties: {a: {type: nothing}}}'),
-    /SKILL\.md:4: parameters: is no JSON Schema/,
+    /SKILL\.md:4: parameters: is not a valid JSON Schema/,
   ],
   [
-    'a bomb of aliases',
+    'exponential aliases',
     skill(`name: bad\ndescription: x\na: &a [1,1]\nb: &b [${'*a,'.repeat(50)}]`),
     /SKILL\.md:2: bad YAML/,
   ],
@@ -126,7 +126,7 @@ test.each([
     /SKILL\.md:2: bad YAML: .*circular/,
   ],
   [
-    'arguments that are no object',
+    'arguments that are not an object',
     skill('name: bad\ndescription: x\nparameters: {type: string}'),
     /SKILL\.md:4: parameters: must describe an object/,
   ],
@@ -148,7 +148,7 @@ test.each([
   expect(diagnostics[0]?.source).toBe(join(folder, 'bad/SKILL.md'));
 });
 
-test('a name belongs to the folder that is called so, else to the first', async () => {
+test('a name belongs to the folder of that name, otherwise to the first', async () => {
   const folder = await folderOf({
     'a/SKILL.md': plain('tea'),
     'b/SKILL.md': plain('same'),
@@ -162,7 +162,10 @@ test('a name belongs to the folder that is called so, else to the first', async 
   ]);
   expect(diagnostics.map(({ level, message }) => [level, message])).toEqual([
     ['error', `${join(folder, 'a/SKILL.md')}:2: the name "tea" is taken by ${join(folder, 'tea')}`],
-    ['warning', `${join(folder, 'b/SKILL.md')}:2: name: the folder should be called "same", too`],
+    [
+      'warning',
+      `${join(folder, 'b/SKILL.md')}:2: name: the folder must have the same name: rename it to "same"`,
+    ],
     ['error', `${join(folder, 'c/SKILL.md')}:2: the name "same" is taken by ${join(folder, 'b')}`],
   ]);
 });
@@ -178,7 +181,7 @@ test('text that is not UTF-8 is a diagnostic', async () => {
   expect(diagnostics).toMatchObject([{ level: 'error', message: expect.stringContaining('is not UTF-8') }]);
 });
 
-test('the code of a skill is loaded again only when something of the skill has changed', async () => {
+test('the code of a skill is loaded again only when a file of the skill has changed', async () => {
   const code = "export const tools = [{ name: 'say', description: 'Says', schema: {}, handler: () => 'x' }];";
   const folder = await folderOf({ 'tea/SKILL.md': plain('tea'), 'tea/tools.ts': code });
   const toolsNow = async () => (await loadSkills(folder, { code: true })).loaded[0]?.tools;
@@ -189,7 +192,7 @@ test('the code of a skill is loaded again only when something of the skill has c
   expect(await toolsNow()).not.toBe(before);
 });
 
-test('a link that leads out is left out', async () => {
+test('a link that points outside is left out', async () => {
   const outside = await folderOf({ 'secret.txt': 'secret', 'SKILL.md': plain('outside') });
   const folder = await folderOf({
     'c/SKILL.md': plain('c'),
@@ -202,12 +205,12 @@ test('a link that leads out is left out', async () => {
   expect(loaded.map(({ name }) => name)).toEqual(['c']);
   expect(loaded[0]?.files.map(({ path }) => path)).toEqual(['SKILL.md', 'alias.txt', 'own.txt']);
   expect(diagnostics.map(({ message }) => message)).toEqual([
-    expect.stringContaining('secret.txt:1: secret.txt leads out of its folder'),
-    expect.stringContaining('the link leads out of the folder of skills'),
+    expect.stringContaining('secret.txt:1: secret.txt points outside its folder'),
+    expect.stringContaining('the link points outside the skills folder'),
   ]);
 });
 
-test('a file is read inside the folder alone', async () => {
+test('only files inside the folder are read', async () => {
   const folder = await folderOf({ 'in/a.txt': 'a', 'out.txt': 'out' });
   const inside = join(folder, 'in');
   expect((await readFileWithin(inside, 'a.txt')).toString()).toBe('a');
@@ -216,7 +219,7 @@ test('a file is read inside the folder alone', async () => {
   await expect(readFileWithin(inside, 'a.txt', 0)).rejects.toThrow('at most 0');
 });
 
-test('arguments stand where the instructions want them, else below', async () => {
+test('arguments replace $ARGUMENTS, or are appended', async () => {
   const folder = await folderOf({
     'a/SKILL.md': skill('name: a\ndescription: x', 'Write about $ARGUMENTS, only $ARGUMENTS.'),
     'b/SKILL.md': skill('name: b\ndescription: x', 'Write.'),
@@ -237,7 +240,7 @@ test('arguments stand where the instructions want them, else below', async () =>
   expect(renderedOf(c, {})).toBe('About .');
 });
 
-test('fields with nothing behind them are absent; hidden files are nobody’s to read', async () => {
+test('empty fields are absent; hidden files are not read', async () => {
   const folder = await folderOf({
     'tea/SKILL.md': skill('name: tea\ndescription: x\nallowed-tools:\nmodel:'),
     'tea/.env': 'SECRET=1',

@@ -1,6 +1,6 @@
 /**
- * Reads a folder of skills: each a folder with SKILL.md and further files. Never rejects for what somebody wrote: what is
- * wrong is a diagnostic with file and line, and the rest load.
+ * Reads a skills folder: each skill is a folder with SKILL.md and further files. A skill with an error becomes a diagnostic
+ * with file and line, and the other skills load.
  */
 import { createHash } from 'node:crypto';
 import type { Dirent } from 'node:fs';
@@ -12,22 +12,25 @@ import { isHidden, isWithin, levelOf, readFileWithin, readTextWithin } from './r
 import { foreignNames, type Skill, SkillFields, type SkillFile, withFormatNames } from './skill.ts';
 import { codeFile, type ImportModule, loadSkillTools } from './skill-code.ts';
 
+/** What was loaded, and what was wrong. */
 export interface LoadedSkills {
   loaded: Skill[];
   diagnostics: Diagnostic[];
 }
 
-/** Of one skill, as clients of the skills extension expect. */
+/** Limits of one skill, as clients of the skills extension expect. */
 const maxFiles = 512;
 const maxSkillBytes = 16 * 1024 * 1024;
 
+/** How to load skills. */
 export interface SkillOptions {
-  /** Whether `tools.ts` beside a SKILL.md is loaded: it is code that runs in this process. */
+  /** Whether to load `tools.ts` beside a SKILL.md, which is code. */
   code: boolean;
-  /** Loads it, here or in another process. */
+  /** Imports `tools.ts`. Default: in this process. */
   importCode?: ImportModule | undefined;
 }
 
+/** Reads the folder. Never rejects because of its content. */
 export async function loadSkills(
   directory: string,
   options: SkillOptions = { code: false },
@@ -42,7 +45,7 @@ export async function loadSkills(
   try {
     entries = await readdir(directory, { withFileTypes: true });
   } catch (error) {
-    report('', 1, `the folder of skills cannot be read: ${(error as Error).message}`, levelOf(error));
+    report('', 1, `the skills folder cannot be read: ${(error as Error).message}`, levelOf(error));
     return { loaded: [], diagnostics };
   }
   for (const { name: folder } of entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
@@ -52,7 +55,7 @@ export async function loadSkills(
     const made = await loadSkill({ directory, name: folder, tell, ...options });
     if (made) found.push({ folder, tell, ...made });
   }
-  // A name belongs to the folder that is called so, as the format wants it: no other can take it away.
+  // If several skills have the same name, the one in the folder of that name keeps it, as the format requires.
   const owners = new Map<string, Skill>();
   const isOwn = ({ folder, skill }: (typeof found)[number]) => folder === skill.name;
   for (const { folder, skill, nameLine, tell } of [
@@ -63,7 +66,12 @@ export async function loadSkills(
     if (owner) tell('SKILL.md', nameLine, `the name "${skill.name}" is taken by ${owner.place}`);
     else owners.set(skill.name, skill);
     if (!owner && folder !== skill.name)
-      tell('SKILL.md', nameLine, `name: the folder should be called "${skill.name}", too`, 'warning');
+      tell(
+        'SKILL.md',
+        nameLine,
+        `name: the folder must have the same name: rename it to "${skill.name}"`,
+        'warning',
+      );
   }
   return {
     loaded: found.map(({ skill }) => skill).filter((skill) => owners.get(skill.name) === skill),
@@ -86,7 +94,7 @@ async function loadSkill({
     const folder = await realpath(join(directory, name));
     if (!(await stat(folder)).isDirectory()) return undefined; // a README beside the skills
     if (!isWithin(await realpath(directory), folder)) {
-      tell('', 1, 'the link leads out of the folder of skills');
+      tell('', 1, 'the link points outside the skills folder');
       return undefined;
     }
     const text = await readTextWithin(folder, 'SKILL.md').catch((error) => error as Error);
@@ -122,7 +130,7 @@ async function loadSkill({
     };
     return { skill, nameLine: lineOf(text, 'name') };
   } catch (error) {
-    // A skill whose code is broken is broken: without its tools its instructions lead nowhere.
+    // Broken code makes the whole skill fail, because its instructions need its tools.
     const file = error instanceof BrokenCode ? codeFile : 'SKILL.md';
     for (const line of (error as Error).message.split('\n')) tell(file, 1, line);
     return undefined;
@@ -141,7 +149,12 @@ async function toolsOf({
 }: Pick<Skill, 'name' | 'folder' | 'files'> & SkillOptions & { tell: Tell }): Promise<Skill['tools']> {
   if (!files.some(({ path }) => path === codeFile)) return [];
   if (!code) {
-    tell(codeFile, 1, 'its tools are not loaded: HARNESS_SKILLS_CODE=1 allows code of skills', 'warning');
+    tell(
+      codeFile,
+      1,
+      'its tools are not loaded; set HARNESS_SKILLS_CODE=1 to allow code in skills',
+      'warning',
+    );
     return [];
   }
   try {
@@ -167,7 +180,7 @@ async function filesOf(folder: string, tell: Tell): Promise<SkillFile[]> {
         tell(
           path,
           1,
-          `more than ${maxFiles} files or ${maxSkillBytes} bytes: the rest is left out`,
+          `more than ${maxFiles} files or ${maxSkillBytes} bytes: this file and the following ones are left out`,
           'warning',
         );
         break;

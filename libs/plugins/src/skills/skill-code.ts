@@ -1,4 +1,4 @@
-/** Tools that a skill brings as code: `tools.ts` beside its SKILL.md. */
+/** Loads the tools that a skill provides as code: `tools.ts` beside its SKILL.md. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -11,22 +11,23 @@ import {
 } from '@harness/plugin-kit';
 import { readTool, type Skill } from './skill.ts';
 
+/** The file with a skill's code. */
 export const codeFile = 'tools.ts';
-/** MCP's own bound, with the namespace left off. */
+/** MCP's limit of a tool name, without the prefix. */
 const maxNameChars = 64;
 const importTimeoutMs = 30_000;
 
 type SkillCode = Pick<Skill, 'name' | 'folder' | 'files'>;
-/** As `import`, here or in another process. */
+/** Like `import`; in this process or in another. */
 export type ImportModule = (specifier: string) => Promise<unknown>;
 
-/** What came of each skill's code last, good or bad. */
+/** The last result, good or bad, for each skill's folder. */
 const latest = new Map<string, { version: string; tools: Promise<readonly PluginTool[]> }>();
 const maxKept = 1_000;
 
 /**
- * `tools` of the module (or its default export), named `<skill>_<tool>`; the same as before where none of the skill's
- * files has changed. Throws an Error with all that is wrong, a line each.
+ * Loads the module's export `tools` (or its default export), with the names `<skill>_<tool>`. Returns the previous result
+ * if none of the skill's files has changed. Rejects with an Error that has one line per problem.
  */
 export function loadSkillTools(code: SkillCode, load: ImportModule): Promise<readonly PluginTool[]> {
   const { name, folder, files } = code;
@@ -50,7 +51,7 @@ async function loadAnew(
   const module = await importFresh(join(folder, codeFile), version, load);
   const tools = module.tools ?? module.default;
   if (!Array.isArray(tools))
-    throw new Error('it must export "tools", an array of tools as plugins have them');
+    throw new Error('it must export "tools", an array of tools of the same shape as in plugins');
   const plugin = { name: 'skill', version: '1.0.0', register: () => undefined, tools };
   const validation = validatePluginExport({ plugin }, codeFile);
   if (!validation.valid) throw new Error(validation.errors.join('\n'));
@@ -60,12 +61,12 @@ async function loadAnew(
     const qualified = `${name}_${tool.name}`;
     if (qualified.length > maxNameChars)
       throw new Error(`the name ${qualified} has more than ${maxNameChars} characters`);
-    if (qualified === readTool) throw new Error(`the name ${qualified} is taken`);
+    if (qualified === readTool) throw new Error(`the name ${qualified} is reserved; rename the tool`);
     return { ...tool, name: qualified };
   });
 }
 
-/** A module stays what it was for as long as it has one address; what it imports in turn keeps its own. */
+/** Node caches a module by its URL, so the URL contains the version. Modules that it imports stay cached. */
 async function importFresh(
   path: string,
   version: string,
@@ -73,7 +74,7 @@ async function importFresh(
 ): Promise<Record<string, unknown>> {
   const url = pathToFileURL(path);
   url.searchParams.set('v', version);
-  const timeoutError = () => new Error('it takes too long to load');
+  const timeoutError = () => new Error(`it took longer than ${importTimeoutMs} ms to load`);
   const run = () => load(url.href) as Promise<Record<string, unknown>>;
   return withTimeLimit({ timeoutMs: importTimeoutMs, timeoutError }, run);
 }

@@ -1,6 +1,19 @@
 /**
- * Skills as a plugin: each a tool `skill__<name>`, one tool that reads their files, and their files as resources. Made
- * anew with every change of the folder; a call under way ends on what it began with.
+ * The plugin `skill`: a tool `skill__<name>` for each skill, a tool that reads their files, and the files as resources. It
+ * is rebuilt after every change of the folder; a running call ends with the version it started with.
+ *
+ * - `skill.ts`            the type of a skill and the schema of its front matter
+ * - `load-skills.ts`      reads a folder of skills
+ * - `skill-code.ts`       loads `tools.ts` of a skill
+ * - `follow-skills.ts`    keeps the plugin up to date with the folder
+ * - `agent.ts`            the type of an agent and the schema of its front matter
+ * - `load-agents.ts`      reads a folder of agents
+ * - `follow-agents.ts`    keeps the agents up to date with the folder
+ * - `front-matter.ts`     parses YAML front matter
+ * - `read-file-within.ts` reads files that must be within a folder
+ * - `follow-folder.ts`    loads a folder and reloads it after changes
+ * - `follow-tree.ts`      watches a folder
+ * - `folder-digest.ts`    a digest of a folder's content
  */
 import { AppError } from '@harness/contracts';
 import type { WorkProfile } from '@harness/dispatch';
@@ -17,11 +30,13 @@ import {
 import { readFileWithin } from './read-file-within.ts';
 import { readTool, type Skill } from './skill.ts';
 
+/** The plugin's name, and the prefix of its tools. */
 export const skillPluginName = 'skill';
 
-/** How long a caller waits for a sub-agent, ms; then it gets the task's ids. */
+/** How long a call waits for its sub-agent, ms. After that it returns the ids of the task. */
 const defaultForkWaitMs = 60_000;
 
+/** Builds the plugin for these skills. */
 export function skillPluginOf(
   skills: readonly Skill[],
   { forkWaitMs = defaultForkWaitMs }: { forkWaitMs?: number | undefined } = {},
@@ -46,6 +61,7 @@ export function skillPluginOf(
   });
 }
 
+/** The resource URI of a skill's file. */
 export const uriOf = ({ name }: Pick<Skill, 'name'>, path: string): string =>
   `skill://${name}/${path.split('/').map(encodeURIComponent).join('/')}`;
 
@@ -75,7 +91,8 @@ function toolOf(skill: Skill, forkWaitMs: number): PluginTool {
 }
 
 /**
- * What may be called while the skill is followed: what it names, its own tools, and its files. Undefined = everything.
+ * The tools that may be called while the skill is followed: those it names, its own, and the tool for its files.
+ * Undefined = all.
  */
 const toolsWithin = ({ name, allowedTools, files }: Skill): string[] | undefined =>
   allowedTools && [
@@ -84,14 +101,14 @@ const toolsWithin = ({ name, allowedTools, files }: Skill): string[] | undefined
     ...(files.length > 1 ? [`${skillPluginName}__${readTool}`] : []),
   ];
 
-/** What a skill makes of the sessions of a thread on which it is active. */
+/** The work profile of sessions on a thread where the skill is active. */
 export const profileOfSkill = (skill: Skill): WorkProfile => ({
   instructions: renderedOf(skill, {}),
   model: skill.model,
   tools: toolsWithin(skill),
 });
 
-/** The session that asked follows it, and for the rest of its run has no more tools than the skill names. */
+/** The calling session follows the skill; until its run ends it has only the tools that the skill allows. */
 async function inline(
   skill: Skill,
   instructions: string,
@@ -102,7 +119,7 @@ async function inline(
   return instructions;
 }
 
-/** A sub-agent follows the instructions, with the skill's model and tools; its result is the answer. */
+/** A sub-agent follows the skill, with the skill's model and tools; its result becomes the tool result. */
 async function fork(
   skill: Skill,
   prompt: string,
@@ -124,7 +141,7 @@ async function fork(
   const isOver = ended.status !== 'working' && ended.status !== 'input_required';
   const message = isOver
     ? (ended.result ?? ended.error?.message ?? `The task ended as ${ended.status}.`)
-    : `A sub-agent works on it as task ${taskId} in thread ${threadId} (events: ${streamUrl}). You will be told when it ends.`;
+    : `A sub-agent works on it as task ${taskId} in thread ${threadId} (events: ${streamUrl}). You will be notified when it ends.`;
   return {
     content: [{ type: 'text', text: message }],
     structuredContent: { message, taskId, threadId, status: ended.status },
@@ -133,10 +150,10 @@ async function fork(
   };
 }
 
-/** Its instructions with the arguments in their place, and what else belongs to it. */
+/** The skill's instructions with the arguments filled in, and the list of its files. */
 export function renderedOf(skill: Skill, input: ToolInput): string {
   const { arguments: text = '' } = input;
-  const isEmpty = Object.keys(input).length === 0; // nobody has called it: it is active
+  const isEmpty = Object.keys(input).length === 0; // not called as a tool, but active on a thread
   const said = skill.parameters && !isEmpty ? JSON.stringify(input) : String(text);
   const hasPlace = skill.instructions.includes('$ARGUMENTS');
   const instructions = skill.instructions.replaceAll('$ARGUMENTS', () => said);
@@ -157,12 +174,12 @@ function readFileTool(skills: readonly Skill[]): PluginTool {
   return {
     name: readTool,
     title: 'Read a file of a skill',
-    description: 'Reads a file that belongs to a skill, as its instructions list them.',
+    description: 'Reads a file of a skill. The instructions of the skill list its files.',
     schema: {
       type: 'object',
       properties: {
         skill: { ...text, description: 'Name of the skill' },
-        path: { ...text, description: 'The file, as listed' },
+        path: { ...text, description: 'Path of the file, as listed' },
       },
       required: ['skill', 'path'],
       additionalProperties: false,
@@ -191,7 +208,7 @@ function manifestOf(skill: Skill): PluginResource {
   };
 }
 
-/** A resource of the skills, by its URI. Throws `resource_not_found`. */
+/** Reads a skill's file by its resource URI. Throws `resource_not_found`. */
 export async function readResource(skills: readonly Skill[], uri: string) {
   for (const skill of skills) {
     const file = skill.files.find(({ path }) => uriOf(skill, path) === uri);

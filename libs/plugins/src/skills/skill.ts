@@ -1,56 +1,59 @@
+/** A skill, and the schema of its front matter. */
 import type { JsonSchema, PluginTool } from '@harness/plugin-kit';
 import { createSchemaCompiler, invisibleIn } from '@harness/plugin-kit';
 import { z } from 'zod';
 
 /** One file of a skill. */
 export interface SkillFile {
-  /** Below the skill's folder, with `/`. */
+  /** Relative to the skill's folder, with `/`. */
   path: string;
+  /** Bytes. */
   size: number;
-  /** Of its bytes: `sha256:` and hex digits. */
+  /** Digest of its bytes: `sha256:` and hex digits. */
   digest: string;
 }
 
+/** A loaded skill. */
 export interface Skill {
   name: string;
   description: string;
-  /** Whether it asks to be a slash command; undefined where it does not say. */
+  /** Whether it wants to be a slash command; undefined = not stated. */
   userInvocable: boolean | undefined;
-  /** Agents may call it as a tool; otherwise it is for people alone. */
+  /** Whether agents may call it as a tool; otherwise only people can use it. */
   modelInvocable: boolean;
-  /** Qualified names; undefined = all of the session. */
+  /** Qualified names; undefined = all tools of the session. */
   allowedTools: readonly string[] | undefined;
   argumentHint: string | undefined;
   model: string | undefined;
-  /** Schema of its arguments; undefined = one text. */
+  /** Schema of its arguments; undefined = a single text. */
   parameters: JsonSchema | undefined;
-  /** `inline`: its instructions are the answer. `fork`: a sub-agent follows them. */
+  /** `inline`: the tool returns the instructions. `fork`: a sub-agent follows them. */
   context: 'inline' | 'fork';
   instructions: string;
   /** The front matter as written. */
   frontMatter: Record<string, unknown>;
-  /** Its entry in the folder of skills, as diagnostics name it. */
+  /** Its path in the skills folder, as in diagnostics. */
   place: string;
   /** Absolute, links resolved. */
   folder: string;
   files: readonly SkillFile[];
-  /** Brought as code, named `<skill>_<tool>`. */
+  /** Tools from its `tools.ts`, named `<skill>_<tool>`. */
   tools: readonly PluginTool[];
 }
 
-/** The tool that reads files of skills. No skill has this name, for theirs have no underscore. */
+/** The tool that reads files of skills. It cannot be the name of a skill, because those have no underscore. */
 export const readTool = 'read_file';
 
-/** What stands in brackets belongs to the name before it: the `*` of `Bash(git * main)` is not all tools. */
+/** A name with its parentheses: the `*` in `Bash(git * main)` must not be read as "all tools". */
 const nameInText = /(?:[^\s,(]|\([^)]*\)?)+/g;
 
-/** A list, or text with commas or spaces between; tools by our names, with or without how Claude Code calls them. */
+/** Schema of tool names: a list, or a text with commas or spaces. Removes Claude Code's prefix `mcp__harness__`. */
 export const toolNames = z
   .union([z.array(z.string()), z.string().transform((text) => text.match(nameInText) ?? [])])
   .transform((names) => names.map((name) => name.replace(/^mcp__harness__/, '')))
   .optional();
 
-/** `inherit` is how Claude Code says that there is none of its own. */
+/** Schema of a model. Claude Code's `inherit` means no own model. */
 export const modelName = z
   .string()
   .min(1)
@@ -58,7 +61,7 @@ export const modelName = z
   .transform((model) => (model === 'inherit' ? undefined : model))
   .optional();
 
-/** What people and models read; what only one of them would see is refused. */
+/** Schema of a text for people and models. Refuses invisible characters, which only a model would read. */
 export const visibleText = z
   .string()
   .trim()
@@ -67,13 +70,16 @@ export const visibleText = z
     if (found) context.addIssue(`has an invisible character (${found})`);
   });
 
-/** What is no name of a tool here, said for people: it allows nothing. */
+/** A message for each name that is not the name of a tool here, and so has no effect. */
 export const foreignNames = (names: readonly string[] = []): string[] =>
   names
     .filter((name) => !name.includes('__') && name !== '*')
-    .map((name) => `"${name}" is no tool of this gateway (they are <plugin>__<tool>), and allows nothing`);
+    .map(
+      (name) =>
+        `"${name}" is not a tool of this gateway (names are <plugin>__<tool>), so this entry has no effect`,
+    );
 
-/** The Agent Skills format, and what we add to it; unknown fields are others' business. */
+/** Schema of the front matter: the Agent Skills format and our additions. Unknown fields are ignored. */
 export const SkillFields = z.object({
   name: z
     .string()
@@ -90,7 +96,7 @@ export const SkillFields = z.object({
   parameters: z
     .record(z.string(), z.unknown())
     .superRefine((schema, context) => {
-      // Clients refuse a whole list of tools for one that takes anything else.
+      // Clients refuse the whole list of tools if one takes anything but an object.
       if (schema.type !== undefined && schema.type !== 'object')
         context.addIssue(`must describe an object: type is ${JSON.stringify(schema.type)}`);
       const found = invisibleIn(schema);
@@ -98,7 +104,9 @@ export const SkillFields = z.object({
       try {
         createSchemaCompiler().compile(schema);
       } catch (thrown) {
-        context.addIssue(`is no JSON Schema: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+        context.addIssue(
+          `is not a valid JSON Schema: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+        );
       }
     })
     .optional(),
@@ -112,7 +120,7 @@ const aliases: Record<string, string> = {
   argument_hint: 'argument-hint',
 };
 
-/** With the names of the format, whichever spelling was used; where both were, its own counts. */
+/** Renames fields in the alternative spelling to the names of the format; the format's own spelling wins. */
 export const withFormatNames = (data: Record<string, unknown>): Record<string, unknown> => ({
   ...Object.fromEntries(
     Object.entries(aliases).flatMap(([alias, name]) => (alias in data ? [[name, data[alias]]] : [])),

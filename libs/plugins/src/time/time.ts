@@ -5,7 +5,7 @@ const input = z.strictObject({
   timezone: z.string().min(1).max(64).optional().describe('IANA name, e.g. Europe/Berlin; default UTC'),
 });
 
-/** Tells the time: models do not know it. */
+/** The built-in plugin `time`, because models do not know the current time. */
 export const time = definePlugin({
   name: 'time',
   version: '1.0.0',
@@ -22,7 +22,7 @@ export const time = definePlugin({
   register: () => ({}),
 });
 
-/** `2026-11-21T08:00:00.000Z is Saturday, 21 November 2026 at 09:00:00 CET`. Throws for an unknown zone. */
+/** E.g. `2026-11-21T08:00:00.000Z is Saturday, 21 November 2026 at 09:00:00 CET`. Throws for an unknown zone. */
 export function timeIn(timeZone: string, now: Date): string {
   const local = formatterOf(timeZone).format(now);
   return `${now.toISOString()} is ${local}`;

@@ -45,7 +45,7 @@ test.each([
   ['{"verdict":"rejected"}', noReason],
   ['{"verdict":"rejected","feedback":"  "}', noReason],
   ['{"verdict":"rejected","feedback":"x"}\nIn short: {"verdict":"rejected"}', rejected('x')],
-])('%j is read', (answer, verdict) => {
+])('%j is a verdict', (answer, verdict) => {
   expect(parseVerdict(answer)).toEqual(verdict);
 });
 
@@ -64,20 +64,20 @@ test.each([
   '{"verdict":"rejected","feedback":"no"} On reflection: {"verdict":"accepted"}',
   '> {"verdict":"accepted"}',
   '{"verdict":["accepted","rejected"]}',
-])('%j is no verdict, and so no acceptance', (answer) => {
+])('%j is not a verdict, so the result is not accepted', (answer) => {
   expect(parseVerdict(answer)).toEqual({
     accepted: false,
     feedback: `The reviewer gave no readable verdict, so the result is not accepted. It said: ${answer}`,
   });
 });
 
-test('of a long unreadable answer the beginning is shown, and no character is cut in half', () => {
+test('the beginning of a long unreadable response is quoted, without splitting a character', () => {
   const { feedback } = parseVerdict('👩'.repeat(5_000)) as { feedback: string };
   expect(feedback.endsWith(`It said: ${'👩'.repeat(500)}`)).toBe(true);
   expect(feedback.isWellFormed()).toBe(true);
 });
 
-test('an answer made to be slow is read in time', () => {
+test('a response that is built to be slow is parsed quickly', () => {
   const before = performance.now();
   expect(parseVerdict('{'.repeat(1_000_000)).accepted).toBe(false);
   expect(parseVerdict('{"a":'.repeat(200_000)).accepted).toBe(false);

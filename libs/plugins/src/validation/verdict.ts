@@ -1,26 +1,26 @@
 /**
- * Reads a reviewer's verdict from what a model wrote. Models put the JSON they are asked for between fences, prose and
- * explanations; what cannot be read, or says both things, is not an acceptance.
+ * Parses a reviewer's verdict from a model response. Models put the requested JSON between fences, prose and
+ * explanations. A response that is unreadable or contradicts itself does not accept the result.
  */
 import { cutText } from '@harness/contracts';
 import type { JsonSchema, TaskVerdict } from '@harness/plugin-kit';
 import { z } from 'zod';
 
-/** What the reviewer is held to where its model takes a schema. Flat: some models refuse unions. */
+/** The schema of the reviewer's response, for models that support one. It is flat, because some models refuse unions. */
 export const verdictSchema: JsonSchema = {
   type: 'object',
   properties: {
     verdict: { enum: ['accepted', 'rejected'] },
-    feedback: { type: 'string', description: 'Of a rejection: what must change' },
+    feedback: { type: 'string', description: 'For a rejection: what must change' },
   },
   required: ['verdict'],
 };
 
-/** Characters of an answer that are read: a verdict stands in its beginning or not at all. */
+/** Only this many characters of a model response are searched for a verdict. */
 const maxChars = 100_000;
-/** Opening braces that are tried: each costs a walk to its end. */
+/** Opening braces that are tried, because each needs a scan to its closing brace. */
 const maxCandidates = 200;
-/** Characters of an unreadable answer that the sub-agent is shown. */
+/** Characters of an unreadable response that the feedback quotes. */
 const shownChars = 500;
 
 const Verdict = z.object({
@@ -33,7 +33,7 @@ const Verdict = z.object({
   feedback: z.string().nullish(),
 });
 
-/** The one verdict of an answer; unknown fields, fences and prose around it are ignored. */
+/** Returns the verdict of a model response; ignores unknown fields, and fences and prose around the JSON. */
 export function parseVerdict(answer: string): TaskVerdict {
   const verdicts = objectsIn(withoutQuotes(cutText(answer, maxChars))).flatMap((object) => {
     const parsed = Verdict.safeParse(object);
@@ -58,10 +58,10 @@ function unreadable(answer: string): TaskVerdict {
   };
 }
 
-/** Material is quoted behind `>`; a verdict that the reviewer quotes from it is not the reviewer's. */
+/** Removes lines with `>`: they quote the reviewed material, so a verdict in them is not the reviewer's own. */
 const withoutQuotes = (text: string) => text.replace(/^[ \t]*>.*$/gm, '');
 
-/** Every JSON object in a text, outermost first; one that holds no verdict is looked into. */
+/** JSON objects in a text with the field `verdict`, outermost first. Other objects are searched for nested ones. */
 function objectsIn(text: string): unknown[] {
   const found: unknown[] = [];
   let candidates = 0;
@@ -75,7 +75,7 @@ function objectsIn(text: string): unknown[] {
   return found;
 }
 
-/** The position after the brace that closes the one at `start`, strings left out of account. */
+/** The position after the brace that closes the one at `start`; ignores braces in strings. */
 function endOfObject(text: string, start: number): number | undefined {
   let depth = 0;
   let inString = false;
@@ -93,9 +93,9 @@ function endOfObject(text: string, start: number): number | undefined {
 
 function parsed(json: string): unknown {
   try {
-    // Models break lines within strings, which JSON does not allow; between values a space does the same.
+    // Models put line breaks into strings, which JSON does not allow; between values a space is equivalent.
     return JSON.parse(json.replace(/[\n\r\t]/g, ' '));
   } catch {
-    return undefined; // prose in braces
+    return undefined; // not JSON: prose in braces
   }
 }

@@ -56,7 +56,7 @@ async function open({
   return { host, ctx, call, textOf, status };
 }
 
-test('all of a plugin works from a process of its own', async () => {
+test('every part of a plugin works in a separate process', async () => {
   const { host, ctx, call, textOf, status } = await open();
   const principal = { keyId: 'k', tenant: 't', scopes: ['tools'] };
   const echoed = JSON.parse(await textOf(call('echo', { text: 'x\u{1f600}' }, { principal, attempt: 2 })));
@@ -97,7 +97,7 @@ test('all of a plugin works from a process of its own', async () => {
   expect(await ctx.store.get('news')).toEqual({ a: 1 });
 });
 
-test('its context is that of the process that owns it, within the call', async () => {
+test('its context is that of the owning process, within the call', async () => {
   const { call, textOf } = await open({
     context: {
       invoker: {
@@ -136,14 +136,14 @@ test('its context is that of the process that owns it, within the call', async (
       { type: 'message', text: 'ab' },
     ],
   });
-  // What its owner refuses keeps its code.
+  // An error of the owner keeps its code.
   expect(await call('context', { method: 'tasks.get', args: ['task_1'] })).toMatchObject({
     isError: true,
     _meta: { 'harness/error': { code: 'unavailable' } },
   });
 });
 
-test('a call is cancelled, reports its progress, and asks its client, across', async () => {
+test('cancellation, progress and requests for input work between processes', async () => {
   const { ctx, call, textOf } = await open();
   const abort = new AbortController();
   const told: unknown[] = [];
@@ -188,17 +188,17 @@ test.each([
     const { ctx, call, textOf, status } = await open({ memoryMb: 256 });
     const hurt = await call('misbehave', { how });
     expect(hurt).toMatchObject({ isError: true });
-    expect(hurt.content[0]?.text).toContain('The plugin "whole" ended in the middle of the call');
+    expect(hurt.content[0]?.text).toContain('The plugin "whole" ended during the call');
     await expect.poll(() => status()?.crashes).toBe(1);
     expect(status()?.lastCrash).toMatch(reason);
-    // A call that comes meanwhile waits for the next process.
+    // A call during the restart waits for the next process.
     expect(JSON.parse(await textOf(call('echo', { text: 'back' })))).toMatchObject({ text: 'back' });
     expect(status()?.state).toBe('ready');
     expect(await ctx.store.get('started')).toBe(2);
   },
 );
 
-test('what is too large is refused or cut, and harms nobody', async () => {
+test('an allocation or result that is too large is refused or cut, and affects no other call', async () => {
   const { call, status } = await open({ memoryMb: 512 });
   expect(await call('misbehave', { how: 'atOnce' })).toMatchObject({ isError: true });
   const cut = await call('misbehave', { how: 'large' });
@@ -207,24 +207,24 @@ test('what is too large is refused or cut, and harms nobody', async () => {
   expect(status()?.crashes).toBe(0);
 });
 
-test('one that loops does not stop others, and one that answers nothing for long is started again', {
+test('a process that loops does not stop others, and one that does not respond is restarted', {
   timeout: 60_000,
 }, async () => {
   const { call, textOf, status } = await open();
   const looping = call('misbehave', { how: 'loop', ms: 30_000 });
   const hurt = await looping;
-  expect(hurt.content[0]?.text).toContain('it answered nothing for 1.5 s');
+  expect(hurt.content[0]?.text).toContain('it did not respond for 1.5 s');
   expect(JSON.parse(await textOf(call('echo', { text: 'back' })))).toMatchObject({ text: 'back' });
   expect(status()).toMatchObject({ state: 'ready', crashes: 1 });
 });
 
-test('a worker has a process only for plugins with hooks of its own', async () => {
+test('a worker has a process only for plugins with hooks that run in workers', async () => {
   const { status, host } = await open({ role: 'worker' });
   expect(status()?.pid).toBeDefined();
   expect(await host.hooks.beforeInvoke('thr', 'go', {} as never)).toBe('go, please');
 });
 
-test('a module that does not load is a diagnostic, and leaves no process', async () => {
+test('a module that does not load becomes a diagnostic, and leaves no process', async () => {
   const isolation = createIsolation({
     role: 'gateway',
     config: {},

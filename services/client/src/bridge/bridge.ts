@@ -1,7 +1,12 @@
 /**
- * Carries MCP messages between a client on standard input and output and a gateway. Messages pass as they are, so that
- * names, descriptions, schemas, progress, questions and errors are the gateway's own; looked into are only the list of
- * tools and the names of those that are called.
+ * Forwards MCP messages between a client on standard input and output and a gateway. Messages are not changed, so that
+ * names, descriptions, schemas, progress, requests for input and errors are the gateway's own. Only `initialize`, the list
+ * of tools and the names of called tools are adapted to the view.
+ *
+ * - `main.ts`          `npm run bridge`
+ * - `config.ts`        environment and options
+ * - `tool-view.ts`     which tools the client sees, and under which names
+ * - `gateway-fetch.ts` `fetch` that waits for the gateway and renews the session
  */
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
@@ -13,16 +18,17 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import type { Tool, ToolView } from './tool-view.ts';
 
+/** A running bridge. */
 export interface Bridge {
-  /** From now on messages pass. */
+  /** Starts to forward messages. */
   start(): Promise<void>;
-  /** May this be sent twice? Tools say so of themselves. */
+  /** Whether a message may be sent twice; for a tool call, its annotations decide. */
   mayRepeat(message: unknown): boolean;
-  /** What was offered may have changed while nobody could say so. */
+  /** Notifies the client that all lists may have changed, after a lost connection. */
   tellChanged(): void;
-  /** The stream that would have brought an answer is lost. */
+  /** The stream that should have carried a response is lost: fails its request. */
   loseStream(lastEventId: string): void;
-  /** Cancels what is under way. */
+  /** Cancels all open requests. */
   cancelAll(): Promise<void>;
 }
 
@@ -31,7 +37,7 @@ interface BridgeDeps {
   gateway: Transport;
   view: ToolView;
   say(line: string): void;
-  /** Gives up a request that never reached the gateway. */
+  /** Stops the retries of a request that has not reached the gateway; false if there is none. */
   giveUp(id: RequestId): boolean;
 }
 
@@ -40,15 +46,16 @@ type Result = Record<string, unknown>;
 const methodNotFound = -32601;
 const invalidParams = -32602;
 const connectionClosed = -32000;
-/** What a narrow view has besides. */
+/** Methods and notifications that a narrow view has. */
 const narrowMethods = /^(initialize|tools\/.*|logging\/.*)$/;
 const narrowNotifications = /^notifications\/(resources|prompts)\//;
 const lost = 'The connection to the gateway broke; whether the call took effect is unknown.';
 
+/** Creates a bridge between two transports. */
 export function createBridge({ client, gateway, view, say, giveUp }: BridgeDeps): Bridge {
-  /** Requests of the client without an answer, by id. */
+  /** Requests of the client without a response, by id. */
   const open = new Map<RequestId, JSONRPCRequest>();
-  /** Where answers under way come from: event ids of a stream begin alike. */
+  /** The streams of open requests, by the common beginning of their event ids. */
   const streams = new Map<string, RequestId>();
   const hints = new Map<string, Tool['annotations']>();
   let begun = false;
@@ -80,18 +87,22 @@ export function createBridge({ client, gateway, view, say, giveUp }: BridgeDeps)
     }
     if (!isJSONRPCRequest(message)) return void forward(message);
     const { id, method, params } = message;
-    if (method === 'ping') return toClient({ jsonrpc: '2.0', id, result: {} }); // it is the bridge that lives
-    // Protocols of 2026 begin without initialize; a client that hears this falls back.
+    if (method === 'ping') return toClient({ jsonrpc: '2.0', id, result: {} }); // a ping asks whether the bridge itself is alive
+    // MCP of 2026 has no initialize; with this error such a client falls back to 2025.
     if (!begun && method !== 'initialize')
-      return fail(id, methodNotFound, `"${method}" comes before initialize.`);
+      return fail(id, methodNotFound, `"${method}" was sent before initialize.`);
     if (view.narrow && !narrowMethods.test(method))
-      return fail(id, methodNotFound, `There is no method "${method}" here.`);
+      return fail(
+        id,
+        methodNotFound,
+        `The method "${method}" is not available: this bridge offers only tools.`,
+      );
     if (method === 'initialize') begun = true;
     open.set(id, message);
     if (method !== 'tools/call') return void forward(message);
     const name = view.nameOf(String(params?.name));
     if (name === undefined)
-      return fail(id, invalidParams, `There is no tool "${String(params?.name)}" here.`);
+      return fail(id, invalidParams, `The tool "${String(params?.name)}" is not offered by this bridge.`);
     void forward({ ...message, params: { ...params, name } });
   };
 
@@ -106,7 +117,7 @@ export function createBridge({ client, gateway, view, say, giveUp }: BridgeDeps)
     const tools = result.tools as Tool[];
     for (const { name, annotations } of tools) hints.set(name, annotations);
     const shown = view.shown(tools);
-    if (shown.length === 0) say('the gateway offers none of the tools that were asked for');
+    if (shown.length === 0) say('the gateway offers no tool of this plugin; check --plugin and the key');
     return { ...result, tools: shown };
   };
 
@@ -116,7 +127,7 @@ export function createBridge({ client, gateway, view, say, giveUp }: BridgeDeps)
       return;
     }
     const request = message.id === undefined ? undefined : open.get(message.id);
-    if (!request) return; // cancelled meanwhile
+    if (!request) return; // already cancelled
     open.delete(request.id);
     for (const [stream, id] of streams) if (id === request.id) streams.delete(stream);
     if ('result' in message) toClient({ ...message, result: resultOf(request.method, message.result) });
@@ -154,7 +165,7 @@ export function createBridge({ client, gateway, view, say, giveUp }: BridgeDeps)
         .map((requestId) => ({
           jsonrpc: '2.0' as const,
           method: 'notifications/cancelled',
-          params: { requestId, reason: 'the client left' },
+          params: { requestId, reason: 'the client disconnected' },
         }));
       await Promise.allSettled(cancelled.map((message) => gateway.send(message)));
     },

@@ -2,13 +2,13 @@ import { ConfigError } from '@harness/runtime';
 import { expect, test } from 'vitest';
 import { loadBridgeConfig } from './config.ts';
 
-test('without anything, all of a gateway on this machine', () => {
+test('defaults: everything of a gateway on this machine', () => {
   const { mcpUrl, ...rest } = loadBridgeConfig([], {});
   expect(mcpUrl.href).toBe('http://127.0.0.1:8080/mcp');
   expect(rest).toEqual({ apiKey: undefined, plugin: undefined, bare: false, help: false });
 });
 
-test('the address and the key are the environment’s, the view is the arguments’', () => {
+test('reads address and key from the environment, the view from the arguments', () => {
   const env = { HARNESS_URL: 'https://harness.example.com/', HARNESS_API_KEY: 'key' };
   const { mcpUrl, ...rest } = loadBridgeConfig(['--plugin', 'bus', '--bare'], env);
   expect(mcpUrl.href).toBe('https://harness.example.com/mcp');
@@ -20,7 +20,7 @@ test.each([
   [['--plugins', 'bus'], {}, '--plugins'],
   [['bus'], {}, 'bus'],
   [[], { HARNESS_URL: 'here' }, 'HARNESS_URL'],
-])('%j with %j is refused, and the message says why', (args, env, why) => {
+])('%j with %j is refused with a reason', (args, env, why) => {
   expect(() => loadBridgeConfig(args, env)).toThrow(ConfigError);
   expect(() => loadBridgeConfig(args, env)).toThrow(why);
 });

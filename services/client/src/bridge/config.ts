@@ -1,3 +1,4 @@
+/** The configuration of the bridge: environment and options. */
 import { ConfigError, loadConfig, parseOptions } from '@harness/runtime';
 import { z } from 'zod';
 import { gatewayVariables } from '../gateway-variables.ts';
@@ -5,26 +6,28 @@ import { gatewayVariables } from '../gateway-variables.ts';
 const schema = z.object(gatewayVariables);
 const options = { plugin: { type: 'string' }, bare: { type: 'boolean' }, help: { type: 'boolean' } } as const;
 
+/** The parsed configuration. */
 export interface BridgeConfig {
-  /** Of the gateway's MCP endpoint. */
+  /** URL of the gateway's MCP endpoint. */
   mcpUrl: URL;
   apiKey: string | undefined;
-  /** Only this plugin's tools; undefined = all there is. */
+  /** Offer only this plugin's tools; undefined = offer everything. */
   plugin: string | undefined;
-  /** Its tools go by their bare names. */
+  /** Offer its tools with bare names. */
   bare: boolean;
   help: boolean;
 }
 
+/** The text of --help. */
 export const bridgeUsage = `npm run --silent bridge -- [--plugin NAME [--bare]]
   An MCP server on standard input and output that offers what a gateway offers.
   --plugin NAME   only the tools of this plugin
   --bare          without "NAME__" before their names
   --help          prints this
   HARNESS_URL     the gateway (default http://127.0.0.1:8080)
-  HARNESS_API_KEY the key, where it wants one`;
+  HARNESS_API_KEY the API key, if the gateway requires one`;
 
-/** Throws ConfigError for what cannot be understood. */
+/** Throws ConfigError for an invalid option or value. */
 export function loadBridgeConfig(args = process.argv.slice(2), env = process.env): BridgeConfig {
   const { HARNESS_URL, HARNESS_API_KEY } = loadConfig(schema, env);
   const { plugin, bare = false, help = false } = parseOptions(args, options, bridgeUsage);

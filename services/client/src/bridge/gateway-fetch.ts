@@ -1,26 +1,29 @@
 /**
- * `fetch` towards a gateway that may go away and come back: it waits and tries again where that is safe, and keeps an MCP
- * session alive that the gateway has forgotten, so that the SDK's transport above it never notices.
+ * `fetch` for a gateway that may be unreachable for a time. It retries if that is safe, and opens a new MCP session if the
+ * gateway no longer knows the current one, so that the SDK's transport does not notice.
  *
- * Safe = it was never sent, or it may be done twice. Of what may have been done once, the caller is told that nobody knows.
+ * A retry is safe if the request was never sent, or may run twice. Otherwise the request fails, because its outcome is
+ * unknown.
  */
 import { setTimeout as after } from 'node:timers/promises';
 import { isInitializeRequest, isJSONRPCRequest, type RequestId } from '@modelcontextprotocol/sdk/types.js';
 
+/** `fetch` with retries. */
 export interface GatewayFetch {
   fetch(url: string | URL, init?: RequestInit): Promise<Response>;
-  /** Gives up a request that waits for the gateway and was never answered; false when none of this id waits. */
+  /** Stops the retries of a request while the gateway is unreachable; false if no such request waits. */
   giveUp(id: RequestId): boolean;
 }
 
+/** What it needs, and whom it notifies. */
 export interface GatewayFetchDeps {
-  /** For people, on standard error. */
+  /** Writes a line for people, to standard error. */
   say(line: string): void;
   /** Whether a message may be sent twice. */
   mayRepeat(message: unknown): boolean;
-  /** The standing stream is open again: what was said meanwhile was missed. */
+  /** The standing stream is open again; notifications in between were missed. */
   onBack(): void;
-  /** An answer that was under way is lost: by the id of the last event of its stream. */
+  /** A response is lost; identified by the last event id of its stream. */
   onLost(lastEventId: string): void;
 }
 
@@ -28,7 +31,7 @@ const firstDelayMs = 250;
 const longestDelayMs = 10_000;
 const sessionHeader = 'mcp-session-id';
 
-/** Failures to connect: nothing was sent. */
+/** Errors before anything was sent. */
 const unsent = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -40,29 +43,30 @@ const unsent = new Set([
 const codeOf = (error: unknown) =>
   (error as { cause?: { code?: string } }).cause?.code ?? 'connection broken';
 
+/** Creates the fetch of one MCP session. */
 export function createGatewayFetch(deps: GatewayFetchDeps): GatewayFetch {
   const { say } = deps;
   const waiting = new Map<RequestId, AbortController>();
   let away = false;
-  /** When the standing stream is opened next, something may have been missed. */
+  /** Notifications may have been missed before the standing stream opens again. */
   let missed = false;
   let session: string | undefined;
   let beginning: { url: string | URL; init: RequestInit } | undefined;
   let renewing: Promise<void> | undefined;
-  /** Ends the standing stream, so that the transport opens another. */
+  /** Aborts the standing stream, so that the transport opens a new one. */
   let standing: AbortController | undefined;
 
   const report = (why: string) => {
-    if (!away) say(`the gateway does not answer (${why}); trying again until it does`);
+    if (!away) say(`the gateway does not respond (${why}); trying again until it does`);
     away = true;
     missed = true;
   };
   const isBack = () => {
-    if (away) say('the gateway answers again');
+    if (away) say('the gateway responds again');
     away = false;
   };
 
-  /** One request, sent until it is answered, or until it would not be safe to send it again. */
+  /** Sends a request until there is a response, or until a retry would not be safe. */
   const persist = async (url: string | URL, init: RequestInit, message: unknown): Promise<Response> => {
     for (let delayMs = firstDelayMs; ; delayMs = Math.min(2 * delayMs, longestDelayMs)) {
       try {
@@ -83,16 +87,16 @@ export function createGatewayFetch(deps: GatewayFetchDeps): GatewayFetch {
     }
   };
 
-  /** Begins the session anew, with what the client said when it began the first. */
+  /** Opens a new session with the client's original initialize request. */
   const renew = async () => {
-    if (!beginning) throw new Error('there is no session to begin anew');
+    if (!beginning) throw new Error('there is no session to renew');
     const { url, init } = beginning;
     const response = await persist(url, init, undefined);
     await response.text();
     session = response.headers.get(sessionHeader) ?? undefined;
     const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
     await (await persist(url, withSession({ ...init, body }), undefined)).text();
-    say('the gateway had forgotten the session; it is a new one now');
+    say('the gateway no longer knew the session; opened a new one');
     standing?.abort();
   };
   const withSession = (init: RequestInit): RequestInit => {
@@ -123,7 +127,7 @@ export function createGatewayFetch(deps: GatewayFetchDeps): GatewayFetch {
     }
   };
 
-  /** The standing stream, or the rest of an answer that was cut. */
+  /** Opens the standing stream, or resumes an interrupted response. */
   const openStream = async (url: string | URL, init: RequestInit): Promise<Response> => {
     const lastEventId = new Headers(init.headers).get('last-event-id');
     const own = new AbortController();
@@ -133,14 +137,14 @@ export function createGatewayFetch(deps: GatewayFetchDeps): GatewayFetch {
       if (lastEventId === null) {
         standing = own;
         if (missed) deps.onBack();
-        missed = true; // it is opened again only when it was broken
+        missed = true; // it opens again only after a break
       }
       return response;
     }
     if (lastEventId === null) return response;
     await response.body?.cancel();
     deps.onLost(lastEventId);
-    return new Response(null, { status: 405 }); // the transport takes this for "no stream here", and lets it be
+    return new Response(null, { status: 405 }); // the transport takes 405 as "no stream" and stops
   };
 
   return {
@@ -167,10 +171,13 @@ export function createGatewayFetch(deps: GatewayFetchDeps): GatewayFetch {
   };
 }
 
-/** A refusal as the answer to its request: in the gateway's own words where it says any. */
+/** Converts an HTTP error to a JSON-RPC error response, with the gateway's own message if there is one. */
 async function refusal(id: RequestId, response: Response): Promise<Response> {
   const text = await response.text();
-  const error = errorIn(text) ?? { code: -32000, message: `The gateway answers ${response.status}.` };
+  const error = errorIn(text) ?? {
+    code: -32000,
+    message: `The gateway responded with HTTP status ${response.status}.`,
+  };
   return Response.json({ jsonrpc: '2.0', id, error });
 }
 
@@ -182,6 +189,6 @@ function errorIn(text: string): { code: number; message: string; data?: unknown 
       ? { ...error, code: error.code }
       : { code: -32000, message: error.message, data: { code: error.code } };
   } catch {
-    return undefined; // no JSON: a proxy's page
+    return undefined; // not JSON, e.g. a proxy's page
   }
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run bridge`: an MCP server on standard input and output that offers what a gateway offers. One process for each
- * client; it ends with its standard input. Nothing but MCP goes to standard output.
+ * `npm run bridge`: an MCP server on standard input and output that offers what a gateway offers. Each client has its own
+ * process, which ends when its standard input ends. Standard output carries only MCP.
  */
 import { runMain } from '@harness/runtime';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -11,7 +11,7 @@ import { bridgeUsage, loadBridgeConfig } from './config.ts';
 import { createGatewayFetch } from './gateway-fetch.ts';
 import { createToolView } from './tool-view.ts';
 
-/** Longest time for a good end: what is under way is cancelled, the session ended, ms. */
+/** Time limit of a graceful end, which cancels open requests and ends the session, ms. */
 const endLimitMs = 2_000;
 
 runMain(async () => {
@@ -30,7 +30,7 @@ runMain(async () => {
   const gateway = new StreamableHTTPClientTransport(mcpUrl, {
     fetch: gatewayFetch.fetch,
     requestInit: apiKey ? { headers: { authorization: `Bearer ${apiKey}` } } : {},
-    // The fetch below it waits for the gateway; here only the pause after a stream that ended.
+    // gatewayFetch retries requests; these options only set the pause after a stream has ended.
     reconnectionOptions: {
       initialReconnectionDelay: 250,
       maxReconnectionDelay: 10_000,
@@ -52,13 +52,13 @@ runMain(async () => {
     ending = true;
     setTimeout(() => process.exit(0), endLimitMs).unref();
     await bridge.cancelAll();
-    await gateway.terminateSession().catch(() => undefined); // it expires by itself
+    await gateway.terminateSession().catch(() => undefined); // the session expires by itself
     process.exit(0);
   };
   process.stdin.once('end', end).once('close', end);
-  process.stdout.once('error', end); // nobody reads any more
+  process.stdout.once('error', end); // the client no longer reads
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, end);
 
   await bridge.start();
-  say(`offers ${view.plugin ? `the tools of ${view.plugin}` : 'what there is'} at ${mcpUrl.href}`);
+  say(`offers ${view.plugin ? `the tools of ${view.plugin}` : 'everything'} at ${mcpUrl.href}`);
 });

@@ -1,6 +1,21 @@
 /**
- * A person's conversation with one thread at a time: what is sent, what comes back, and when it has ended. Knows no
- * terminal; those who do are told through `deps`.
+ * A conversation with one thread at a time: sends messages and commands, follows the events, and knows when a run has
+ * ended. It does not know the terminal; it reports through `deps`.
+ *
+ * - `main.ts`           `npm run chat`
+ * - `config.ts`         environment and options
+ * - `terminal.ts`       the chat in a terminal
+ * - `lines.ts`          the chat without a terminal
+ * - `gateway-client.ts` REST calls to the gateway
+ * - `follow-events.ts`  the events of a thread, over reconnections
+ * - `thread-view.ts`    turns events into what is shown
+ * - `note-of.ts`        one-line descriptions of events
+ * - `line-of.ts`        tells messages from commands
+ * - `complete.ts`       completion with Tab
+ * - `history-file.ts`   the saved history of typed lines
+ * - `screen.ts`         output above the typed line
+ * - `speak.ts`          styles of output
+ * - `printable.ts`      removes escapes and control characters
  */
 import { randomUUID } from 'node:crypto';
 import { isFinalRunEvent, type Run, type Thread, type ThreadEvent } from '@harness/contracts';
@@ -9,19 +24,21 @@ import { followEvents, pause } from './follow-events.ts';
 import { GatewayAway, type GatewayClient } from './gateway-client.ts';
 import { createThreadView, type Shown } from './thread-view.ts';
 
+/** What a chat needs, and whom it notifies. */
 export interface ChatDeps {
   client: GatewayClient;
   onShown(shown: Shown[]): void;
-  /** Every event since the chat began, in its order. */
+  /** Called for every event since the chat was opened, in order. */
   onEvent?(event: ThreadEvent): void;
   onAway(reason: string): void;
   onBack(): void;
-  /** Something happened while the gateway was away that it no longer keeps. */
+  /** Events during a lost connection are no longer stored. */
   onGap(): void;
-  /** The conversation cannot go on: the thread is gone, or the key no longer good. */
+  /** The conversation cannot continue: the thread was deleted, or the API key is no longer valid. */
   onBroken(error: Error): void;
 }
 
+/** Which thread to open; without `threadId` a new one. */
 export interface ChatWish {
   threadId?: string | undefined;
   agent?: string | undefined;
@@ -31,7 +48,7 @@ export interface ChatWish {
 /** How a run ended. */
 export type RunEnd = Pick<Run, 'status' | 'result' | 'error'>;
 
-/** As `POST …/commands` answers. */
+/** The response of `POST …/commands`. */
 export interface CommandAnswer {
   output: string;
   isError: boolean;
@@ -39,32 +56,34 @@ export interface CommandAnswer {
   runId?: string;
 }
 
+/** An open chat. */
 export interface Chat {
   readonly threadId: string;
-  /** Resolves with the run's id once the message is accepted; while nobody answers it is sent again, as the same one. */
+  /** Resolves with the run's id when the message is accepted. Retries with the same key while the gateway is unreachable. */
   send(text: string): Promise<string>;
+  /** Resolves when the run has ended. */
   ended(runId: string): Promise<RunEnd>;
-  /** Runs a command, and goes on in a new thread where it says so. */
+  /** Runs a command; continues in a new thread if its action is `clear`. */
   command(line: string): Promise<CommandAnswer>;
-  /** Ends the run under way. False when there is none. */
+  /** Cancels the oldest unfinished run. Returns false if there is none. */
   interrupt(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** Between two tries to send, ms. */
+/** Pause between two attempts to send, ms. */
 const retryMs = 1_000;
 
-/** A run may end before its sender knows its id: so many ends are kept. */
+/** Ends that are kept, because a run may end before its sender knows its id. */
 const maxEnds = 100;
 
 interface Followed {
   thread: Thread;
   unfinished(): string[];
-  /** Ends the following, and resolves when it has. */
+  /** Stops following; resolves when it has stopped. */
   leave(): Promise<void>;
 }
 
-/** Throws GatewayAway and GatewayRefusal. */
+/** Opens or creates the thread and follows its events. Throws GatewayAway and GatewayRefusal. */
 export async function openChat(deps: ChatDeps, wish: ChatWish): Promise<Chat> {
   const { client } = deps;
   const ends = new Map<string, RunEnd>();
@@ -78,7 +97,7 @@ export async function openChat(deps: ChatDeps, wish: ChatWish): Promise<Chat> {
     waiting.get(runId)?.(end);
     waiting.delete(runId);
   };
-  /** What was missed for good (the log keeps so much) is asked for. */
+  /** Asks for runs whose final event may have been missed, because the log is limited. */
   const askForEnds = async ({ threadId }: Thread) => {
     for (const runId of waiting.keys()) {
       const run = await client.call<Run>('GET', `/v1/threads/${threadId}/runs/${runId}`);
@@ -92,14 +111,14 @@ export async function openChat(deps: ChatDeps, wish: ChatWish): Promise<Chat> {
     const left = new AbortController();
     const ready = Promise.withResolvers<void>();
     let everLive = false;
-    const tree = thread.parentThreadId === null ? '&children=true' : ''; // a whole tree is asked of its root
+    const tree = thread.parentThreadId === null ? '&children=true' : ''; // only a root thread can show its tree
     const take = (event: ThreadEvent) => {
       if (everLive) deps.onEvent?.(event);
       deps.onShown(view.see(event));
       const { runId } = event.data;
       if (runId !== undefined && isFinalRunEvent(event.type)) settle(runId, endOf(event));
       if (event.type !== 'stream.replayed') return;
-      askForEnds(thread).catch(() => undefined); // at the next break it is asked again
+      askForEnds(thread).catch(() => undefined); // asked again after the next reconnection
       everLive = true;
       ready.resolve();
     };
@@ -207,7 +226,8 @@ const endOf = ({ data }: ThreadEvent): RunEnd => ({
 
 function brokenBy(error: Error): Error {
   const status = error instanceof GatewayRefusal ? error.status : 0;
-  if (status === 404) return new Error('The thread is gone.', { cause: error });
-  if (status === 401 || status === 403) return new Error('The key is no longer good.', { cause: error });
+  if (status === 404) return new Error('The thread no longer exists.', { cause: error });
+  if (status === 401 || status === 403)
+    return new Error('The API key is no longer valid: set HARNESS_API_KEY.', { cause: error });
   return error;
 }

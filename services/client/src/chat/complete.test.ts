@@ -39,7 +39,7 @@ test.each([
   expect(await (await openCompleter())(line)).toEqual(completion);
 });
 
-test('nobody to ask is nothing to complete', async () => {
+test('without a gateway there are no completions', async () => {
   const complete = createCompleter(createGatewayClient('http://127.0.0.1:1', undefined));
   expect(await complete('/us')).toEqual([[], '/us']);
 });

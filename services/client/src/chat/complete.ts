@@ -1,12 +1,16 @@
+/** Completion of commands, skills and agents with Tab. */
 import type { GatewayClient } from './gateway-client.ts';
 
-/** As node:readline wants it: the whole words that fit, and the part of the line that they replace. */
+/** The result that node:readline requires: the words that match, and the part of the line that they replace. */
 export type Completion = [fits: string[], part: string];
 
-/** A Tab should not wait for long, ms. */
+/** Time limit of a request, because Tab must respond fast, ms. */
 const timeoutMs = 2_000;
 
-/** Completes the names of commands, and after `/use` of skills, after `/agent` of agents; asks the gateway each time, since all of them change. */
+/**
+ * Completes the names of commands; after `/use` those of skills, after `/agent` those of agents. Asks the gateway each
+ * time, because all of them can change.
+ */
 export function createCompleter(client: GatewayClient): (line: string) => Promise<Completion> {
   const namesAt = async (path: string, field: 'commands' | 'skills' | 'agents'): Promise<string[]> => {
     const answer = await client.call<Record<string, { name: string }[]>>('GET', path, { timeoutMs });
@@ -25,7 +29,7 @@ export function createCompleter(client: GatewayClient): (line: string) => Promis
     const names =
       argument === undefined ? commands : Object.hasOwn(arguments_, name) ? arguments_[name] : undefined;
     if (!names) return [[], line];
-    // Nobody to ask is nothing to complete: the line says so when it is sent.
+    // Without a gateway there are no completions; sending the line reports the problem.
     const all = await names().catch(() => []);
     const part = argument ?? name;
     const fits = all.filter((one) => one.startsWith(part)).sort();

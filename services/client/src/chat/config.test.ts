@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { expect, test } from 'vitest';
 import { loadChatConfig } from './config.ts';
 
-test('without anything, a local gateway and a history in the home folder', () => {
+test('defaults: a local gateway and a history in the home folder', () => {
   expect(loadChatConfig({}, [])).toEqual({
     url: 'http://127.0.0.1:8080',
     apiKey: undefined,
@@ -17,7 +17,7 @@ test('without anything, a local gateway and a history in the home folder', () =>
   });
 });
 
-test('the environment and the command line are taken', () => {
+test('reads the environment and the command line', () => {
   const env = {
     HARNESS_URL: 'https://x.test/base/',
     HARNESS_API_KEY: 'k',
@@ -47,6 +47,6 @@ test.each([
   [{}, ['--message', ' '], '--message'],
   [{}, ['--nothing'], 'Usage:'],
   [{}, ['stray'], 'Usage:'],
-])('%j %j is refused, saying %s', (env, args, words) => {
+])('%j %j is refused with %s', (env, args, words) => {
   expect(() => loadChatConfig(env, args)).toThrow(words);
 });

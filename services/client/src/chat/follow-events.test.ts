@@ -7,7 +7,7 @@ import { followEvents } from './follow-events.ts';
 const frame = (id: string) =>
   `id: ${id}\nevent: agent.message\ndata: {"threadId":"thr_1","at":"","text":"${id}"}\n\n`;
 
-/** A gateway that answers its connections by a script, one after another; the last one again and again. */
+/** A gateway with one scripted response per connection; the last one repeats. */
 async function openGateway(script: ((response: ServerResponse) => void)[]) {
   const cursors: (string | undefined)[] = [];
   const server = createServer((request: IncomingMessage, response) => {
@@ -55,7 +55,7 @@ const ending =
   };
 const refusing = (status: number) => (response: ServerResponse) => response.writeHead(status).end('{}');
 
-test('goes on after the last event that was seen, over whatever lies between', async () => {
+test('resumes after the last event, over any number of failures', async () => {
   const { follow, cursors, told } = await openGateway([
     ending('1', '2'),
     (response) => response.destroy(),
@@ -67,7 +67,7 @@ test('goes on after the last event that was seen, over whatever lies between', a
   expect(told).toEqual(['away: the stream has ended', 'back']);
 });
 
-test('a connection that has fallen silent is given up', async () => {
+test('a silent connection is closed and opened again', async () => {
   const { follow, cursors, told } = await openGateway([stream('1'), stream('2')]);
   expect(await follow(2, 100)).toEqual(['1', '2']);
   expect([cursors, told]).toEqual([
@@ -76,14 +76,14 @@ test('a connection that has fallen silent is given up', async () => {
   ]);
 });
 
-test('where the log no longer reaches back, it says so and begins anew', async () => {
+test('if the log no longer has the next event, it reports a gap and starts again', async () => {
   const { follow, cursors, told } = await openGateway([ending('1'), refusing(410), stream('7')]);
   expect(await follow(2)).toEqual(['1', '7']);
   expect(cursors).toEqual([undefined, '1', undefined]);
   expect(told).toEqual(['away: the stream has ended', 'gap', 'back']);
 });
 
-test.each([400, 401, 403, 404])('a refusal with %i is for good', async (status) => {
+test.each([400, 401, 403, 404])('status %i ends it without a retry', async (status) => {
   const { follow, cursors } = await openGateway([ending('1'), refusing(status)]);
   const failed = follow(2);
   await expect(failed).rejects.toBeInstanceOf(GatewayRefusal);

@@ -1,18 +1,20 @@
+/** Follows the events of a thread over any number of connections. */
 import { setTimeout } from 'node:timers/promises';
 import type { ThreadEvent } from '@harness/contracts';
 import { GatewayRefusal, readEventStream } from '@harness/runtime';
 import { reasonOf } from './gateway-client.ts';
 
+/** What to follow, and whom to notify about the connection. */
 export interface Following {
   url: string;
   headers: Record<string, string>;
   signal: AbortSignal;
-  /** The connection is lost; once for each time it is, however often it is tried again. */
+  /** The connection was lost. Called once per loss, not for every failed retry. */
   onAway(reason: string): void;
   onBack(): void;
-  /** The gateway no longer keeps what followed the last event: what comes next is a replay of all that it keeps. */
+  /** Events after the last one are no longer stored; the next events are a replay of everything that is stored. */
   onGap(): void;
-  /** A connection that is silent for longer is none, ms. */
+  /** A connection without data for this long counts as lost, ms. Default 35 000. */
   silenceMs?: number;
 }
 
@@ -23,8 +25,8 @@ const defaultSilenceMs = 35_000;
 const lastingRefusals: ReadonlySet<number> = new Set([400, 401, 403, 404]);
 
 /**
- * Events of a thread for ever, over as many connections as it takes: after a break from the last one that was seen, so
- * that none is lost and none comes twice. Throws GatewayRefusal where trying again is no use.
+ * Yields the events of a thread until `signal` aborts. After a lost connection it reconnects and resumes after the last
+ * event, so that no event is lost or repeated. Throws GatewayRefusal if a retry cannot help (400, 401, 403, 404).
  */
 export async function* followEvents(following: Following): AsyncGenerator<ThreadEvent> {
   const { url, headers, signal, silenceMs = defaultSilenceMs } = following;
@@ -60,12 +62,12 @@ export async function* followEvents(following: Following): AsyncGenerator<Thread
     if (signal.aborted) return;
     if (!away) following.onAway(reason);
     away = true;
-    // Many terminals that lost the same gateway should not come back at one moment.
+    // Random jitter, so that many terminals of one gateway do not reconnect at the same moment.
     await pause(waitMs * (0.5 + Math.random() / 2), signal);
     waitMs = Math.min(waitMs * 2, maxWaitMs);
   }
 }
 
-/** Resolves early when the signal aborts. */
+/** Waits; resolves early when the signal aborts. */
 export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   setTimeout(ms, undefined, { signal }).catch(() => undefined);

@@ -1,18 +1,20 @@
-/** The gateway's REST, as the terminal uses it. */
+/** REST calls to the gateway. */
 import { GatewayRefusal } from '@harness/runtime';
 
-/** Nobody answers, or the gateway cannot do its work just now: trying again may help. */
+/** The gateway is unreachable or temporarily unavailable (502, 503, 504); a retry may help. */
 export class GatewayAway extends Error {
   override name = 'GatewayAway';
 }
 
+/** A gateway and its credentials. */
 export interface GatewayClient {
   readonly url: string;
   readonly headers: Record<string, string>;
-  /** JSON in and out. Throws GatewayAway and GatewayRefusal. */
+  /** Sends and returns JSON. Throws GatewayAway, and GatewayRefusal for another status that is not 2xx. */
   call<T>(method: 'GET' | 'POST' | 'PATCH', path: string, request?: GatewayRequest): Promise<T>;
 }
 
+/** A request; `timeoutMs` defaults to 30 000. */
 export interface GatewayRequest {
   body?: object;
   headers?: Record<string, string>;
@@ -22,6 +24,7 @@ export interface GatewayRequest {
 const defaultTimeoutMs = 30_000;
 const awayStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 
+/** Creates a client; it does not connect yet. */
 export function createGatewayClient(url: string, apiKey: string | undefined): GatewayClient {
   const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   return {
@@ -53,7 +56,7 @@ export function createGatewayClient(url: string, apiKey: string | undefined): Ga
   };
 }
 
-/** `fetch failed` says nothing; its cause does. */
+/** The cause's message if there is one, because `fetch failed` explains nothing. */
 export const reasonOf = (error: Error): string =>
   error.cause instanceof Error ? error.cause.message || error.cause.name : error.message;
 
@@ -61,6 +64,6 @@ function messageIn(text: string): string | undefined {
   try {
     return (JSON.parse(text) as { error?: { message?: string } }).error?.message;
   } catch {
-    return undefined; // a proxy's page
+    return undefined; // not JSON, e.g. a proxy's page
   }
 }

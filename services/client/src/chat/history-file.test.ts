@@ -10,7 +10,7 @@ async function openFolder(): Promise<string> {
   return folder;
 }
 
-test('what is added is there the next time, latest first, and nobody else reads it', async () => {
+test('added lines are there the next time, latest first, readable by the user only', async () => {
   const file = join(await openFolder(), 'new', 'chat-history');
   const warn = vi.fn();
   const history = await openHistory(file, warn);
@@ -24,7 +24,7 @@ test('what is added is there the next time, latest first, and nobody else reads 
   expect(warn).not.toHaveBeenCalled();
 });
 
-test('a long one is shortened to its latest lines', async () => {
+test('a long history is shortened to its latest lines', async () => {
   const file = join(await openFolder(), 'chat-history');
   const lines = Array.from({ length: 2 * maxHistory + 1 }, (_, n) => `line ${n}`);
   await writeFile(file, `${lines.join('\n')}\n`);
@@ -33,11 +33,11 @@ test('a long one is shortened to its latest lines', async () => {
   expect((await readFile(file, 'utf8')).split('\n')).toHaveLength(maxHistory + 1);
 });
 
-test('one that cannot be kept is told once, and is no reason to stop', async () => {
+test('a history that cannot be saved causes one warning', async () => {
   const folder = await openFolder();
   await writeFile(join(folder, 'file'), '');
   const warn = vi.fn();
   const history = await openHistory(join(folder, 'file', 'chat-history'), warn);
   await history.add('one');
-  expect(warn.mock.calls).toEqual([[expect.stringContaining('The history is not kept')]]);
+  expect(warn.mock.calls).toEqual([[expect.stringContaining('The history cannot be saved')]]);
 });

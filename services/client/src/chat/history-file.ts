@@ -1,21 +1,26 @@
+/** The history of typed lines, in a file. */
 import { appendFile, chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Lines that are kept. */
+/** Number of lines that are kept. */
 export const maxHistory = 1_000;
 
+/** The history of this and earlier terminals. */
 export interface History {
-  /** Latest first, as node:readline wants it. */
+  /** Latest first, as node:readline requires. */
   lines: string[];
-  /** Never rejects: a history that cannot be written is no reason to stop. */
+  /** Never rejects: the chat works without a history. */
   add(line: string): Promise<void>;
 }
 
-/** What was typed, over all terminals of this person; it may hold secrets, so nobody else reads it (0600). */
+/**
+ * Opens the history file, which all terminals of a user share. It may contain secrets, so only the user can read it
+ * (0600). `warn` is called at most once, if the file cannot be used.
+ */
 export async function openHistory(file: string, warn: (problem: string) => void): Promise<History> {
   let usable = true;
   const tell = (error: Error) => {
-    if (usable) warn(`The history is not kept: ${error.message}`);
+    if (usable) warn(`The history cannot be saved: ${error.message}`);
     usable = false;
   };
   const kept = await load(file).catch((error: Error) => {
@@ -30,7 +35,7 @@ export async function openHistory(file: string, warn: (problem: string) => void)
   };
 }
 
-/** Oldest first. Makes the file where there is none, and shortens one that has grown too long. */
+/** Reads the lines, oldest first. Creates a missing file, and shortens one that is too long. */
 async function load(file: string): Promise<string[]> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {

@@ -1,16 +1,16 @@
-/** The chat without a terminal: lines go in one after another, answers come out on stdout, and all else on stderr. */
+/** The chat without a terminal: reads lines one after another, prints results to stdout and everything else to stderr. */
 import type { ThreadEvent } from '@harness/contracts';
 import { type Chat, type ChatWish, openChat } from './chat.ts';
 import { GatewayAway, type GatewayClient } from './gateway-client.ts';
 import { lineOf } from './line-of.ts';
 import { printableOf } from './printable.ts';
 
-/** A gateway that is away for longer than this is not waited for, ms. */
+/** Maximum wait for an unreachable gateway, ms. */
 const awayLimitMs = 60_000;
 
 /**
- * Resolves with the exit code after the answer to the last line: 0 where every message was answered and every command
- * done. Throws GatewayAway and GatewayRefusal.
+ * Resolves with the exit code after the result of the last line: 0 if every run and every command succeeded, 130 after
+ * Ctrl-C, otherwise 1. Throws GatewayAway and GatewayRefusal.
  */
 export async function runLines(
   lines: AsyncIterable<string> | Iterable<string>,
@@ -20,7 +20,7 @@ export async function runLines(
   const say = (text: string) => process.stdout.write(`${text}\n`);
   const note = (text: string) => process.stderr.write(`${printableOf(text)}\n`);
   const given = Promise.withResolvers<never>();
-  given.promise.catch(() => undefined); // heard only where somebody waits
+  given.promise.catch(() => undefined); // only awaited in the races below
   let late: NodeJS.Timeout | undefined;
   const chat = await openChat(
     {
@@ -30,14 +30,17 @@ export async function runLines(
       },
       ...(json && { onEvent: (event: ThreadEvent) => void say(JSON.stringify(event)) }),
       onAway(reason) {
-        note(`The gateway is away (${reason}); trying again…`);
-        late = setTimeout(() => given.reject(new GatewayAway('it stayed away')), awayLimitMs);
+        note(`The gateway is unreachable (${reason}); trying again…`);
+        late = setTimeout(
+          () => given.reject(new GatewayAway(`unreachable for ${awayLimitMs / 1000} s`)),
+          awayLimitMs,
+        );
       },
       onBack() {
-        note('The gateway is back.');
+        note('The gateway is reachable again.');
         clearTimeout(late);
       },
-      onGap: () => note('Some of what happened meanwhile is no longer kept.'),
+      onGap: () => note('Some events since then are no longer stored and cannot be shown.'),
       onBroken: given.reject,
     },
     wish,
@@ -78,7 +81,7 @@ export async function runLines(
   return code;
 }
 
-/** Ctrl-C ends the run under way, and a second one the program. */
+/** The first Ctrl-C cancels the current run; a second one exits. */
 function interruptOnSignal(chat: Chat): { asked(): boolean; stop(): void } {
   let asked = false;
   const interrupt = () => {

@@ -1,4 +1,4 @@
-/** `npm run chat`: a person's terminal at a running gateway. */
+/** `npm run chat`: the main file of the terminal. */
 import { createInterface } from 'node:readline';
 import { ConfigError, GatewayRefusal, runMain } from '@harness/runtime';
 import { type ChatConfig, loadChatConfig, usage } from './config.ts';
@@ -8,7 +8,7 @@ import { runTerminal } from './terminal.ts';
 
 runMain(async () => {
   const config = loadChatConfig();
-  // Whoever read it has gone (`| head`): nothing is left to be said.
+  // The reader of the output has disconnected (`| head`).
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(1));
   if (config.help) console.log(usage);
   const code = config.help ? 0 : await chat(config).catch((error: Error) => giveUp(error, config));
@@ -24,19 +24,20 @@ function chat({ url, apiKey, message, json, historyFile, cursor, ...rest }: Chat
   return runLines(typedLines(), { client, wish, json });
 }
 
-/** Made when they are asked for: what is read before would be lost. */
+/** Created on first use, because lines that are read before would be lost. */
 async function* typedLines(): AsyncGenerator<string> {
   yield* createInterface({ input: process.stdin, terminal: false });
 }
 
-/** Throws ConfigError with one line that says what to do. */
+/** Throws a ConfigError with one line that says what to do. */
 function giveUp(error: Error, { url }: ChatConfig): never {
   if (error instanceof GatewayAway)
     throw new ConfigError(
-      `No gateway answers at ${url} (${error.message}): run "npm start" first, or set HARNESS_URL.`,
+      `No gateway responds at ${url} (${error.message}): run "npm start" first, or set HARNESS_URL.`,
     );
   const status = error instanceof GatewayRefusal ? error.status : 0;
-  if (status === 401) throw new ConfigError('The gateway wants another key: set HARNESS_API_KEY.');
+  if (status === 401)
+    throw new ConfigError('The gateway refuses the API key: set HARNESS_API_KEY to a valid one.');
   if (status > 0) throw new ConfigError(error.message);
   throw error;
 }

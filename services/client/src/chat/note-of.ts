@@ -1,7 +1,8 @@
+/** Notes: one-line descriptions of events. */
 import type { ThreadEvent } from '@harness/contracts';
 import { oneLineOf } from './printable.ts';
 
-/** A short line about an event; `bad`: something failed. */
+/** A one-line description of an event. `bad`: something failed. */
 export interface Note {
   text: string;
   bad?: true;
@@ -9,20 +10,21 @@ export interface Note {
 
 const words = (value: unknown): string =>
   oneLineOf(typeof value === 'string' ? value : JSON.stringify(value ?? ''));
+/** The beginning of a task id, enough to recognize it. */
 export const shortTaskId = (taskId: unknown): string => String(taskId).slice(0, 'task_'.length + 6);
 
-/** What a tool answers; of a structured result its `message`, where it has one. */
+/** The text of a tool result; for a structured result its `message`, if it has one. */
 function answerIn(text: unknown): string {
   try {
     const { message } = JSON.parse(String(text)) as { message?: unknown };
     if (typeof message === 'string') return words(message);
   } catch {
-    // plain text, then
+    // not JSON: plain text
   }
   return words(text);
 }
 
-/** What is to be told of an event besides the agent's own words; undefined = nothing. `own`: of the thread that is shown. */
+/** The note about an event; undefined = none. `own`: the event belongs to the shown thread, not to a sub-agent. */
 export function noteOf({ type, data }: ThreadEvent, own: boolean): Note | undefined {
   const task = shortTaskId(data.taskId);
   switch (type) {
@@ -52,7 +54,7 @@ export function noteOf({ type, data }: ThreadEvent, own: boolean): Note | undefi
     case 'task.cancelled':
       return { text: `${task} is cancelled` };
     default:
-      return own ? noteOfRun({ type, data } as ThreadEvent) : undefined; // of sub-agents' runs their tasks tell
+      return own ? noteOfRun({ type, data } as ThreadEvent) : undefined; // runs of sub-agents are covered by the events of their tasks
   }
 }
 
@@ -60,7 +62,9 @@ function noteOfRun({ type, data }: ThreadEvent): Note | undefined {
   const error = (data.error as { message?: string } | null | undefined)?.message;
   switch (type) {
     case 'run.started':
-      return Number(data.attempt) > 1 ? { text: `begun again, attempt ${words(data.attempt)}` } : undefined;
+      return Number(data.attempt) > 1
+        ? { text: `The run starts again, attempt ${words(data.attempt)}` }
+        : undefined;
     case 'run.failed':
     case 'run.timeout':
       return { text: `The run has failed: ${words(error ?? type)}`, bad: true };

@@ -15,7 +15,7 @@ test.each([
   expect(printableOf(text)).toBe(shown);
 });
 
-test('no text leaves a character that a terminal obeys', () => {
+test('the result never contains a control character', () => {
   const unit = fc.constantFrom(
     '\u001b',
     '\u009b',
@@ -38,7 +38,7 @@ test('no text leaves a character that a terminal obeys', () => {
   );
 });
 
-test('one line of bounded length', () => {
+test('oneLineOf returns one line of bounded length', () => {
   expect(oneLineOf(' a\n\tb \u001b[1mc ')).toBe('a b c');
   expect(oneLineOf('x'.repeat(200))).toBe(`${'x'.repeat(89)}…`);
 });

@@ -9,13 +9,13 @@ import { createScreen } from './screen.ts';
 
 const columns = 12;
 
-/** Keys go into node:readline, and a terminal emulator shows what comes out. */
+/** Keys are sent to node:readline, and a terminal emulator shows its output. */
 function openScreen() {
   const terminal = new xterm.Terminal({
     cols: columns,
     rows: 30,
     scrollback: 1_000,
-    convertEol: true, // as a terminal in raw mode does for us
+    convertEol: true, // as a terminal in raw mode does
     allowProposedApi: true,
   });
   const input = new PassThrough();
@@ -42,7 +42,7 @@ function openScreen() {
     screen,
     shown,
     rl,
-    /** Resolves when node:readline has read them. */
+    /** Resolves when node:readline has read the keys. */
     async type(keys: string) {
       input.write(keys);
       while (input.readableLength > 0) await setImmediate();
@@ -51,7 +51,7 @@ function openScreen() {
   };
 }
 
-test('what comes goes on where it ended, above the line that is typed', async () => {
+test('text continues where it ended, above the typed line', async () => {
   const { screen, shown, type, close } = openScreen();
   screen.lines('hello');
   screen.openPrompt();
@@ -75,7 +75,7 @@ test('what comes goes on where it ended, above the line that is typed', async ()
   close();
 });
 
-test('whatever comes and is typed in whatever order: all of it is shown, whole and in its place', async () => {
+test('any order of output and typing: everything is shown, complete and in its place', async () => {
   const word = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '漢', '\n'), minLength: 1, maxLength: 30 });
   const typed = fc.string({ unit: fc.constantFrom('x', 'y', '字'), minLength: 1, maxLength: 20 });
   const step = fc.oneof(
@@ -93,7 +93,7 @@ test('whatever comes and is typed in whatever order: all of it is shown, whole a
         else if ('lines' in one) screen.lines(one.lines);
         else if ('typed' in one && rl.cursor === rl.line.length) await type(one.typed);
         else if ('typed' in one) {
-          // node:readline itself loses a row of what is pasted into the middle and fills a row.
+          // node:readline itself loses a row when text that fills a row is pasted into the middle.
           for (const key of one.typed) await type(key);
         } else if ('left' in one) await type('\u001b[D');
         else screen.endText();

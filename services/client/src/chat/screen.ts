@@ -1,6 +1,6 @@
 /**
- * A terminal with two things on it: what comes, above, and the line that is being typed, below. To show something, the
- * typed line is taken off, what comes goes where the last of it ended, and the typed line is put back as it was.
+ * A terminal with output above and the line that is being typed below. To show output, the typed line is erased, the
+ * output is written where the previous output ended, and the typed line is drawn again.
  */
 
 import type { Interface } from 'node:readline';
@@ -8,45 +8,47 @@ import { Readline } from 'node:readline/promises';
 import type { ReadStream, WriteStream } from 'node:tty';
 import stringWidth from 'string-width';
 
+/** The output area of a terminal. */
 export interface Screen {
-  /** A piece of text that may go on with the next one. */
+  /** Writes a piece of text; the next piece continues it on the same line. */
   text(piece: string): void;
-  /** The text is whole: what comes next begins a line. */
+  /** Ends the open text: the next output starts on a new line. */
   endText(): void;
-  /** Lines of their own. */
+  /** Writes complete lines. */
   lines(text: string): void;
-  /** The typed line is shown from now on. */
+  /** Shows the typed line from now on. */
   openPrompt(): void;
-  /** It is not shown any more, and cannot be. */
+  /** Hides the typed line for good. */
   closePrompt(): void;
-  /** Something else was written below the open text: it is out of reach. */
+  /** Something else was written below the open text, so the next piece cannot continue it. */
   breakText(): void;
 }
 
 /**
- * node:readline keeps here how many rows its cursor stands below the beginning of the prompt, and goes up so many before
- * it shows the line again. Undocumented, and as old as readline: without it, lines of several rows are not put back well.
+ * `prevRows` of node:readline is the number of rows from the start of the prompt to the cursor; readline moves up by it
+ * before it draws the line again. It is undocumented, but as old as readline, and needed to redraw lines of several rows.
  */
 type Prompt = Interface & { prevRows?: number };
 
+/** Creates the screen; listens to keys and resizes, which can move the output. */
 export function createScreen(
   prompt: Prompt,
   { input, output }: { input: Pick<ReadStream, 'on'>; output: WriteStream },
 ): Screen {
-  /** Where the open text's last row ends; 0 = there is none. */
+  /** Column where the last row of the open text ends; 0 = no open text. */
   let column = 0;
   let shown = false;
 
-  /** `goOn`: where the open text ends; else on a line of its own. */
+  /** `goOn`: continue at the end of the open text; otherwise start a new line. */
   const write = (text: string, goOn: boolean) => {
-    const { columns = 80 } = output; // a terminal that does not say is taken as an ordinary one
+    const { columns = 80 } = output; // default for a terminal without a known width
     output.cork();
     if (shown) {
       const move = new Readline(output)
         .moveCursor(0, -prompt.getCursorPos().rows)
         .cursorTo(0)
         .clearScreenDown();
-      // The open text's last row is the one above, unless it is full.
+      // The last row of the open text is the row above, unless it is full.
       if (goOn && column > 0 && column < columns) move.moveCursor(0, -1).cursorTo(column);
       void move.commit();
     } else if (!goOn && column > 0) output.write('\n');
@@ -64,9 +66,9 @@ export function createScreen(
   };
 
   input.on('keypress', (_text: string | undefined, key: { ctrl?: boolean; name?: string } | undefined) => {
-    // What is pasted is written as it comes, and its rows are not counted.
+    // readline writes pasted text without updating prevRows.
     if (shown) prompt.prevRows = prompt.getCursorPos().rows;
-    if (key?.ctrl && key.name === 'l') breakText(); // the rest of the terminal is bare
+    if (key?.ctrl && key.name === 'l') breakText(); // Ctrl-L has cleared the terminal
   });
   for (const event of ['line', 'SIGCONT']) prompt.on(event, breakText);
   output.on('resize', breakText);
@@ -94,7 +96,7 @@ export function createScreen(
 
 const graphemes = new Intl.Segmenter();
 
-/** Where the last row of a text ends that begins at a column; a wide character that does not fit begins the next row. */
+/** The column after a text that starts at `begin`. A wide character that does not fit goes to the next row. */
 function columnAfter(text: string, begin: number, columns: number): number {
   const end = text.lastIndexOf('\n');
   let column = end === -1 ? begin : 0;

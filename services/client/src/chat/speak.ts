@@ -4,19 +4,20 @@ import { printableOf } from './printable.ts';
 import type { Screen } from './screen.ts';
 import type { Shown } from './thread-view.ts';
 
-/** What is said on a terminal: above the typed line once there is one. All of it made printable. */
+/** Writes to a terminal, above the typed line once there is one. Makes all text printable. */
 export interface Speaker {
-  /** From now on the screen says it. */
+  /** Writes through this screen from now on. */
   use(screen: Screen): void;
   show(shown: Shown): void;
-  /** Plain lines. */
+  /** Writes plain lines. */
   say(text: string): void;
-  /** A line beside the conversation. */
+  /** Writes a dim line, for information. */
   note(text: string): void;
-  /** Something failed. */
+  /** Writes a red line, for a failure. */
   warn(text: string): void;
 }
 
+/** Creates a speaker; until `use` it writes directly. */
 export function createSpeaker(output: WriteStream): Speaker {
   let screen: Screen | undefined;
   const lines = (text: string, style?: 'dim' | 'red') => {

@@ -1,4 +1,4 @@
-/** The chat in a terminal: a line to type on, and above it what comes. */
+/** The chat in a terminal: a line to type on, and the output above it. */
 import { createInterface, type Interface } from 'node:readline';
 import { type Chat, type ChatWish, openChat } from './chat.ts';
 import { type Completion, createCompleter } from './complete.ts';
@@ -8,9 +8,9 @@ import { lineOf } from './line-of.ts';
 import { createScreen } from './screen.ts';
 import { createSpeaker, type Speaker } from './speak.ts';
 
-const leaving = 'Ctrl-D or /quit leaves.';
+const leaving = 'Ctrl-D or /quit ends the chat.';
 
-/** Resolves with the exit code when the person leaves. Throws GatewayAway and GatewayRefusal while it opens. */
+/** Resolves with the exit code when the person ends the chat. Throws GatewayAway and GatewayRefusal while it opens. */
 export async function runTerminal(deps: {
   client: GatewayClient;
   wish: ChatWish;
@@ -25,9 +25,9 @@ export async function runTerminal(deps: {
     {
       client,
       onShown: (all) => all.forEach(speaker.show),
-      onAway: (reason) => speaker.warn(`The gateway is away (${reason}); trying again…`),
-      onBack: () => speaker.note('The gateway is back.'),
-      onGap: () => speaker.warn('Some of what happened meanwhile is no longer kept.'),
+      onAway: (reason) => speaker.warn(`The gateway is unreachable (${reason}); trying again…`),
+      onBack: () => speaker.note('The gateway is reachable again.'),
+      onGap: () => speaker.warn('Some events since then are no longer stored and cannot be shown.'),
       onBroken(error) {
         speaker.warn(error.message);
         left.resolve(1);
@@ -41,7 +41,7 @@ export async function runTerminal(deps: {
   const complete = createCompleter(client);
   const prompt = openPrompt(async (line) => {
     const completion = await complete(line);
-    screen.breakText(); // where several words fit, they are listed below
+    screen.breakText(); // readline lists several completions below the output
     return completion;
   }, history);
   const screen = createScreen(prompt, { input, output });
@@ -56,7 +56,7 @@ export async function runTerminal(deps: {
   const code = await left.promise;
   prompt.close();
   await chat.close();
-  speaker.note(`To go on: npm run chat -- --thread ${chat.threadId}`);
+  speaker.note(`To continue: npm run chat -- --thread ${chat.threadId}`);
   return code;
 }
 
@@ -73,7 +73,7 @@ function openPrompt(complete: (line: string) => Promise<Completion>, history: Hi
   });
 }
 
-/** Does what is typed, one line after another: messages arrive in the order in which they were typed. */
+/** Executes typed lines one at a time, so that messages arrive in the order in which they were typed. */
 function takeLines(deps: {
   prompt: Interface;
   chat: Chat;

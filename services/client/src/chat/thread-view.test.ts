@@ -14,7 +14,7 @@ const message = (text: string) => event('agent.message', { text });
 const replayed = event('stream.replayed');
 const started = event('run.started', { attempt: 1 });
 
-/** What a person has read: `|` where the agent's words were whole. */
+/** What a person has seen; `|` marks where the agent's text was complete. */
 const readIn = (shown: Shown[]): string =>
   shown.map((one) => (one.kind === 'end' ? '|' : one.kind === 'text' ? one.text : `[${one.text}]`)).join('');
 const seeAll = (events: (ThreadEvent | 'cut')[]) => {
@@ -41,7 +41,7 @@ test.each<[string, (ThreadEvent | 'cut')[], string]>([
   ],
   ['no delta of a message whose beginning was missed', [replayed, delta('yz'), message('xyz')], 'xyz|'],
   [
-    'no delta after a replay that has told of its beginning alone',
+    'no delta of a message whose beginning was before the replay',
     [
       replayed,
       started,
@@ -61,17 +61,17 @@ test.each<[string, (ThreadEvent | 'cut')[], string]>([
   [
     'what a second attempt says, beside what the first has said',
     [replayed, started, delta('ab'), event('run.started', { attempt: 2 }), delta('x'), message('xy')],
-    'ab|[begun again, attempt 2]xy|',
+    'ab|[The run starts again, attempt 2]xy|',
   ],
   ['a message that is not what its deltas were', [replayed, started, delta('ab'), message('cd')], 'ab\ncd|'],
-  ['a result that nobody said', [replayed, started, event('run.completed', { result: 'done' })], 'done|'],
+  ['a result without a message', [replayed, started, event('run.completed', { result: 'done' })], 'done|'],
   [
     'nothing twice when it was said',
     [replayed, started, message('done'), event('run.completed', { result: 'done' })],
     'done|',
   ],
   [
-    'nothing of what was before, but the words of a run that goes on',
+    'nothing from before, but the text of a run that continues',
     [started, message('old'), replayed, delta('x'), message('new')],
     'new|',
   ],
@@ -84,7 +84,7 @@ test.each<[string, (ThreadEvent | 'cut')[], string]>([
   expect(seeAll(events).read).toBe(read);
 });
 
-test('sub-agents are told by their tools and tasks, with the task’s name, and not by their words', () => {
+test('sub-agents are shown by their tools and tasks, with the task’s id, without their messages', () => {
   const task = { taskId: 'task_0123456789', taskThreadId: child };
   const { read } = seeAll([
     replayed,
@@ -102,7 +102,7 @@ test('sub-agents are told by their tools and tasks, with the task’s name, and 
   );
 });
 
-test('unfinished runs are those that were queued or begun and have not ended, before the first connection, too', () => {
+test('unfinished runs are those that were queued or started and have not ended, also before the first connection', () => {
   const { view } = seeAll([
     event('run.queued', { runId: 'a' }),
     event('run.queued', { runId: 'b' }),

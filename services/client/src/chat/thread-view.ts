@@ -1,36 +1,40 @@
 /**
- * What a thread's events show. The agent's words come as deltas, which are not stored, and then as a whole message,
- * which is; they are shown once:
- *   V1 a delta is shown only where every delta of its message has been seen: the message began on this connection, live
- *   V2 of a message, what its deltas have not shown follows when it is whole
- *   V3 what was stored before the first connection is not shown: somebody has read it
+ * Turns a thread's events into what is shown. The agent's text arrives as deltas, which are not stored, and then as a
+ * complete message, which is stored. Every text is shown once:
+ *   V1 a delta is shown only if the message started live on this connection, so that all its deltas are seen
+ *   V2 when the complete message arrives, the part that its deltas have not shown is shown
+ *   V3 events from before the first connection are not shown, because they were shown before
  */
 import { isFinalRunEvent, type ThreadEvent } from '@harness/contracts';
 import { type Note, noteOf, shortTaskId } from './note-of.ts';
 
+/** Something to show. */
 export type Shown =
-  /** A piece of the agent's words. */
+  /** A piece of the agent's text. */
   | { kind: 'text'; text: string }
-  /** The agent's words are whole for now. */
+  /** The agent's text is complete. */
   | { kind: 'end' }
   | ({ kind: 'note' } & Note);
 
+/** The state that is needed to show a thread. */
 export interface ThreadView {
+  /** Processes an event; returns what to show. */
   see(event: ThreadEvent): Shown[];
-  /** The connection is lost: what comes next is a replay. */
+  /** The connection was lost: the next events are a replay. */
   cut(): void;
-  /** Runs that have not ended, the first one first. */
+  /** Ids of runs that have not ended, oldest first. */
   unfinished(): string[];
 }
 
+/** Creates the view of a thread. */
 export function createThreadView(threadId: string): ThreadView {
-  /** After the replay of this connection. */
+  /** True after the replay of this connection. */
   let live = false;
   let everLive = false;
-  /** V1 */
+  /** V1: the current message started live. */
   let whole = false;
   let streamed = '';
-  /** The agent has said something in this run. */
+  /** The agent has produced text in this run. */
   let spoke = false;
   const unfinished = new Set<string>();
   const tasks = new Map<string, string>();

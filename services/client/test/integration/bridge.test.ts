@@ -11,12 +11,12 @@ import {
   shareHouse,
 } from '../bridge-fixture.ts';
 
-/** For those that start processes more than once. */
+/** For tests that start processes more than once. */
 const inTime = { timeout: 90_000 };
 
 const sharedHouse = shareHouse();
 
-/** What the gateway itself says to a client of the same protocol. */
+/** What the gateway itself returns to a client of the same protocol. */
 async function listOf(url: string): Promise<{ name: string }[]> {
   const response = await fetch(`${url}/mcp`, {
     method: 'POST',
@@ -30,7 +30,7 @@ async function listOf(url: string): Promise<{ name: string }[]> {
   return ((await response.json()) as { result: { tools: { name: string }[] } }).result.tools;
 }
 
-test('every field of every tool is the gateway’s', async () => {
+test('every field of every tool is passed unchanged', async () => {
   const { url } = await sharedHouse();
   const wanted = await listOf(url);
   expect(wanted.length).toBeGreaterThan(12);
@@ -46,7 +46,7 @@ test('every field of every tool is the gateway’s', async () => {
   const one = openBridge(url, ['--plugin', 'bus']);
   expect(Object.keys((await one.initialize()).result.capabilities)).toEqual(['tools', 'logging']);
   expect((await one.ask('tools/list')).result.tools).toEqual(bus);
-  expect((await one.use('time__current_time')).error.message).toContain('There is no tool');
+  expect((await one.use('time__current_time')).error.message).toContain('is not offered by this bridge');
   expect((await one.ask('resources/list')).error.code).toBe(-32601);
 
   const bare = openBridge(url, ['--plugin', 'bus', '--bare']);
@@ -91,7 +91,7 @@ test.each(['2025', 'auto'])('a client of the SDK (%s) registers as a worker and 
   });
 });
 
-test('progress, cancellation, changes of the list and errors pass', async () => {
+test('progress, cancellation, changes of the list and errors are forwarded', async () => {
   const { url, call } = await sharedHouse();
   const bridge = openBridge(url);
   await bridge.initialize();
@@ -128,7 +128,7 @@ test('progress, cancellation, changes of the list and errors pass', async () => 
 });
 
 test(
-  'a gateway that goes and comes back: the bridge says so, goes on, and tells what it may have missed',
+  'a gateway that is unreachable for a time: the bridge reports it, continues, and notifies of possible changes',
   inTime,
   async () => {
     const house = await openHouse();
@@ -144,36 +144,36 @@ test(
     await expect.poll(async () => (await bridge.use('slow__running')).result.content[0].text).toBe('k');
     house.gateway().process.kill('SIGKILL');
     await house.gateway().exited;
-    await bridge.heard('does not answer');
-    // What must not be done twice is not; that nobody knows whether it was done is said.
+    await bridge.heard('does not respond');
+    // A call that must not run twice is not repeated; its error says that the outcome is unknown.
     expect((await endless).error.message).toContain('whether the call took effect is unknown');
     const asked = bridge.use('bus__get_status');
     await house.startGateway();
     expect((await asked).result.structuredContent).toMatchObject({ workers: 1 });
-    expect(bridge.said()).toContain('the gateway answers again');
+    expect(bridge.said()).toContain('the gateway responds again');
     await bridge.notified('notifications/tools/list_changed');
     await house.call('POST', '/v1/bus/tasks', { taskId: 't' });
     expect((await polling).result.structuredContent).toMatchObject({ taskId: 't' });
   },
 );
 
-test('a session that the gateway has forgotten is begun anew', inTime, async () => {
+test('a session that the gateway no longer knows is renewed', inTime, async () => {
   const house = await openHouse();
   const bridge = openBridge(house.url);
   await bridge.initialize();
-  await house.gateway().end(10_000); // it believes in a session for a while
+  await house.gateway().end(10_000); // a gateway caches its sessions for a while
   await house.forgetSessions();
   await house.startGateway();
   const answers = await Promise.all([bridge.use('slow__running'), bridge.use('time__current_time')]);
   expect(answers.map(({ error }) => error)).toEqual([undefined, undefined]);
-  expect(bridge.said().match(/forgotten the session/g)).toHaveLength(1);
-  await bridge.notified('notifications/tools/list_changed'); // of the stream that is open again
+  expect(bridge.said().match(/no longer knew the session/g)).toHaveLength(1);
+  await bridge.notified('notifications/tools/list_changed'); // because the standing stream is open again
   const before = bridge.count('notifications/tools/list_changed');
   await house.call('PATCH', '/v1/plugins/time', { enabled: false });
   await bridge.notified('notifications/tools/list_changed', before);
 });
 
-test('it ends with its standard input, and what is under way is cancelled', async () => {
+test('it ends with its standard input, and cancels open requests', async () => {
   const { url, call } = await sharedHouse();
   const bridge = openBridge(url);
   await bridge.initialize();
@@ -188,10 +188,10 @@ test('it ends with its standard input, and what is under way is cancelled', asyn
   expect(bridge.notJson).toEqual([]);
 });
 
-test('without a gateway it says so and waits; a wrong key is told to the client; wrong options end it', async () => {
+test('without a gateway it reports this and waits; a wrong key is reported to the client; wrong options end it', async () => {
   const lonely = openBridge(`http://127.0.0.1:${await freePort()}`);
   void lonely.initialize();
-  await lonely.heard('does not answer (ECONNREFUSED)');
+  await lonely.heard('does not respond (ECONNREFUSED)');
   lonely.child.stdin.end();
   expect(await lonely.exited).toBe(0);
 

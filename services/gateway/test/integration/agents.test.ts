@@ -23,7 +23,7 @@ test('agents follow their files; a broken edit keeps the last good version and s
     .poll(diagnostics)
     .toEqual([
       expect.stringMatching(/scout\.md:1: description: /),
-      expect.stringContaining('"scout" stays as it was'),
+      expect.stringContaining('"scout" has errors, so its previous version stays'),
     ]);
   expect(await names()).toEqual(['clerk', 'scout']);
   await rm(join(folder, 'scout.md'));
@@ -60,7 +60,7 @@ test('foreign tools, a taken name and files that are no agents are told with fil
   const { body } = await gateway.call('GET', '/v1/agents');
   expect(body.agents).toMatchObject([{ name: 'clerk', tools: ['Read', 'time__current_time'] }]);
   expect(body.diagnostics.map(({ message }: { message: string }) => message)).toEqual([
-    expect.stringMatching(/clerk\.md:4: tools: "Read" is no tool of this gateway/),
+    expect.stringMatching(/clerk\.md:4: tools: "Read" is not a tool of this gateway/),
     expect.stringMatching(/other\.md:1: the name "clerk" is taken/),
     expect.stringMatching(/plain\.md:1: it must begin with YAML front matter/),
   ]);

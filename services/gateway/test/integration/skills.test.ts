@@ -74,7 +74,10 @@ test('a broken edit keeps the last good version and says so', async () => {
     );
   await expect
     .poll(diagnostics)
-    .toEqual([expect.stringContaining('bad YAML'), expect.stringContaining('"tea" stays as it was')]);
+    .toEqual([
+      expect.stringContaining('bad YAML'),
+      expect.stringContaining('"tea" has errors, so its previous version stays'),
+    ]);
   expect((await gateway.call('POST', '/v1/tools/skill__tea', {})).body.content[0].text).toBe('Do it.');
   await writeSkill(folder, 'tea', 'Mended.');
   await expect.poll(diagnostics).toEqual([]);

@@ -66,7 +66,7 @@ test('a plugin that crashes, loops or eats memory costs only itself; the operato
   ] as const) {
     const hurt = await call('whole__misbehave', { how });
     expect(hurt).toMatchObject({ isError: true });
-    expect(hurt.content[0]?.text).toContain('ended in the middle of the call');
+    expect(hurt.content[0]?.text).toContain('ended during the call');
     await expect.poll(shown).toMatchObject({ state: 'ready', crashes: count });
   }
   expect(await metrics()).toMatch(/harness_plugin_crashes_total\{plugin="whole"\} 3/);

@@ -38,7 +38,7 @@ test('answers stream above the line that is typed, which stays whole', async () 
   const terminal = openTerminal({ url: fleet.url, env, columns: 60 });
   await terminal.until(/\n> $/);
   terminal.type(keys.interrupt);
-  await terminal.until((now) => timesOf('Ctrl-D or /quit leaves', now) === 2);
+  await terminal.until((now) => timesOf('Ctrl-D or /quit ends the chat', now) === 2);
 
   terminal.type(`stream: 150${keys.enter}`);
   await terminal.until('1 2 3');
@@ -147,7 +147,7 @@ test('a gateway that restarts: nothing is lost and nothing comes twice, and what
   await fleet.send(threadId, 'stream: 100\nsay: while away');
   await terminal.until('1 2 3');
   await fleet.gateway.end(10_000);
-  await terminal.until('The gateway is away');
+  await terminal.until('The gateway is unreachable');
   terminal.type(`say: typed meanwhile${keys.enter}`);
   await terminal.until(/\n> say: typed meanwhile\n/);
 
@@ -162,9 +162,15 @@ test('a gateway that restarts: nothing is lost and nothing comes twice, and what
     },
   });
   onTestFinished(() => gateway.end(10_000));
-  await terminal.until('The gateway is back.');
+  await terminal.until('The gateway is reachable again.');
   const shown = await terminal.until(/\ntyped meanwhile\n> $/);
-  for (const once of ['while away', '\nbefore\n', '\ntyped meanwhile\n', 'The gateway is away', 'is back'])
+  for (const once of [
+    'while away',
+    '\nbefore\n',
+    '\ntyped meanwhile\n',
+    'The gateway is unreachable',
+    'is reachable again',
+  ])
     expect([once, timesOf(once, shown)]).toEqual([once, 1]);
   const numbers = shown.slice(shown.indexOf('1 2 3')).replaceAll(/^The gateway.*$|^> .*$/gm, '');
   expect(squeezed(numbers)).toContain(counted(100));

@@ -91,7 +91,7 @@ test('a key’s tools hold for its run from the first prompt, and for no other r
   const as = (key: string) => ({ authorization: `Bearer ${key}` });
   const { threadId } = await fleet.post<{ threadId: string }>('/v1/threads', {}, as('all'));
   const input = 'call: time__current_time {}\ncall: delegation__checkin {"message": "x"}';
-  const answers = { all: 'nobody to check in with', few: 'No such tool available' };
+  const answers = { all: 'no agent to check in with', few: 'No such tool available' };
   for (const key of ['all', 'few', 'few', 'all', 'few', 'all'] as const) {
     const run = await fleet.post<Run>(`/v1/threads/${threadId}/runs/wait`, { input }, as(key));
     expect([key, run.result]).toEqual([key, expect.stringContaining(answers[key])]);

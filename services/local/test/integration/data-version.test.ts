@@ -45,12 +45,12 @@ test('npm run migrate says from which version to which, and what it does; again,
     code: 0,
     stderr: '',
     stdout: expect.stringMatching(
-      /^To version 2: threads that .*\.\n(To .*\n)*The data had version 1 and has version \d+ now\.\n$/,
+      /^To version 2: threads that .*\.\n(To .*\n)*The data had version 1 and now has version \d+\.\n$/,
     ),
   });
   expect(await redis.dbsize()).toBe(keys + 1);
   expect((await migrate()).stdout).toMatch(
-    /^The data has version \d+, as this release: there is nothing to migrate\.\n$/,
+    /^The data has version \d+, the version of this release: there is nothing to migrate\.\n$/,
   );
   expect(await migrate('--fast')).toMatchObject({
     code: 1,
