@@ -43,6 +43,7 @@ export type { Given } from './tools/request-meta.ts';
 export type { ToolCallMeta, ToolOutcome } from './tools/run-tool.ts';
 export { withTimeLimit } from './tools/time-limit.ts';
 export type { ToolDescriptor } from './tools/tool-descriptor.ts';
+export type { ToolView } from './tools/tool-entry.ts';
 export {
   compareWithLock,
   isAccepted,
@@ -58,5 +59,4 @@ export {
   createToolServer,
   type ToolServer,
   type ToolServerDeps,
-  type ToolView,
 } from './tools/tool-server.ts';

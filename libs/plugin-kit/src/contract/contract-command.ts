@@ -1,5 +1,7 @@
 /** Slash commands of plugins: what an author declares, and what a command returns. */
-import type { MaybePromise, PluginContext, Principal } from './contract.ts';
+import type { PluginContext } from './contract-context.ts';
+import type { Principal } from './contract-request.ts';
+import type { MaybePromise } from './contract-values.ts';
 
 /**
  * A slash command of a plugin. People type it; text that a model reads or writes is never parsed for commands.

@@ -1,8 +1,8 @@
 /** What the host offers to a plugin: the plugin context and its parts. */
 import type { Task, Thread } from '@harness/contracts';
-import type { JsonSchema, PluginToolMeta, ToolInput, ToolResult } from './contract.ts';
 import type { PluginBus } from './contract-bus.ts';
-import type { Principal } from './contract-request.ts';
+import type { Principal, ToolResult } from './contract-request.ts';
+import type { JsonSchema, PluginToolMeta, ToolInput } from './contract-values.ts';
 
 /**
  * The host's interface for a plugin. There is one object for each plugin and process.

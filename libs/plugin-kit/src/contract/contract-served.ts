@@ -1,7 +1,7 @@
 /** What a plugin offers to MCP clients besides tools: resources, resource templates and prompts. */
-import type { MaybePromise } from './contract.ts';
 import type { PluginContext } from './contract-context.ts';
 import type { ContentBlock, EmbeddedResource, InputRequired, PluginRequestMeta } from './contract-request.ts';
+import type { MaybePromise } from './contract-values.ts';
 
 /**
  * A resource with a fixed URI.

@@ -8,24 +8,21 @@
  * - `contract-served.ts`  resources, resource templates, prompts
  * - `contract-command.ts` slash commands
  * - `contract-bus.ts`     the bus of external workers
+ * - `contract-values.ts`  schemas, inputs and `meta` of tools, which the others use
  */
 import type { ErrorBody, RunKind, SessionPath } from '@harness/contracts';
 import type { PluginCommand } from './contract-command.ts';
 import type { PluginContext } from './contract-context.ts';
-import type { InputRequired, PluginRequestMeta, ToolResult } from './contract-request.ts';
+import type { InputRequired, ToolResult } from './contract-request.ts';
 import type { PluginPrompt, PluginResource, PluginResourceTemplate } from './contract-served.ts';
+import type { JsonSchema, MaybePromise, PluginToolMeta, ToolInput } from './contract-values.ts';
 
 export type * from './contract-bus.ts';
 export type * from './contract-command.ts';
 export type * from './contract-context.ts';
 export type * from './contract-request.ts';
 export type * from './contract-served.ts';
-
-/** A value, or a promise of it. */
-export type MaybePromise<T> = T | Promise<T>;
-
-/** JSON Schema 2020-12 as a plain object. Clients get it unchanged, so it must be JSON. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
+export type * from './contract-values.ts';
 
 /**
  * A plugin: the value that a module exports as `plugin` or `default`.
@@ -135,9 +132,6 @@ export interface PluginTool {
 /** What a handler returns. A string is short for a result with one text block. */
 export type ToolReturn = string | ToolResult | InputRequired;
 
-/** The input of a tool call; it has passed the tool's schema. */
-export type ToolInput = Record<string, unknown>;
-
 /**
  * The type of a tool's `handler`, for a handler that is declared on its own.
  *
@@ -159,33 +153,6 @@ export interface ToolAnnotations {
   destructiveHint?: boolean;
   idempotentHint?: boolean;
   openWorldHint?: boolean;
-}
-
-/**
- * Where a tool call comes from. The ids come from the caller's token, never from the model's arguments.
- *
- * @example
- * ```ts
- * handler: async (_ctx, _input, meta) => {
- *   meta.progress(1, 2, 'half done');
- *   return `called by ${meta.threadId}`;
- * },
- * ```
- */
-export interface PluginToolMeta extends PluginRequestMeta {
-  /** The calling thread; for an outside caller the thread it named, or the default thread of its key. */
-  threadId: string;
-  /** Present when the thread works on a delegated task. */
-  taskId?: string;
-  runId?: string;
-  /** Id of the model's tool call; unique within the thread. */
-  toolUseId?: string;
-  /** Number of the run's current attempt, from 1; greater than 1 after a crash. */
-  attempt?: number;
-  /** Reports progress to the caller; ignored after the call has ended. */
-  progress(done: number, total?: number, message?: string): void;
-  /** Closes the open SSE stream so that the client can resume later (MCP 2025-11-25 only; otherwise a no-op). */
-  releaseStream(): void;
 }
 
 /** One turn of a thread, as `onBeforeInvoke` sees it. */

@@ -1,7 +1,7 @@
 import type { MaybePromise, ToolInput } from '../contract/contract.ts';
 import type { ToolCallMeta, ToolOutcome } from './run-tool.ts';
 import type { ToolDescriptor } from './tool-descriptor.ts';
-import type { ToolView } from './tool-server.ts';
+import type { ToolView } from './tool-entry.ts';
 
 /** Code that runs around every tool call. */
 export interface ToolMiddleware {

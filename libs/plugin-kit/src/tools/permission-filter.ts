@@ -1,5 +1,5 @@
 import type { ToolMiddleware } from './middleware.ts';
-import type { Entry } from './tool-server.ts';
+import type { Entry } from './tool-entry.ts';
 
 /**
  * Filters by the view's allow-list, where `weather__*` means all names that begin with `weather__`, and by the scopes that

@@ -37,15 +37,8 @@ import { permissionFilter } from './permission-filter.ts';
 import { handlerMetaOf, runTool, type ToolCallMeta, type ToolOutcome, timeLimitOf } from './run-tool.ts';
 import { withTimeLimit } from './time-limit.ts';
 import { descriptorOf, type ToolDescriptor } from './tool-descriptor.ts';
+import type { Entry, ToolView } from './tool-entry.ts';
 import { failedResultOf } from './tool-result.ts';
-
-/** What one caller may see and call. An absent field restricts nothing. */
-export interface ToolView {
-  /** Qualified names; `weather__*` = all names that begin with `weather__`. */
-  tools?: readonly string[] | undefined;
-  /** Scopes of the caller's key. A tool with a scope is visible only if the key has it. */
-  scopes?: readonly string[] | undefined;
-}
 
 /** A snapshot of the tools. */
 export interface ToolServer {
@@ -86,14 +79,6 @@ export interface ToolServerDeps {
   admit?: ((descriptor: ToolDescriptor, pluginName: string) => boolean) | undefined;
   /** Runs in this order before a call and in reverse order after it. The permission filter runs first. */
   middleware?: readonly ToolMiddleware[];
-}
-
-/** A tool with its descriptor and compiled schemas. */
-export interface Entry {
-  tool: CollectedTool;
-  descriptor: ToolDescriptor;
-  checkInput: SchemaCheck;
-  checkOutput: SchemaCheck | undefined;
 }
 
 interface Shown {
