@@ -67,7 +67,7 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
     tools: {
       async call(name, input) {
         const server = deps.toolServer();
-        if (!server) throw new Error('No enabled plugin of this process has a tool.');
+        if (!server) throw new AppError('tool_not_found', `There is no tool "${name}".`);
         const outer = deps.outerCall?.();
         const meta = outer ? innerMetaOf(outer.meta) : ownMetaOf(plugin, deps);
         return (await server.call(name, input, meta, await outer?.view())) as ToolResult;

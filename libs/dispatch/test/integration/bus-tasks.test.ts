@@ -222,7 +222,9 @@ test('the bus is bounded: tasks that are not done, workers, payloads, results, d
     { busMaxWorkers: 1, busSilentMs: -1 },
     { tag: dispatch.keys.prefix.slice(1, -2) },
   );
+  expect((await bus.totals()).workers).toBe(1);
   await bustling.dispatch.bus.register({ tenant, name: 'in its place' });
+  expect((await bus.totals()).workers).toBe(1);
   expect(await bus.workers(tenant, { limit: 9, offset: 0 })).toMatchObject([{ name: 'in its place' }]);
   await redis.del(dispatch.keys.of('bws', tenant), dispatch.keys.of('bw', `${tenant}:in its place`));
   await register('w');

@@ -14,7 +14,7 @@ if not worker.name and redis.call('ZCARD', known) >= C.busMaxWorkers then
   end
   if not forgotten then return answer('full', { limit = C.busMaxWorkers }) end
   redis.call('DEL', workerKey(A.tenant, forgotten))
-  redis.call('ZREM', known, forgotten)
+  count('workers', -redis.call('ZREM', known, forgotten))
 end
 redis.call('HSET', name, 'name', A.name, 'labels', A.labels)
 redis.call('HSETNX', name, 'registeredAt', stamp)
