@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
-import { type Bus, createBus } from './bus/bus.ts';
+import { createBus } from './bus/bus.ts';
+import type { Bus } from './bus/bus-contract.ts';
 import { type Counters, countersOf } from './counters.ts';
 import { createEventLog, type EventLog } from './events/event-log.ts';
 import { createAcks, noAcks } from './fail-over/acks.ts';

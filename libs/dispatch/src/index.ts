@@ -19,7 +19,7 @@
  *   version/     which releases may work on the data
  */
 
-export type { Bus, BusHold, NewBusTask } from './bus/bus.ts';
+export type { Bus, BusHold, NewBusTask } from './bus/bus-contract.ts';
 export { startBusSweeper } from './bus/bus-sweeper.ts';
 export { createDispatch, type Dispatch } from './dispatch.ts';
 export type { EventLog, EventScope } from './events/event-log.ts';
@@ -38,17 +38,17 @@ export type {
 } from './gateway/profiles.ts';
 export type { Replicas, Signal } from './gateway/replicas.ts';
 export type { Authority, Ledger } from './gateway/tool-authority.ts';
+export type { Lease } from './lease/lease.ts';
 export type {
   Begin,
   Claim,
   Ending,
   HeldThread,
   Hold,
-  Lease,
   LeaseEvent,
   TaskChange,
   Turn,
-} from './lease/lease.ts';
+} from './lease/turn.ts';
 export { defaultLimits, type Limits } from './limits.ts';
 export { createGate } from './redis/gate.ts';
 export { type Script, scriptAt, scriptText } from './redis/scripts.ts';

@@ -1,5 +1,5 @@
 import type { Log } from '../redis/log.ts';
-import type { Bus } from './bus.ts';
+import type { Bus } from './bus-contract.ts';
 
 /** Sweeps from one tidying to the next. */
 const tidyEvery = 60;

@@ -1,6 +1,6 @@
 import { runUuidOf } from '@harness/contracts';
 import { v5 as uuidOf } from 'uuid';
-import type { Turn } from '../lease/lease.ts';
+import type { Turn } from '../lease/turn.ts';
 
 /**
  * The SDK's message id for the prompt of this attempt. The model never answers a message whose id the

@@ -10,7 +10,7 @@
 import { AppError, jsonOf, type NewEvent, type SessionPath, type ThreadSession } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Doorbell } from '../lease/doorbell.ts';
-import type { Hold } from '../lease/lease.ts';
+import type { Hold } from '../lease/turn.ts';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 import type { Hash } from '../redis/records.ts';

@@ -1,6 +1,6 @@
 import { AppError, jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
-import type { Hold } from '../lease/lease.ts';
+import type { Hold } from '../lease/turn.ts';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 import { type Scripts, scriptsBeside } from '../redis/scripts.ts';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { BusStats, BusTaskDetail, ThreadEvent } from '@harness/contracts';
 import { type Child, startChild } from '@harness/runtime';
 import { expect, onTestFinished, test } from 'vitest';
-import { type BusTaskSent, checkBus } from './bus-checker.ts';
+import { type BusTaskSent, checkBus } from './checker/bus-checker.ts';
 import type { Reported } from './external-workers.ts';
 import { type FaultFleet, openFaultFleet } from './fault-fleet.ts';
 import { killGateway, restartRedis } from './faults.ts';

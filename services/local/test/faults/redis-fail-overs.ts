@@ -16,7 +16,7 @@ import {
   checkResults,
   gatherFacts,
   isSettled,
-} from './checker.ts';
+} from './checker/checker.ts';
 import { type Client, createClient } from './client.ts';
 import { openEffects } from './effects.ts';
 import { type Load, startLoad } from './load.ts';

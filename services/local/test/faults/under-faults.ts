@@ -10,7 +10,7 @@ import {
   gatherFacts,
   isSettled,
   type Tolerance,
-} from './checker.ts';
+} from './checker/checker.ts';
 import { type FaultFleet, type FaultFleetOptions, type FaultGateway, openFaultFleet } from './fault-fleet.ts';
 import { isAlive, livingWorkers } from './faults.ts';
 import { type Load, type LoadOptions, startLoad } from './load.ts';

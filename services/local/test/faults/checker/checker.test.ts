@@ -1,12 +1,12 @@
 import type { Run, ThreadEvent } from '@harness/contracts';
 import { describe, expect, test } from 'vitest';
+import { ttlMs } from '../fault-fleet.ts';
+import { stopWorker } from '../faults.ts';
+import { busyScript } from '../load.ts';
+import { descendantsOf } from '../processes.ts';
+import { violationsOf } from '../under-faults.ts';
+import { until } from '../until.ts';
 import { checkOverlap, checkReader, checkResults, type ThreadFacts } from './checker.ts';
-import { ttlMs } from './fault-fleet.ts';
-import { stopWorker } from './faults.ts';
-import { busyScript } from './load.ts';
-import { descendantsOf } from './processes.ts';
-import { violationsOf } from './under-faults.ts';
-import { until } from './until.ts';
 
 test('without fences and without the leash, a worker that was stopped breaks the promises, and it shows', async () => {
   const env = { NODE_OPTIONS: `--import=${new URL('unfence.mjs', import.meta.url).href}` };

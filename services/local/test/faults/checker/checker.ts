@@ -3,9 +3,9 @@
  * in libs/dispatch/README.md. Each function returns what is wrong, in words; nothing = all is well.
  */
 import { errorCodes, isFinalRunEvent, type Run, type ThreadEvent } from '@harness/contracts';
-import type { Client } from './client.ts';
-import type { Effect } from './effects.ts';
-import type { Load, Sent } from './load.ts';
+import type { Client } from '../client.ts';
+import type { Effect } from '../effects.ts';
+import type { Load, Sent } from '../load.ts';
 
 export interface ThreadFacts {
   threadId: string;
