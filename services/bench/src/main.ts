@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +18,7 @@ import { measureBus } from './dispatch/dispatch-overhead.ts';
 import { failOverTtlMs, measureFailOver } from './dispatch/fail-over.ts';
 import { tellGrowth } from './dispatch/growth.ts';
 import { measureThroughput } from './dispatch/throughput.ts';
+import { drawRatios, ratiosIn } from './drawing/draw-figures.ts';
 import { figureOf, quantile, ratioOf, textOf } from './figures.ts';
 import { tellChanges } from './mcp/changes.ts';
 import { tellMcp } from './mcp/measure-mcp.ts';
@@ -49,10 +51,17 @@ const sections: Record<string, (redisUrl: string) => Promise<void>> = {
   mcp: (redisUrl) => tellMcp({ redisUrl, rounds, seconds: mcpSeconds }),
 };
 
+const inRoom = (name: string) => new URL(`../${name}`, import.meta.url);
+
 runMain(async () => {
   const wanted = process.argv[2];
+  if (wanted === 'draw') {
+    writeFileSync(inRoom('figures.svg'), drawRatios(ratiosIn(readFileSync(inRoom('README.md'), 'utf8'))));
+    process.exit(0);
+  }
   const chosen = wanted === undefined ? Object.values(sections) : [sections[wanted]];
-  if (chosen.includes(undefined)) throw new ConfigError(`Sections are ${Object.keys(sections).join(', ')}.`);
+  if (chosen.includes(undefined))
+    throw new ConfigError(`Sections are ${Object.keys(sections).join(', ')}, draw.`);
   const dir = await mkdtemp(join(tmpdir(), 'harness-bench-'));
   const redis = await startEmbeddedRedis(dir);
   console.log(`${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}, appendfsync always`);
@@ -72,7 +81,7 @@ runMain(async () => {
 async function tellBus(redisUrl: string): Promise<void> {
   const bus = await inRounds(() => measureBus(redisUrl));
   const of = (name: keyof (typeof bus)[number]) => bus.map((round) => round[name]);
-  console.log('Bus overhead: append -> committed, a turn that takes no time, 3 workers');
+  console.log('Dispatch overhead: append -> committed, a turn that takes no time, 3 workers');
   console.log(`  p50                     ${textOf(figureOf(of('busP50Ms')), 'ms')}`);
   console.log(`  p99                     ${textOf(figureOf(of('busP99Ms')), 'ms')}`);
   console.log(`  peer BullMQ, p50        ${textOf(figureOf(of('bullP50Ms')), 'ms')}    add -> processed`);
