@@ -39,7 +39,7 @@ test('a message is accepted when the replica has it; a repeat waits as well, tho
   group.replica().stop();
   const refusal = {
     code: 'unavailable',
-    message: expect.stringMatching(/0 of the 1 replicas.*same Idempotency-Key/s),
+    message: expect.stringMatching(/0 of the 1 required replicas.*same Idempotency-Key/s),
   };
   await expect(send('k2')).rejects.toMatchObject(refusal);
   await expect(send('k2')).rejects.toMatchObject(refusal);
