@@ -99,7 +99,7 @@ test('a worker that is told to drain finishes and leaves; its threads go on else
   const fleet = await openFleet();
   const [threadId, busy] = [await fleet.thread(), await fleet.thread()];
   await fleet.ask(threadId, 'remember: plum');
-  const { runId } = await fleet.send(busy, 'sleep: 8000\nsay: done');
+  const { runId } = await fleet.send(busy, 'sleep: 15000\nsay: done'); // longer than a busy machine needs to resume
   await fleet.watch(`/v1/threads/${busy}/events?follow=true`, ({ type }) => type === 'session.warming');
   const [leaving] = fleet.workers;
   const workerId = leaving?.ready.workerId;
