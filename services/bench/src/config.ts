@@ -1,2 +1,2 @@
-/** Where programs are; the benchmarks use nothing else of this shell. */
+/** The PATH of the benchmark's processes; they inherit nothing else of the environment. */
 export const searchPath = process.env.PATH ?? '';

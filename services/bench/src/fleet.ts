@@ -11,21 +11,26 @@ import { searchPath } from './config.ts';
 
 const mainOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
+/** A running fleet (`npm start`) under measurement. */
 export interface BenchFleet {
   url: string;
-  /** Process ids of the workers it started with. */
+  /** Process ids of the workers that it started with. */
   workers: number[];
+  /** Creates a thread; returns its id. */
   thread(): Promise<string>;
-  /** Sends a message, and goes on when it is accepted. */
+  /** Sends a message; resolves when it is accepted. */
   send(threadId: string, input: string): Promise<void>;
-  /** Sends a message; when its first sign of life and its result came, ms after it was sent, and the run. */
+  /**
+   * Sends a message; returns the times of the first agent event and of the result, ms after sending, and the
+   * run.
+   */
   ask(threadId: string, input: string): Promise<{ firstMs: number; resultMs: number; run: Run }>;
   get<T>(path: string): Promise<T>;
   events(path: string): AsyncGenerator<ThreadEvent>;
   close(): Promise<void>;
 }
 
-/** scripted-model as a process of its own, for the fleet and for the bare SDK alike. */
+/** Starts scripted-model in a separate process, for both the fleet and the bare SDK. */
 export const startModel = (): Promise<Child<{ url: string }>> =>
   startChild<{ url: string }>({
     name: 'scripted-model',
@@ -33,7 +38,7 @@ export const startModel = (): Promise<Child<{ url: string }>> =>
     env: { PATH: searchPath, LOG_LEVEL: 'error' },
   });
 
-/** `npm start` in a folder of its own, with these settings. */
+/** Runs `npm start` in a temporary folder, with these environment variables. */
 export async function startBenchFleet(
   modelUrl: string,
   workers: number,

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: each figure in several rounds, beside its peer or the raw limit in the same round. With the name of a
- * section (`npm run bench -- sse`), that one alone.
+ * `npm run bench`: measures each figure in several rounds, next to its peer or the raw limit in the same
+ * round. With the name of a section (`npm run bench -- sse`), only that one.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,7 +35,7 @@ const changeRounds = 3;
 const faultyRuns = 10_000;
 const soakMain = fileURLToPath(new URL('../../local/test/soak/main.ts', import.meta.url));
 
-/** What can be asked for by name. `mcp` is the last: it keeps this process, and what it starts, to one core. */
+/** The sections by name. `mcp` is the last: it pins this process, and what it starts, to one core. */
 const sections: Record<string, (redisUrl: string) => Promise<void>> = {
   bus: tellBus,
   'bus-poll': (redisUrl) => tellBusPoll(redisUrl, busPollRounds),
@@ -61,7 +61,7 @@ runMain(async () => {
   }
   const chosen = wanted === undefined ? Object.values(sections) : [sections[wanted]];
   if (chosen.includes(undefined))
-    throw new ConfigError(`Sections are ${Object.keys(sections).join(', ')}, draw.`);
+    throw new ConfigError(`There is no section "${wanted}". Sections: ${Object.keys(sections).join(', ')}, draw.`);
   const dir = await mkdtemp(join(tmpdir(), 'harness-bench-'));
   const redis = await startEmbeddedRedis(dir);
   console.log(`${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}, appendfsync always`);
@@ -119,7 +119,7 @@ async function tellAccept(redisUrl: string): Promise<void> {
 async function tellPaths(): Promise<void> {
   const measured = await measurePaths(pathRounds);
   console.log(
-    'From a message to its first sign of life, and to its result, by path (scripted-model answers at once)',
+    'From a message to its first event, and to its result, by session path (scripted-model responds at once)',
   );
   for (const path of ['warm', 'spare', 'resume', 'cold', 'full'] as const) {
     const peer = path === 'warm' ? 'warm' : 'cold';
@@ -133,14 +133,16 @@ async function tellPaths(): Promise<void> {
   }
   const resultOf = (path: 'full' | 'cold') => measured.map((round) => round.paths[path].resultMs);
   console.log(
-    `  a new thread at a full pool: ${textOf(ratioOf(resultOf('full'), resultOf('cold')), '×')} of one with a free slot`,
+    `  a new thread with a full pool: ${textOf(ratioOf(resultOf('full'), resultOf('cold')), '×')} of one with a free slot`,
   );
   const { threads, spared } = await countSpared();
   console.log(`  of ${threads} new threads, one a second, HARNESS_SPARES=auto: ${spared} took a spare`);
 }
 
 async function tellThroughput(): Promise<void> {
-  console.log('Turns per second, the model taking 2 s a turn, 3 sessions a worker; share of the ideal');
+  console.log(
+    'Turns per second, with a model that takes 2 s per turn, 3 sessions per worker; share of the ideal',
+  );
   let one: number | undefined;
   for (const workers of [1, 2, 4]) {
     const { turnsPerSecond, shareOfIdeal, cpuShare, memoryPerSessionBytes } =
@@ -157,21 +159,21 @@ async function tellThroughput(): Promise<void> {
 async function tellFailOver(): Promise<void> {
   const tookMs = (await measureFailOver(kills)).toSorted((a, b) => a - b);
   console.log(
-    `Fail-over: kill -9 in mid-turn -> the run begins on another worker, ${kills} kills, TTL ${failOverTtlMs} ms`,
+    `Fail-over: kill -9 in mid-turn -> the run starts on another worker, ${kills} kills, TTL ${failOverTtlMs} ms`,
   );
   console.log(
     `  p50 ${quantile(tookMs, 0.5).toFixed(0)} ms, p95 ${quantile(tookMs, 0.95).toFixed(0)} ms, worst ${tookMs.at(-1)?.toFixed(0)} ms`,
   );
 }
 
-/** Its own command, and its own judge: see services/local/test/faults. */
+/** Runs the soak command, which checks the results itself: see services/local/test/faults. */
 async function tellFaults(): Promise<void> {
   console.log(`Lost, doubled and reordered results under a random mix of faults, ${faultyRuns} runs`);
   const soak = spawn(process.execPath, [soakMain, 'faults', '--runs', String(faultyRuns)], {
     stdio: 'inherit',
   });
   const [code] = await once(soak, 'exit');
-  if (code !== 0) throw new Error('a promise was broken: the round above tells which');
+  if (code !== 0) throw new Error('a promise was broken: see the failed round above');
 }
 
 async function inRounds<Round>(measure: () => Promise<Round>): Promise<Round[]> {

@@ -11,40 +11,44 @@ import type { OAuthSettings } from './oauth/settings.ts';
 import type { EventStreams } from './rest/threads/event-stream.ts';
 import type { ToolCalls } from './tools/tool-calls.ts';
 
-/** What the app is made of. */
+/** What `createApp` needs. */
 export interface AppDeps {
   dispatch: Dispatch;
   plugins: PluginHost & Partial<Pick<StartedPlugins, 'processOf' | 'importTools'>>;
   logger: Logger;
   keys: readonly ApiKey[];
-  /** Where an authorization server is configured: its access tokens are accepted beside keys. */
+  /** Set if an authorization server is configured: its access tokens are accepted besides keys. */
   oauth?: OAuthSettings | undefined;
+  /** Signs thread tokens; the same at every gateway and worker. */
   tokenSecret: string;
   allowedHosts: readonly string[];
   allowedOrigins: readonly string[];
-  /** Folder of skills; undefined = there are none. */
+  /** Folder of skills; undefined = no skills. */
   skillsDirectory?: string | undefined;
-  /** Which skills are slash commands: those that say so (the default), or all but those that say they are none. */
+  /**
+   * Which skills are slash commands. `marked` (default): `user-invocable: true`; `all`: also those without
+   * the field.
+   */
   skillCommands?: 'marked' | 'all' | undefined;
-  /** Whether code beside a skill is loaded. */
+  /** Whether code in a skill's folder is loaded. */
   skillsCode?: boolean | undefined;
-  /** How long a call of a forked skill waits for its result, ms; a minute unless given. */
+  /** How long a call of a forked skill waits for its result, ms. Default: one minute. */
   forkWaitMs?: number | undefined;
-  /** Folder of agents; undefined = there are none. */
+  /** Folder of agents; undefined = no agents. */
   agentsDirectory?: string | undefined;
-  /** When other gateways' folders are compared with those of this one; see its defaults. */
+  /** How often the folders of other gateways are compared with those of this one. */
   folderChecking?: FolderChecking | undefined;
   /** Longest wait of `runs/wait`, ms. */
   waitLimitMs: number;
-  /** Aborted when the gateway is about to leave: it answers as ever, but is not ready. */
+  /** Aborted when shutdown begins: requests are still served, but /readyz fails. */
   leaving?: AbortSignal | undefined;
-  /** Where the gateway's metrics go; those of the process may be there already. A new one unless given. */
+  /** Registry for the gateway's metrics; it may already hold those of the process. Default: a new one. */
   registry?: Registry | undefined;
-  /** Told of every route as it is registered, for an inventory of the doors. */
+  /** Called for every route when it is registered; tests list the endpoints with it. */
   onRoute?: (route: RouteOptions) => void;
 }
 
-/** What routes share besides. */
+/** What the routes need: the app's dependencies and what `createApp` makes from them. */
 export interface RouteDeps extends AppDeps {
   tools: ToolCalls;
   skills: SkillSet;

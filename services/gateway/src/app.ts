@@ -1,3 +1,22 @@
+/**
+ * The gateway as a Fastify app: the error handler, authentication, metrics, shutdown, and every route.
+ *
+ * Files of this folder:
+ *   main.ts       starts the process: config, Redis, plugins, app, shutdown
+ *   config.ts     environment -> typed config
+ *   app-deps.ts   what the app and its routes are created from
+ * Folders:
+ *   http/         what every request passes: credentials, Host, Origin, body, errors, disconnects
+ *   openapi/      JSON Schemas of the routes; openapi.yaml and /docs
+ *   rest/         REST routes, one file per resource
+ *   mcp/          the /mcp endpoint: both protocol eras, and the short path for tool calls
+ *   oauth/        access tokens of an OAuth issuer
+ *   tools/        tool calls from REST and MCP: rights, audit, ledger, tool lock
+ *   threads/      accepting messages and tasks, following a run to its end
+ *   commands/     slash commands
+ *   content/      skills and agents of this gateway's folders, and their changes
+ *   metrics/      Prometheus metrics
+ */
 import type { Socket } from 'node:net';
 import fastifySwagger from '@fastify/swagger';
 import { maxBusBytes } from '@harness/contracts';
@@ -44,19 +63,19 @@ import { createToolCalls } from './tools/tool-calls.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Reachable without a key. */
+    /** The route needs no credential. */
     public?: boolean;
-    /** Reachable with a thread token, too. */
+    /** The route also accepts a thread token. */
     sessions?: boolean;
-    /** Asked every second by machines: while all is well it leaves no line in the log. */
+    /** The route is polled by machines: a request that succeeds is logged at `debug` only. */
     probe?: boolean;
   }
 }
 
-/** Largest request body, bytes: a payload of the bus of the largest size, and what is said around it. */
+/** Largest request body, bytes: the largest bus payload and its JSON envelope. */
 const bodyLimit = maxBusBytes + 16 * 1024;
 
-/** The gateway as a Fastify app with every route, not yet listening. */
+/** Creates the gateway as a Fastify app with every route, not yet listening. */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const app: FastifyInstance = fastify({
     loggerInstance: deps.logger as FastifyBaseLogger,
@@ -65,7 +84,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     requestTimeout: 30_000,
     connectionTimeout: 0, // SSE and long tool calls stay open; their own limits apply
     keepAliveTimeout: 72_000,
-    // At a stop, requests under way are answered; streams and waits are ended by `streams.close()`.
+    // At shutdown, requests in progress complete; `streams.close()` ends streams and waits.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { maxParamLength: 200 },
@@ -74,7 +93,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   });
   app.setValidatorCompiler(createValidators());
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  // Bodies are JSON or nothing: a browser cannot send JSON across origins without asking first.
+  // JSON bodies only: a browser cannot send JSON to another origin without a preflight.
   app.removeContentTypeParser(['application/json', 'text/plain']);
   app.addContentTypeParser(
     'application/json',
@@ -90,7 +109,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const authenticate = createAuthenticate({ keys: deps.keys, tokenSecret: deps.tokenSecret, accessTokens });
   app.decorateRequest('caller', null as unknown as Caller);
   app.addHook('onRequest', async (request, reply) => {
-    // An answer is for the page that asked, whoever keeps a copy.
+    // A cache must not give one origin the response for another.
     if (deps.allowedOrigins.length > 0) reply.raw.setHeader('Vary', 'Origin');
     checkSite(request.headers);
     if (answerPage(request, reply)) return reply;
@@ -130,8 +149,9 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.addHook('preClose', async () => {
     streams.close();
     deps.dispatch.bus.endPolls();
-    // A connection that is answered from now on would stay, idle, and keep the server from closing; so would one that
-    // was opened ahead and never used (browsers and pools do that): Node does not call it idle.
+    // Connections that become idle from now on would keep the server from closing. So would connections that
+    // were opened in advance and never used (browsers and connection pools): Node does not count them as
+    // idle.
     const tidy = setInterval(() => {
       app.server.closeIdleConnections();
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();

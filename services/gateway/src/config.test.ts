@@ -6,12 +6,12 @@ const issuer = 'https://id.example.com/realms/acme';
 const oauthOf = async (env: Record<string, string>) =>
   (await loadGatewayConfig({ ...base, HARNESS_OAUTH_ISSUER: issuer, ...env })).oauth;
 
-test('no issuer, no OAuth; and then a key is needed to leave loopback', async () => {
+test('without an issuer there is no OAuth, and listening beyond loopback needs a key', async () => {
   expect((await loadGatewayConfig(base)).oauth).toBeUndefined();
   await expect(loadGatewayConfig({ ...base, HOST: '0.0.0.0' })).rejects.toThrow(/HARNESS_API_KEY/);
 });
 
-test('the audience is our public address, REST and /mcp, however it ends', async () => {
+test('the audiences are the public address and its /mcp, with and without a closing slash', async () => {
   expect(await oauthOf({ HARNESS_PUBLIC_URL: 'https://harness.example.com', HOST: '0.0.0.0' })).toEqual({
     issuer,
     jwksUrl: undefined,
@@ -31,7 +31,7 @@ test('the audience is our public address, REST and /mcp, however it ends', async
   await expect(oauthOf({ HOST: '0.0.0.0' })).rejects.toThrow(/HARNESS_PUBLIC_URL/);
 });
 
-test('an audience of its own is the only one, and the resource where it is an address of ours', async () => {
+test('a configured audience is the only one; it is the resource if it is an address of the gateway', async () => {
   const url = 'https://harness.example.com/mcp';
   expect(await oauthOf({ HARNESS_OAUTH_AUDIENCE: url })).toMatchObject({
     audiences: [url, `${url}/`],
@@ -44,7 +44,7 @@ test('an audience of its own is the only one, and the resource where it is an ad
   });
 });
 
-test('what is not safe is refused at start, by name and all at once', async () => {
+test('unsafe settings are refused at start, all of them by name', async () => {
   const env = {
     HARNESS_OAUTH_ISSUER: 'http://id.example.com',
     HARNESS_OAUTH_JWKS_URL: 'http://id.example.com/jwks',

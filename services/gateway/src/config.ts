@@ -28,11 +28,14 @@ const schema = z.object({
     .optional(),
   HARNESS_API_KEYS_FILE: z.string().optional(),
   HARNESS_TOKEN_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
-  /** At the end it takes requests for so long while /readyz says that it leaves, for a load balancer to see it. */
+  /**
+   * At shutdown: time between the failing of /readyz and the end of the server, ms, for load balancers to
+   * notice.
+   */
   HARNESS_LEAVE_MS: envInteger(0, 600_000).default(0),
-  /** Host names, besides loopback, by which callers may address this gateway. */
+  /** Host names, besides loopback, that requests may have in their Host header. */
   HARNESS_ALLOWED_HOSTS: envList.default([]),
-  /** Origins (`https://app.example.com`) whose pages may call it. */
+  /** Origins (`https://app.example.com`) whose web pages may call the gateway. */
   HARNESS_ALLOWED_ORIGINS: envList.default([]),
   HARNESS_PUBLIC_URL: z
     .string()
@@ -44,19 +47,22 @@ const schema = z.object({
   HARNESS_OAUTH_TENANT_CLAIM: z.string().default('tenant'),
   HARNESS_OAUTH_TENANT: z.string().regex(tenantPattern).optional(),
   HARNESS_PLUGINS: envList.default([]),
-  /** Built-in plugins that are left out; their names are free. */
+  /** Built-in plugins that are not loaded; other plugins may take their names. */
   HARNESS_DISABLED_PLUGINS: envList.default([]),
-  /** What the tools were accepted to say of themselves. */
+  /** The accepted descriptions and schemas of the tools. */
   HARNESS_TOOL_LOCK_FILE: z.string().optional(),
-  /** report: differences are warnings; enforce: they are withheld, too. Default: report where there is a file. */
+  /**
+   * report: a tool that differs from the lock is logged; enforce: it is also withheld. Default: report, if
+   * there is a file.
+   */
   HARNESS_TOOL_LOCK: z.enum(['off', 'report', 'enforce']).optional(),
   HARNESS_SKILLS_DIR: z.string().optional(),
-  /** marked: skills with `user-invocable: true` are slash commands; all: those without the field are, too. */
+  /** marked: skills with `user-invocable: true` are slash commands; all: also those without the field. */
   HARNESS_SKILL_COMMANDS: z.enum(['marked', 'all']).default('marked'),
-  /** 1: code beside a skill is loaded into the gateway. */
+  /** 1: code in a skill's folder is loaded into the gateway. */
   HARNESS_SKILLS_CODE: z.enum(['0', '1']).default('0'),
   HARNESS_AGENTS_DIR: z.string().optional(),
-  /** Plugins whose tools and prompts may go by their bare names. */
+  /** Plugins whose tools and prompts may have names without the plugin prefix. */
   HARNESS_UNPREFIXED_PLUGINS: envList.default([]),
   ...envIsolation,
   ...envFleetLimits,
@@ -64,6 +70,10 @@ const schema = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
+/**
+ * Reads and validates the environment, the API keys and the tool lock. Throws ConfigError with every problem
+ * of a variable; also when the gateway would listen beyond loopback without credentials.
+ */
 export async function loadGatewayConfig(env = process.env) {
   const config = loadConfig(schema, env);
   const keys: ApiKey[] = [
@@ -73,25 +83,29 @@ export async function loadGatewayConfig(env = process.env) {
   const oauth = oauthSettingsOf(config);
   if (keys.length === 0 && !oauth && !loopbackHosts.has(config.HOST)) {
     throw new ConfigError(
-      `HOST=${config.HOST} opens the gateway to other machines, and no key is set: anybody could run agents. Set HARNESS_API_KEY (or HARNESS_API_KEYS_FILE, or HARNESS_OAUTH_ISSUER).`,
+      `HOST=${config.HOST} makes the gateway reachable from other machines, but no key is set: anybody could run agents. Set HARNESS_API_KEY, HARNESS_API_KEYS_FILE or HARNESS_OAUTH_ISSUER, or HOST=127.0.0.1.`,
     );
   }
   return { ...config, keys, oauth, isolated: isolationOf(config, env), toolLock: await toolLockOf(config) };
 }
+/** What `loadGatewayConfig` returns. */
 export type GatewayConfig = Awaited<ReturnType<typeof loadGatewayConfig>>;
 
 async function toolLockOf(config: z.infer<typeof schema>): Promise<ToolLocking | undefined> {
   const { HARNESS_TOOL_LOCK_FILE: file, HARNESS_TOOL_LOCK: mode = file ? 'report' : 'off' } = config;
   if (mode === 'off') return undefined;
-  if (!file) throw new ConfigError(`HARNESS_TOOL_LOCK=${mode} needs HARNESS_TOOL_LOCK_FILE.`);
+  if (!file)
+    throw new ConfigError(
+      `HARNESS_TOOL_LOCK=${mode} needs HARNESS_TOOL_LOCK_FILE: set it to the lock file that "npm run tools:lock" writes.`,
+    );
   return { lock: await readToolLock(file), enforce: mode === 'enforce' };
 }
 
 const lockSchema = schema.pick({ HARNESS_PLUGINS: true, HARNESS_DISABLED_PLUGINS: true }).extend({
-  HARNESS_TOOL_LOCK_FILE: z.string({ error: 'must say which file to write' }),
+  HARNESS_TOOL_LOCK_FILE: z.string({ error: 'must name the file to write' }),
 });
 
-/** For `npm run tools:lock`, which needs no more. */
+/** Reads the variables that `npm run tools:lock` needs. Throws ConfigError. */
 export function loadLockConfig(env = process.env) {
   const config = loadConfig(lockSchema, env);
   return {

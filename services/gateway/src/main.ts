@@ -49,7 +49,7 @@ runMain(async () => {
     traceNow: () => callerScope.getStore()?.call?.meta.traceparent,
     invokerOf: (plugin) => createThreadInvoker({ dispatch, tokenSecret, plugin }),
   });
-  // What plugins broadcast, anywhere in the fleet, comes to the plugins of this gateway.
+  // Broadcasts of plugins anywhere in the fleet reach the plugins of this gateway.
   dispatch.replicas.onSignal((signal) => {
     if (signal.kind === 'broadcast') void plugins.hooks.broadcast(signal.event, signal.data);
   });
@@ -67,7 +67,7 @@ runMain(async () => {
     keys: config.keys,
     oauth: config.oauth,
     tokenSecret,
-    // The address it listens on is one of its names, and so is the one that callers are told.
+    // The address that the gateway listens on and its public address are always allowed.
     allowedHosts: [
       config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST,
       ...(config.HARNESS_PUBLIC_URL ? [new URL(config.HARNESS_PUBLIC_URL).hostname] : []),
@@ -88,7 +88,7 @@ runMain(async () => {
 
   onShutdown(
     async () => {
-      // A load balancer sees that it is not ready, and sends nothing more; what it has sent meanwhile is answered.
+      // /readyz fails, so that load balancers stop sending; requests that still arrive are served.
       leave.abort();
       await setTimeout(config.HARNESS_LEAVE_MS);
       await app.close();
@@ -102,7 +102,7 @@ runMain(async () => {
   process.send?.({ ready: true, url, plugins: offeredBy(plugins) });
 });
 
-/** What each plugin brings, for whoever started this process. */
+/** The plugins and their tools, for the parent process (`npm start`). */
 const offeredBy = ({ plugins, tools }: PluginHost) =>
   plugins.map(({ name, version }) => ({
     name,
@@ -110,13 +110,16 @@ const offeredBy = ({ plugins, tools }: PluginHost) =>
     tools: tools.filter(({ pluginName }) => pluginName === name).map((tool) => tool.name),
   }));
 
-/** Longest wait for Redis at start, ms; a container may come up before it. */
+/** Longest wait for Redis at start, ms: this container may start before it. */
 const redisWaitMs = 30_000;
 
 async function untilReady(redis: ReturnType<typeof connectRedis>): Promise<void> {
   if (redis.status === 'ready') return;
   await new Promise<void>((resolve, reject) => {
-    const late = globalThis.setTimeout(() => reject(new Error('Redis did not answer in time.')), redisWaitMs);
+    const late = globalThis.setTimeout(
+      () => reject(new Error(`Redis did not answer within ${redisWaitMs} ms. Check REDIS_URL.`)),
+      redisWaitMs,
+    );
     redis.once('ready', () => {
       clearTimeout(late);
       resolve();

@@ -27,7 +27,10 @@ import { createInvoker } from './turn/invoker.ts';
 import { turnScope } from './turn/turn-scope.ts';
 import { createWorker } from './worker.ts';
 
-/** Part of the TTL after which a silent worker's agents are killed: before others may take its threads. */
+/**
+ * Share of the liveness TTL after which the agents of an unresponsive worker are killed: before others may
+ * take its threads.
+ */
 const leashShare = 0.8;
 
 runMain(async () => {
@@ -51,16 +54,16 @@ type Sessions = Awaited<ReturnType<typeof openSessions>>;
 type Plugins = Awaited<ReturnType<typeof openPlugins>>;
 type Fleet = Awaited<ReturnType<typeof joinFleet>>;
 
-/** Step 1: logs, health, metrics and Redis. Throws ConfigError when the data in Redis is of another version. */
+/** Step 1: logs, health, metrics and Redis. Throws ConfigError when the data in Redis has another version. */
 async function openBase(config: WorkerConfig) {
   const workerId = newWorkerId();
   const startedAt = new Date().toISOString();
   const logger = createLogger('worker', config.LOG_LEVEL).child({ workerId });
   const escapes = watchEscapes(logger);
   const metrics = createWorkerMetrics();
-  /** What the endpoint reports; each step fills in what it knows. */
+  /** The state that the endpoint reports; replaced when the worker has joined the fleet. */
   const status = { state: (): WorkerState => ({ phase: 'starting', redis: undefined, healthy: false }) };
-  // First of all: a bad port is reported at once, and a worker that waits for Redis answers /healthz.
+  // First: a bad port is reported at once, and /healthz responds while the worker waits for Redis.
   const endpoint =
     config.HARNESS_WORKER_PORT === undefined
       ? undefined
@@ -102,7 +105,7 @@ async function openBase(config: WorkerConfig) {
   };
 }
 
-/** Step 2: everything that starts and keeps agent processes. */
+/** Step 2: what starts and holds agent processes. */
 async function openSessions({ config, logger, mcpUrl }: Base) {
   const homes = await openSessionHomes();
   useTempDir(homes.root);
@@ -120,7 +123,7 @@ async function openSessions({ config, logger, mcpUrl }: Base) {
   const maxSessions = () =>
     sessionLimitOf(config.HARNESS_MAX_SESSIONS, opener.living(), process.availableMemory());
   const slots = createThreadSlots();
-  /** Set by the worker, which is made later. */
+  /** Set once the worker has been created. */
   const evicted: { notify(key: string): void } = { notify: () => undefined };
   const pool = createSessionPool(
     {
@@ -132,7 +135,7 @@ async function openSessions({ config, logger, mcpUrl }: Base) {
   );
   const spares = createSpares({
     wanted: config.HARNESS_SPARES,
-    room: () => processesFor(process.availableMemory()) - 1, // a thread that wants a session of its own comes first
+    room: () => processesFor(process.availableMemory()) - 1, // keeps one slot for a thread that needs a session
     logger,
     open: () => {
       const profile = { model: config.HARNESS_DEFAULT_MODEL, systemPrompt: undefined, tools: undefined };
@@ -142,7 +145,7 @@ async function openSessions({ config, logger, mcpUrl }: Base) {
   return { homes, leash, opener, slots, pool, spares, maxSessions, evicted };
 }
 
-/** Step 3: the plugins, for their hooks. */
+/** Step 3: the plugins, for their hooks only. */
 async function openPlugins(base: Base, { pool, opener }: Sessions) {
   const { config, dispatch, logger, tokenSecret } = base;
   const host = await startPlugins({
@@ -170,7 +173,7 @@ async function openPlugins(base: Base, { pool, opener }: Sessions) {
   return { host, unfollow };
 }
 
-/** Step 4: this worker becomes one of the fleet: its heartbeat, its doorbells, its part of the sweep. */
+/** Step 4: joins the fleet: heartbeat, doorbells, control messages, sweep. */
 async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
   const { config, dispatch, logger, redis, workerId, metrics } = base;
   const { keys, scripts, doorbell, lease, feed, workers } = dispatch;
@@ -195,22 +198,22 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
     spares: spares.count(),
     transcriptErrors: lending.transcriptErrors(),
   });
-  // Async: the first heartbeat comes before there is a worker to report on.
+  // Async: the first heartbeat precedes the creation of `worker`.
   const report = async () => {
     const self = { pid: process.pid, startedAt: base.startedAt, draining: base.draining };
     const load = { ...counts(), rssBytes: process.memoryUsage.rss(), ...worker.stats() };
     await workers.report(workerId, { ...self, ...load }, config.HARNESS_WORKER_TTL_MS * 3);
   };
   const proveHolds = () =>
-    worker.proveHolds().catch((error) => logger.error({ err: error }, 'threads not looked at'));
+    worker.proveHolds().catch((error) => logger.error({ err: error }, 'held threads not checked'));
   const liveness = await startLiveness(
     { redis, keys, logger },
     {
       workerId,
       ttlMs: config.HARNESS_WORKER_TTL_MS,
-      onBeat: () => void report().catch((error) => logger.debug({ err: error }, 'not reported')),
+      onBeat: () => void report().catch((error) => logger.debug({ err: error }, 'worker state not reported')),
       onUnhealthy() {
-        logger.error('liveness lost: every turn under way is interrupted');
+        logger.error('liveness lost: every running turn is stopped');
         worker.fence();
       },
       onRecovered() {
@@ -235,7 +238,7 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
   });
   sessions.evicted.notify = worker.onEvict;
   await report();
-  // A fail-over of Redis may have taken back what this worker holds by: it writes its liveness and proves its holds anew.
+  // A fail-over of Redis may have lost the liveness key and the leases: renew the one and check the others.
   dispatch.onRedisChange(() => {
     liveness.renew();
     void proveHolds();
@@ -268,7 +271,10 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
   return { worker, liveness, control, consumers, sweeper };
 }
 
-/** At SIGTERM: no new turns, time for those under way, then everything in the reverse order of its start. */
+/**
+ * Shutdown: no new turns, up to HARNESS_DRAIN_MS for the running ones, then the rest in reverse order of the
+ * start.
+ */
 function endInOrder(base: Base, parts: { sessions: Sessions; plugins: Plugins; fleet: Fleet }): void {
   const { config, dispatch, logger, escapes } = base;
   const { worker, liveness, control, consumers, sweeper } = parts.fleet;

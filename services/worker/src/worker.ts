@@ -1,7 +1,17 @@
 /**
- * A worker: takes rings, holds threads, runs one turn at a time per thread, and leaves in good order.
+ * A worker: receives rings, holds threads, runs at most one turn at a time per thread, and shuts down in
+ * order.
  *
- * Thread here: not held -> held (claimed, idle) <-> in a turn; back to not held by eviction, drain or loss of health.
+ * States of a thread here: not held -> held (claimed, idle) <-> in a turn; back to not held by eviction,
+ * drain, or when another worker has taken it.
+ *
+ * Files of this folder:
+ *   main.ts     starts the process, in steps; shuts it down in reverse
+ *   config.ts   environment -> typed config
+ * Folders:
+ *   turn/       one turn: hooks, model, events, commit; `ctx.invoker` of plugins
+ *   session/    Agent SDK sessions: start, pool, spares, transcripts, lease
+ *   process/    the worker's process: HTTP endpoint, metrics, the leash
  */
 import { randomUUID } from 'node:crypto';
 import { runUuidOf, type SessionPath, toAppError } from '@harness/contracts';
@@ -22,66 +32,75 @@ import {
   type TurnEnd,
 } from './turn/turn.ts';
 
+/** What a worker needs. */
 export interface WorkerDeps {
   dispatch: Dispatch;
   hooks: HookRunner;
   liveness: Liveness;
-  /** Shared with the pool and the lending of sessions. */
+  /** Shared with the session pool and the session lease. */
   slots: ThreadSlots;
   pool: SessionPool;
   lending: Lending;
   logger: Logger;
   sessionTtlMs: number;
   turnTimeoutMs: number;
-  /** Turns at once, now. */
+  /** How many turns may run at the same time now. */
   maxTurns(): number;
-  /** Somebody asked this worker to finish and leave. */
+  /** The worker was asked to finish its turns and exit. */
   onDrain(): void;
-  /** Called once for each attempt at a run, when it has ended. */
+  /** Called once for each attempt at a run, after its end. */
   onTurn(seen: TurnSeen): void;
 }
 
+/** A worker as the rest of its process uses it. */
 export interface FleetWorker {
   /**
-   * At most one turn of the thread; true when there is more to do. Throws `session_failed` before a prompt was sent, unless
-   * it was the last try.
+   * Runs at most one turn of the thread. Returns true when there is more to do. Throws, for example
+   * `session_failed`, when the turn failed before its prompt was sent; with `lastTry` the run gets that error
+   * as its result instead.
    */
   onRing(threadId: string, lastTry: boolean): Promise<boolean>;
+  /** Handles a control message: drain, cancel, interrupt, drop, missed. */
   onControl(control: Control): void;
-  /** The pool ended the thread's idle session: others may have the thread. */
+  /** Releases a thread after the pool has ended its idle session. */
   onEvict(threadId: string): void;
-  /** Turns that could begin now: without any, others should take unowned threads. */
+  /** Turns that could start now; with 0 the worker leaves unowned threads to others. */
   freeSlots(): number;
-  /** Sessions that could start without ending an idle one. */
+  /** Free slots: sessions that could start without ending an idle one. */
   room(): number;
-  /** The threads that it owns. */
+  /** Ids of the threads that this worker holds. */
   held(): string[];
+  /** Turns since the start of the process, in total and by session path. */
   stats(): { turns: number; paths: Record<SessionPath, number> };
   /**
-   * This process may no longer be the owner of its threads: ends every turn under way, with its session, and hands it
-   * back. Idle sessions stay for `proveHolds`.
+   * Called when this process may no longer own its threads: stops every turn, ends its session and hands it
+   * back. Idle sessions are kept until `proveHolds` has checked them.
    */
   fence(): void;
-  /** What became of its threads while nobody could tell it: those that another worker took are given up. */
+  /**
+   * Checks all held threads after messages may have been missed: gives up those that another worker has
+   * taken, and applies missed cancels, interrupts and drains.
+   */
   proveHolds(): Promise<void>;
-  /** Gives up every thread that is in no turn, and each other one when its turn ends: others may have them. */
+  /** Takes no more threads. Gives up every idle thread now, and each other one when its turn ends. */
   retire(): Promise<void>;
-  /** Stops every turn under way; each hands its attempt back. */
+  /** Stops every turn; each is handed back, so its attempt does not count. */
   stopTurns(): void;
-  /** Gives every thread up and ends every session. */
+  /** Ends every session and releases every thread. */
   leave(): Promise<void>;
 }
 
+/** Creates the worker; it starts no work before its first ring. */
 export function createWorker(deps: WorkerDeps): FleetWorker {
   const { dispatch, liveness, slots, lending, pool, logger } = deps;
   const { lease, doorbell } = dispatch;
   const turnOf = (threadId: string) => slots.get(threadId)?.turn;
   const turns = () => slots.with('turn');
   const stats = { turns: 0, paths: { warm: 0, spare: 0, resume: 0, cold: 0 } };
-  // A message that kills its worker kills every turn beside it. Last attempts run one by one, so that no other turn
-  // spends its last attempt beside it.
+  // A message that crashes the worker crashes every turn there. Last attempts run one at a time, so that no
+  // innocent turn loses its last attempt to such a message.
   let isOnLastAttempt = false;
-  /** It takes no more threads, and keeps none. */
+  /** The worker takes no more threads and keeps none. */
   let retiring = false;
   let leaving = false;
 
@@ -108,7 +127,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     },
   };
 
-  /** True when there is more to do. */
+  /** Claims the thread and runs one turn. Returns true when there is more to do. */
   const oneTurn = async (threadId: string, underWay: TurnUnderWay, lastTry: boolean): Promise<boolean> => {
     const claim = await lease.claim(threadId, liveness.me());
     if (claim.outcome === 'owned') {
@@ -124,7 +143,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     }
     if (!claim.isLastAttempt) return heldTurn(claim.hold, underWay, lastTry);
     if (isOnLastAttempt) {
-      // Another worker may be free for it; otherwise the sweep rings again shortly.
+      // Another worker may take the thread; otherwise the sweep rings again shortly.
       drop(threadId);
       await lease.release(claim.hold, { ring: false });
       return false;
@@ -153,10 +172,11 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       outcome === 'run' ? tryTurn(turn, stop, lastTry, seen) : refuseTurn(turn, outcome, seen),
     );
     log.debug({ end }, 'turn ended');
-    // Fenced where it really is lost; otherwise the next claim starts a new epoch, with its own counters and tokens.
+    // If the thread is lost, the release is fenced. Otherwise the next claim starts a new epoch with new
+    // counters and tokens.
     if (end === 'committed' && retiring) pool.evict(threadId);
     if (end === 'lost' || (end === 'committed' && !pool.has(threadId) && !leaving)) {
-      underWay.isRung = false; // whoever takes it is rung
+      underWay.isRung = false; // the release rings the next owner
       await letGo(threadId);
       return false;
     }
@@ -172,7 +192,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     try {
       return await runTurn(turn, stop, seen);
     } catch (thrown) {
-      // Nothing was sent to the model yet: the attempt does not count, and BullMQ rings again.
+      // No prompt was sent yet: the attempt does not count, and BullMQ rings again.
       const { threadId } = turn.hold;
       pool.evict(threadId);
       const error = toAppError(thrown);
@@ -195,14 +215,14 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     }
   };
 
-  /** Without a session there is nothing to hold a thread for; whoever is free takes what waits. */
+  /** Releases a thread that has no session here; any worker may take its waiting mail. */
   const letGo = async (threadId: string) => {
     const hold = lending.holdOf(threadId);
     lending.forget(threadId);
     if (hold) await lease.release(hold);
   };
 
-  /** Somebody else has the thread. */
+  /** Another worker owns the thread: ends its session here and forgets the hold. */
   const drop = (threadId: string) => {
     pool.evict(threadId);
     lending.forget(threadId);
@@ -215,7 +235,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     const found = await lease.look(liveness.me(), held);
     for (const threadId of found.lost) {
       const asked = held.find((one) => one.threadId === threadId);
-      if (lending.holdOf(threadId)?.epoch !== asked?.epoch) continue; // taken anew meanwhile
+      if (lending.holdOf(threadId)?.epoch !== asked?.epoch) continue; // claimed again meanwhile
       turnOf(threadId)?.stop.abort('lost');
       drop(threadId);
     }
@@ -235,7 +255,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     stats: () => stats,
     async onRing(threadId, lastTry) {
       if (retiring) return false;
-      // A second run of one job must be a no-op: BullMQ may take its own stalled job again.
+      // A repeated job must be a no-op: BullMQ may run a stalled job again.
       const now = turnOf(threadId);
       if (now) {
         now.isRung = true;
@@ -253,7 +273,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     onControl(control) {
       if (control.action === 'drain') return deps.onDrain();
       if (control.action === 'missed') {
-        proveHolds().catch((error) => logger.error({ err: error }, 'threads not looked at'));
+        proveHolds().catch((error) => logger.error({ err: error }, 'held threads not checked'));
         return;
       }
       const turn = turnOf(control.threadId);
@@ -267,13 +287,13 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       }
     },
     onEvict(threadId) {
-      if (turnOf(threadId)) return; // its turn opens another session, at the next epoch
+      if (turnOf(threadId)) return; // its turn opens a new session at the next epoch
       letGo(threadId).catch((error) => logger.warn({ err: error, threadId }, 'thread not released'));
     },
     freeSlots: () => deps.maxTurns() - turns().length,
     room() {
       const { sessions, busy } = pool.counts();
-      // A turn under way has a session, or will have one in a moment.
+      // Every running turn has a session or is starting one.
       return deps.maxTurns() - turns().length - (sessions - busy);
     },
     held: () => lending.holds().map(({ threadId }) => threadId),

@@ -1,8 +1,8 @@
 import type { Answer, Question, Session } from '../src/session/session.ts';
 
-/** An honest stand-in for one Agent SDK session in unit tests: it answers what it is told to, when it is told to. */
+/** A fake Agent SDK session for unit tests: it responds when the test calls `answer`. */
 export interface FakeSession extends Session {
-  /** Questions not answered yet. */
+  /** Prompts without a response. */
   readonly asked: Question[];
   answer(text: string): void;
   die(): void;
@@ -10,6 +10,7 @@ export interface FakeSession extends Session {
 
 const usage = { inputTokens: 1, outputTokens: 1, costUsd: 0 };
 
+/** Creates a fake session. */
 export function createFakeSession(sessionId = 'session'): FakeSession {
   const open: { question: Question; resolve(answer: Answer): void; reject(error: Error): void }[] = [];
   let ended = false;

@@ -1,7 +1,7 @@
 /**
- * How many messages one gateway accepts per second: authenticated HTTP, validated, durable (appendfsync always), doorbell
- * rung. No worker runs, so all of it is acceptance. Beside it, in the same round: a bare Fastify route that validates
- * the same body and answers (the raw limit: no key, no Redis).
+ * How many messages one gateway accepts per second: authenticated, validated, durable (appendfsync always),
+ * doorbell rung. No worker runs, so only acceptance is measured. Compared in the same round with a bare
+ * Fastify route that validates the same body (the raw limit: no key, no Redis).
  */
 import { CreateRun } from '@harness/contracts';
 import autocannon from 'autocannon';
@@ -11,9 +11,10 @@ import { startGateway } from '../gateway.ts';
 
 const connections = 16;
 const seconds = 4;
-/** So many that the messages of these seconds stay below the mailbox limit of 100 per thread. */
+/** Enough that the messages of one round stay below the mailbox limit of 100 per thread. */
 const threads = 400;
 
+/** Figures of one round. */
 export interface AcceptRound {
   acceptedPerSecond: number;
   rawPerSecond: number;
@@ -21,7 +22,7 @@ export interface AcceptRound {
   p99Ms: number;
 }
 
-/** `acks`: replicas of this Redis that must confirm each message. */
+/** Measures one round. `acks`: replicas of this Redis that must confirm each message. */
 export async function measureAccept(redisUrl: string, acks = 0): Promise<AcceptRound> {
   const key = 'key-of-the-benchmark';
   const settings = { LOG_LEVEL: 'error', HARNESS_API_KEY: key, HARNESS_REDIS_ACKS: String(acks) };
@@ -96,6 +97,6 @@ async function fire(
   const answered = result.statusCodeStats ?? {};
   const accepted = answered[`${expected}`]?.count ?? 0;
   if (Object.keys(answered).length !== 1 || accepted === 0)
-    throw new Error(`Not all requests were answered with ${expected}: ${JSON.stringify(answered)}`);
+    throw new Error(`Not all responses had the status ${expected}: ${JSON.stringify(answered)}`);
   return { perSecond: accepted / result.duration, p50Ms: result.latency.p50, p99Ms: result.latency.p99 };
 }

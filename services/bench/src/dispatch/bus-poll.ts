@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- bus-poll`: how long a worker that waits at one gateway takes to get what is submitted at another,
- * beside BLPOP of the same Redis; and what a thousand that wait cost: commands of Redis, its connections, memory of the
- * gateway (RSS with all of them less RSS before, garbage collected, after some have come and gone).
+ * `npm run bench -- bus-poll`: the time from the submission of a bus task at one gateway to its delivery to a
+ * worker that polls at another, compared with BLPOP on the same Redis; and the cost of a thousand polling
+ * workers: Redis commands, Redis connections, memory of the gateway (RSS with all of them minus RSS before,
+ * each after garbage collection and a warm-up).
  */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
@@ -12,7 +13,7 @@ import { type GatewayProcess, settling, startGateway } from '../gateway.ts';
 import { rssMbOf } from '../mcp/load.ts';
 
 const pollers = 1_000;
-/** Of this one's polls the code is compiled and the buffers are there. */
+/** Polls of the warm-up: code gets compiled and buffers allocated. */
 const warmUp = 100;
 const wakeUps = 200;
 const pollMs = 120_000;
@@ -27,19 +28,20 @@ interface Round {
   blpopP50Ms: number;
   idleMb: number;
   connections: number;
-  /** Of Redis, in the quiet time, with all who wait and with nobody. */
+  /** Redis commands within `quietMs`: with all workers polling (`Waiting`), and with none (`Alone`). */
   commandsWaiting: number;
   commandsAlone: number;
   scriptsWaiting: number;
   scriptsAlone: number;
 }
 
+/** Measures and prints the section. */
 export async function tellBusPoll(redisUrl: string, rounds: number): Promise<void> {
   const measured: Round[] = [];
   for (let round = 0; round < rounds; round++) measured.push(await measure(redisUrl));
   const of = (field: keyof Round) => measured.map((one) => one[field]);
   console.log(
-    `Bus: a task submitted at one gateway -> in the hands of a worker that waits at another, ${wakeUps} times`,
+    `Bus: a task submitted at one gateway -> delivered to a worker that polls at another, ${wakeUps} times`,
   );
   console.log(
     `  p50, p99                ${textOf(figureOf(of('wakeP50Ms')), 'ms')}, ${textOf(figureOf(of('wakeP99Ms')), 'ms')}`,
@@ -48,14 +50,14 @@ export async function tellBusPoll(redisUrl: string, rounds: number): Promise<voi
     `  peer LPUSH -> BLPOP     ${textOf(figureOf(of('blpopP50Ms')), 'ms')}    p50, two bare connections`,
   );
   console.log(`  ratio, p50              ${textOf(ratioOf(of('wakeP50Ms'), of('blpopP50Ms')), '×')}`);
-  console.log(`${pollers} workers that wait at one gateway`);
+  console.log(`${pollers} workers that poll at one gateway`);
   console.log(`  memory of the gateway   ${textOf(figureOf(of('idleMb')), 'MB')}`);
   console.log(`  Redis connections       ${textOf(figureOf(of('connections')), '')}    of the gateway`);
   console.log(
     `  Redis commands, ${quietMs / 1000} s    ${textOf(figureOf(of('commandsWaiting')), '')}, of them scripts ${textOf(figureOf(of('scriptsWaiting')), '')}`,
   );
   console.log(
-    `  the same, nobody waits  ${textOf(figureOf(of('commandsAlone')), '')}, of them scripts ${textOf(figureOf(of('scriptsAlone')), '')}`,
+    `  the same, no polls      ${textOf(figureOf(of('commandsAlone')), '')}, of them scripts ${textOf(figureOf(of('scriptsAlone')), '')}`,
   );
 }
 
@@ -103,7 +105,7 @@ async function call<T>({ ready }: GatewayProcess, path: string, body?: object): 
   return (await response.json()) as T;
 }
 
-/** Resolves when so many workers wait. */
+/** Resolves when this many workers are polling. */
 async function untilWaiting(gateway: GatewayProcess, count: number): Promise<void> {
   for (;;) {
     const { workersPolling } = await call<{ workersPolling: number }>(gateway, 'status');
@@ -112,7 +114,7 @@ async function untilWaiting(gateway: GatewayProcess, count: number): Promise<voi
   }
 }
 
-/** Workers that wait, each on a connection of its own. */
+/** Opens polling workers, each on a separate connection. */
 async function openCrowd(gateway: GatewayProcess, count: number) {
   const names = Array.from({ length: count }, (_, n) => `w${n}`);
   for (const name of names) await call(gateway, 'workers', { name });
@@ -123,7 +125,7 @@ async function openCrowd(gateway: GatewayProcess, count: number) {
       agent,
       headers: { 'content-type': 'application/json' },
     });
-    polling.on('error', () => undefined); // it leaves
+    polling.on('error', () => undefined); // destroyed at the end
     polling.end(JSON.stringify({ timeoutMs: pollMs }));
     return polling;
   });
@@ -176,7 +178,7 @@ const numberIn = (text: string, pattern: RegExp) => Number(pattern.exec(text)?.[
 const connectionsOf = async (redis: Redis) =>
   numberIn(await redis.info('clients'), /connected_clients:(\d+)/);
 
-/** What Redis did in the quiet time, without our own questions. */
+/** Redis commands within `quietMs`, without those of this measurement. */
 async function commandsIn(redis: Redis): Promise<{ commands: number; scripts: number }> {
   const look = async () => {
     const text = await redis.info('all');

@@ -1,6 +1,7 @@
 /**
- * What the bus adds to a turn: from the append of a message to its commit, with a turn that takes no time. Beside it,
- * in the same round: a BullMQ job from add to processed (the peer: no order, no lease, no result), and one PING.
+ * Dispatch overhead: the time from the append of a message to its commit, with a turn that takes no time.
+ * Compared in the same round with a BullMQ job from add to processed (the peer: no order, no lease, no
+ * result), and with one PING.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,6 +16,7 @@ const tenant = 'default';
 const workers = 3;
 const messages = 500;
 
+/** Figures of one round: ours (`bus…`), BullMQ, one PING. */
 export interface BusRound {
   busP50Ms: number;
   busP99Ms: number;
@@ -23,6 +25,7 @@ export interface BusRound {
   pingP50Ms: number;
 }
 
+/** Measures one round. */
 export async function measureBus(redisUrl: string): Promise<BusRound> {
   const bus = (await measureOurs(redisUrl)).toSorted((a, b) => a - b);
   const bull = (await measureBullMq(redisUrl)).toSorted((a, b) => a - b);
@@ -103,7 +106,7 @@ async function measureOurs(redisUrl: string): Promise<number[]> {
   return tookMs.slice(messages / 10); // without the warm-up
 }
 
-/** Things that happen once each, before or after somebody waits for them. */
+/** Events that occur once each; they may occur before or after the call that waits for them. */
 function createSignals() {
   const signals = new Map<string, PromiseWithResolvers<void>>();
   const signalOf = (name: string) => {

@@ -1,12 +1,13 @@
 /**
- * Fail-over: a worker is killed in the middle of a turn; how long until the run begins again on another. With the
- * liveness TTL as given, for nobody can know sooner.
+ * Fail-over: a worker is killed in the middle of a turn; the time until the run starts again on another. The
+ * liveness TTL is the lower bound of detection.
  */
 import { startBenchFleet, startModel } from '../fleet.ts';
 
+/** Liveness TTL of the measured workers. */
 export const failOverTtlMs = 3_000;
 
-/** Milliseconds from each kill to the run's next attempt. */
+/** Returns the time from each kill to the run's next attempt, ms. */
 export async function measureFailOver(kills: number): Promise<number[]> {
   const model = await startModel();
   const fleet = await startBenchFleet(model.ready.url, 6, { HARNESS_WORKER_TTL_MS: String(failOverTtlMs) });
@@ -35,7 +36,7 @@ export async function measureFailOver(kills: number): Promise<number[]> {
   }
 }
 
-/** The process that holds the thread: workers tell their process id. */
+/** The pid of the worker that holds the thread. */
 async function ownerPidOf(fleet: { get<T>(path: string): Promise<T> }, threadId: string): Promise<number> {
   for (let tries = 0; tries < 400; tries++) {
     const { workerId } = await fleet.get<{ workerId: string | null }>(`/v1/threads/${threadId}/session`);
@@ -44,5 +45,5 @@ async function ownerPidOf(fleet: { get<T>(path: string): Promise<T> }, threadId:
     if (owner) return owner.pid;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
-  throw new Error('nobody took the thread');
+  throw new Error('no worker took the thread in time');
 }

@@ -1,6 +1,6 @@
 /**
- * What a run costs Redis, and what threads and tenants cost that do nothing. The first with a real gateway, worker and
- * Agent SDK on scripted-model; the second on data of its own, made by the scripts that make it in production.
+ * The cost of a run in Redis, and the cost of idle threads and tenants. The first with a real gateway, worker
+ * and Agent SDK on scripted-model; the second on generated data, created by the production scripts.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as after } from 'node:timers/promises';
@@ -13,9 +13,10 @@ import { startGateway } from '../gateway.ts';
 const logger = createLogger('bench', 'silent');
 const runThreads = 4;
 const runsPerThread = 60;
-/** What the fleet does when nothing is asked of it is measured for this long, ms. */
+/** How long the load of the idle fleet is measured, ms. */
 const idleMs = 5_000;
 
+/** Measures and prints the section. */
 export async function tellGrowth(redisUrl: string, rounds: number): Promise<void> {
   await tellRun(redisUrl, rounds);
   await tellBusyRun(redisUrl, rounds);
@@ -37,7 +38,7 @@ async function tellRun(redisUrl: string, rounds: number): Promise<void> {
     const costs: RunCost[] = [];
     for (let round = 0; round < rounds; round++) costs.push(await measureRun(redis, fleet, threadIds));
     console.log(
-      `A run on a warm thread, accepted -> committed, nobody watching (${runThreads} threads, without what an idle fleet costs)`,
+      `A run on a warm thread, accepted -> committed, no subscribers (${runThreads} threads, the cost of an idle fleet subtracted)`,
     );
     console.log(`  CPU of Redis            ${textOf(figureOf(costs.map(({ cpuUs }) => cpuUs)), 'us')}`);
     console.log(`  its commands            ${textOf(figureOf(costs.map(({ commands }) => commands)), '')}`);
@@ -51,7 +52,7 @@ async function tellRun(redisUrl: string, rounds: number): Promise<void> {
 const busyThreads = 32;
 const busyRuns = 3_000;
 
-/** The same steps as fast as they go, without agents: what Redis can do at most. */
+/** The same steps at full speed without agents: the limit of Redis. */
 async function tellBusyRun(redisUrl: string, rounds: number): Promise<void> {
   const cpuUs: number[] = [];
   const perSecond: number[] = [];
@@ -81,7 +82,7 @@ async function tellBusyRun(redisUrl: string, rounds: number): Promise<void> {
     redis.disconnect();
   }
   console.log(
-    'The steps of such a run as fast as they go: one message, three calls of emit, two of the transcript',
+    'The steps of such a run at full speed: one message, three calls of emit, two of the transcript',
   );
   console.log(`  CPU of Redis            ${textOf(figureOf(cpuUs), 'us')}`);
   console.log(`  runs by one process     ${textOf(figureOf(perSecond), '/s')}`);
@@ -121,7 +122,9 @@ async function measureRun(redis: Redis, fleet: BenchFleet, threadIds: string[]):
   return { cpuUs: without(({ cpuUs }) => cpuUs), commands: without(({ commands }) => commands) };
 }
 
-/** All but the last are only accepted; whoever waits for the last has waited for all. */
+/**
+ * Sends all messages and waits for the last one's result: mail is done in order, so all others are done then.
+ */
 async function sendAll(fleet: BenchFleet, threadId: string): Promise<void> {
   for (let n = 1; n < runsPerThread; n++) await fleet.send(threadId, 'say: done');
   await fleet.ask(threadId, 'say: last');
@@ -129,7 +132,7 @@ async function sendAll(fleet: BenchFleet, threadId: string): Promise<void> {
 
 interface Usage {
   cpuUs: number;
-  /** Those that scripts call counted, too. */
+  /** Including those called by scripts. */
   commands: number;
 }
 
@@ -153,11 +156,11 @@ const tries = 100;
 
 async function tellSizes(redisUrl: string): Promise<void> {
   console.log(
-    'Threads with one run each, and a bus of each tenant with a waiting task: p50 of what is done all the time, ms',
+    'Threads with one run each, and one waiting bus task per tenant: p50 of frequent operations, ms',
   );
   console.log('  threads, tenants        sweep   bus sweep   claim   list of 20   /metrics   memory');
   for (const size of sizes) {
-    const tag = 'h'; // what the gateway whose /metrics is measured looks at
+    const tag = 'h'; // the key tag of the gateway whose /metrics is measured
     const redis = connectRedis(redisUrl, { logger, patience: 'wait' });
     await redis.flushall();
     const dispatch = createDispatch({

@@ -1,6 +1,7 @@
 /**
- * Turns per second by 1, 2 and 4 workers, against a model that takes two seconds a turn: whether workers add up while
- * the CPU is not the limit. And the memory of an idle session, from what the machine has left before and after.
+ * Turns per second of 1, 2 and 4 workers with a model that takes two seconds per turn: whether throughput
+ * scales linearly while the CPU is not the limit. And the memory of an idle session, from the machine's
+ * available memory before and after.
  */
 import { readFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
@@ -11,16 +12,18 @@ const turnMs = 2_000;
 const sessionsPerWorker = 3;
 const turnsPerThread = 10;
 
+/** Figures for one number of workers. */
 export interface Throughput {
   workers: number;
   turnsPerSecond: number;
-  /** Of what so many sessions could do if a turn took its two seconds and nothing else. */
+  /** Share of the throughput if each turn took exactly two seconds. */
   shareOfIdeal: number;
-  /** Of all the machine's cores while the turns ran. */
+  /** Share of all cores that was busy while the turns ran. */
   cpuShare: number;
   memoryPerSessionBytes: number;
 }
 
+/** Measures one number of workers. */
 export async function measureThroughput(workers: number): Promise<Throughput> {
   const model = await startModel();
   const fleet = await startBenchFleet(model.ready.url, workers, {
@@ -33,7 +36,7 @@ export async function measureThroughput(workers: number): Promise<Throughput> {
     await Promise.all(threads.map((threadId) => fleet.ask(threadId, 'say: warm')));
     const freeAfter = await availableBytes();
     const cpuBefore = cpuTimes();
-    // Spread over a turn's length: in step, all would want the CPU in the same moment, and none between.
+    // Starts spread over a turn's length: otherwise all turns would need the CPU at the same moments.
     const rates = await Promise.all(
       threads.map(async (threadId, i) => {
         await after((i * turnMs) / count);
@@ -55,7 +58,7 @@ export async function measureThroughput(workers: number): Promise<Throughput> {
   }
 }
 
-/** Turns per second of one thread. */
+/** Runs the turns of one thread; returns turns per second. */
 async function takeTurns(fleet: BenchFleet, threadId: string): Promise<number> {
   const startedAt = performance.now();
   for (let turn = 0; turn < turnsPerThread; turn++) {
@@ -66,7 +69,7 @@ async function takeTurns(fleet: BenchFleet, threadId: string): Promise<number> {
   return turnsPerThread / ((performance.now() - startedAt) / 1000);
 }
 
-/** Of all cores since the machine's start, ms. */
+/** CPU times of all cores since boot, ms. */
 function cpuTimes(): { idle: number; all: number } {
   const times = { idle: 0, all: 0 };
   for (const cpu of cpus()) {
@@ -76,7 +79,7 @@ function cpuTimes(): { idle: number; all: number } {
   return times;
 }
 
-/** Linux only; elsewhere the figure is left out (NaN). */
+/** Linux only; NaN elsewhere. */
 async function availableBytes(): Promise<number> {
   const text = await readFile('/proc/meminfo', 'utf8').catch(() => '');
   return Number(text.match(/MemAvailable:\s+(\d+) kB/)?.[1]) * 1024;

@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- changes`: how long a change takes to be seen at every gateway. An edit of a skill, from the write to
- * the new list at two gateways that watch the folder (they wait for it to be quiet first); a plugin disabled or enabled
- * at one gateway, from the request to the new list at the other, beside PUBLISH -> message of the same Redis.
+ * `npm run bench -- changes`: how long a change takes to be visible at every gateway. An edit of a skill:
+ * from the write to the new list at two gateways that watch the folder (they wait until it is quiet). A
+ * plugin disabled or enabled at one gateway: from the request to the new list at both, compared with PUBLISH
+ * -> message on the same Redis.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -15,7 +16,7 @@ import { type GatewayProcess, startGateway } from '../gateway.ts';
 const changesEach = 20;
 const warmUp = 2;
 const lookMs = 2;
-/** Longer than the quiet that a watcher waits for: each edit is one by itself. */
+/** Longer than a watcher's wait for quiet, so that edits are not merged. */
 const restMs = 400;
 
 interface Round {
@@ -26,6 +27,7 @@ interface Round {
   publishP50Ms: number;
 }
 
+/** Measures and prints the section. */
 export async function tellChanges(redisUrl: string, rounds: number): Promise<void> {
   const measured: Round[] = [];
   for (let round = 0; round < rounds; round++) measured.push(await measure(redisUrl));
@@ -59,7 +61,7 @@ async function measure(redisUrl: string): Promise<Round> {
       await untilAll(gateways, 'time__current_time', (said) => (said !== undefined) === (n % 2 === 1));
       return performance.now() - startedAt;
     });
-    await setPlugin(here, true); // it is remembered
+    await setPlugin(here, true); // the state persists in Redis
     return {
       editP50Ms: quantile(edits, 0.5),
       editMaxMs: quantile(edits, 1),
@@ -79,14 +81,17 @@ async function writeSkill(folder: string, description: string): Promise<void> {
   await writeFile(join(folder, 'probe', 'SKILL.md'), text);
 }
 
-/** ms of each change but the first ones, ascending. */
+/** Times of the changes after the warm-up, ms, ascending. */
 async function timesOf(change: (n: number) => Promise<number>): Promise<number[]> {
   const tookMs: number[] = [];
   for (let n = 0; n < warmUp + changesEach; n++) tookMs.push(await change(n));
   return tookMs.slice(warmUp).toSorted((a, b) => a - b);
 }
 
-/** Resolves when every gateway says so of the tool; `said` is its description, undefined where it has no such tool. */
+/**
+ * Resolves when the condition holds for the tool at every gateway; `said` is its description, undefined if
+ * there is no such tool.
+ */
 async function untilAll(
   gateways: GatewayProcess[],
   tool: string,

@@ -1,4 +1,4 @@
-/** Servers under load, each a process of its own, and how each era calls them. */
+/** Servers under load, each in a separate process, and how requests of each era look. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Child, startChild } from '@harness/runtime';
@@ -7,14 +7,15 @@ import { startGateway } from '../gateway.ts';
 import { echoNames } from './echo-tools.ts';
 import { openThreadToken } from './thread-token.ts';
 
+/** A running server. */
 export interface Contender {
   name: string;
   url: string;
   pid: number;
-  /** Processes besides, which work for its requests. */
+  /** Pids of other processes that work for its requests. */
   helpers: number[];
   headers: Record<string, string>;
-  /** A JSON-RPC message, as its era sends it. */
+  /** A request as its era sends it. */
   message(method: 'tools/call' | 'tools/list'): { body: string; headers: Record<string, string> };
   end(): Promise<void>;
 }
@@ -25,6 +26,7 @@ const secret = 'secret-of-the-benchmark';
 const inThisFolder = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const accept = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 
+/** The servers that are compared. */
 export const contenders = [
   'fastify route',
   'ours 2025',
@@ -35,8 +37,10 @@ export const contenders = [
   'sdk 1 session',
   'sdk 2 handler',
 ] as const;
+/** One of them. */
 export type ContenderName = (typeof contenders)[number];
 
+/** Starts a server with this many echo tools. */
 export async function startContender(
   name: ContenderName,
   tools: 10 | 500,
@@ -54,7 +58,7 @@ export async function startContender(
     case 'ours 2025 SSE':
     case 'ours 2025': {
       const gateway = await openGateway(tools, redisUrl);
-      // A client that takes no JSON gets its result as one event.
+      // A client that does not accept JSON gets the result as one event.
       const accepts = name === 'ours 2025 SSE' ? { accept: 'text/event-stream' } : {};
       const auth = { authorization: `Bearer ${key}`, ...accepts };
       return contend(
@@ -95,7 +99,7 @@ const startPeer = (main: string, tools: number) =>
     env: { PATH: searchPath },
   });
 
-/** The tools' code is in the gateway unless it is said otherwise: what is measured is the gateway. */
+/** The tools run in the gateway's process by default, so that only the gateway is measured. */
 const openGateway = (tools: number, redisUrl: string, isolation: 'process' | 'none' = 'none') =>
   startGateway(redisUrl, {
     HARNESS_API_KEY: key,

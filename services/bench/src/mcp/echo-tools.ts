@@ -1,6 +1,6 @@
 import { definePlugin } from '@harness/plugin-kit';
 
-/** Input of the echo tool, the same for every contender. */
+/** Input schema of the echo tool, the same for every server. */
 export const echoSchema = {
   type: 'object',
   properties: {
@@ -11,11 +11,14 @@ export const echoSchema = {
   additionalProperties: false,
 } as const;
 
+/** Names of the echo tools. */
 export const echoNames = (count: number): string[] => Array.from({ length: count }, (_, i) => `echo_${i}`);
+/** Their description. */
 export const echoDescription = 'Says again what it was told, and carries a number along.';
+/** Their result. */
 export const echoed = ({ text, n }: { text: string; n: number }) => `${n}: ${text}`;
 
-/** `count` equal tools, so that only their number differs. */
+/** A plugin with `count` equal tools. */
 export const echoPlugin = (count: number) =>
   definePlugin({
     name: 'bench',

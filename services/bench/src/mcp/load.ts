@@ -3,35 +3,38 @@ import { readFileSync } from 'node:fs';
 import autocannon from 'autocannon';
 import type { Contender } from './contenders.ts';
 
+/** Figures of one load. */
 export interface LoadFigures {
   perSecond: number;
-  /** User and system time of the server for one request, ms. */
+  /** User and system CPU time of the server per request, ms. */
   cpuMs: number;
   p50Ms: number;
   p99Ms: number;
   rssMb: number;
 }
 
-/** The server on one core, the load on another; where that cannot be had, they share. */
+/** Pins a process to a core, to separate the server from the load; a no-op where that is not possible. */
 export function pinTo(core: number, pid: number): void {
   try {
     execFileSync('taskset', ['-a', '-cp', String(core), String(pid)], { stdio: 'ignore' });
   } catch {
-    // No taskset, or one core: CPU per request still tells, requests per second less.
+    // No taskset, or one core: CPU per request is still meaningful, requests per second less so.
   }
 }
 
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
+/** User and system CPU time of a process, seconds; Linux only. */
 export function cpuSecondsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
+/** Resident memory of a process, MB; Linux only. */
 export const rssMbOf = (pid: number) =>
   Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)?.[1]) / 1024;
 
-/** Fires one kind of request for some time. Throws when an answer is not what it should be. */
+/** Sends one kind of request for some time. Throws when a response is not as expected. */
 export async function fire(
   contender: Contender,
   load: { method: 'tools/call' | 'tools/list'; connections: number; seconds: number },

@@ -1,12 +1,13 @@
 /**
- * `npm run bench -- mcp`: tools/call and tools/list of the gateway, with key, checks, middleware and validation on, beside
- * a bare Fastify route and the official SDKs. Shuffled rounds; what counts is CPU per request, as a ratio in the same
- * round.
+ * `npm run bench -- mcp`: tools/call and tools/list of the gateway, with key, checks, middleware and
+ * validation, compared with a bare Fastify route and the official SDKs. Rounds are shuffled; the main figure
+ * is CPU per request, as a ratio within the same round.
  */
 import { type Figure, figureOf, ratioOf, textOf } from '../figures.ts';
 import { type ContenderName, contenders, startContender } from './contenders.ts';
 import { fire, type LoadFigures, pinTo } from './load.ts';
 
+/** How to measure. */
 export interface McpOptions {
   redisUrl: string;
   rounds: number;
@@ -28,11 +29,12 @@ const loads: readonly Load[] = [
   { method: 'tools/list', tools: 500, connections: 16 },
 ];
 
+/** Measures and prints the section. */
 export async function tellMcp(options: McpOptions): Promise<void> {
   const { rounds, seconds } = options;
   pinTo(1, process.pid);
   console.log(
-    `MCP, ${rounds} shuffled rounds of ${seconds} s, the server and the load each on a core of its own`,
+    `MCP, ${rounds} shuffled rounds of ${seconds} s, the server and the load each on a separate core`,
   );
   for (const load of loads) {
     const { method, tools, connections } = load;
@@ -44,7 +46,7 @@ export async function tellMcp(options: McpOptions): Promise<void> {
   await tellMemory(options.redisUrl);
 }
 
-/** Memory after so many calls, while nothing else happens. */
+/** Prints the memory of a gateway over many calls. */
 async function tellMemory(redisUrl: string): Promise<void> {
   const gateway = await startContender('ours 2026', 10, redisUrl);
   try {
@@ -61,7 +63,7 @@ async function tellMemory(redisUrl: string): Promise<void> {
   }
 }
 
-/** Told apart, and once: the number of tools makes no difference of their own. */
+/** Measured separately and with one load: the number of tools makes no further difference for them. */
 const apart = new Set<ContenderName>(['ours 2025 SSE', 'ours 2026, thread token', 'ours 2026, isolated']);
 
 async function compare(load: McpOptions & Load) {

@@ -3,7 +3,7 @@ import { signThreadToken } from '@harness/contracts';
 import { createDispatch, startLiveness } from '@harness/dispatch';
 import { connectRedis, createLogger } from '@harness/runtime';
 
-/** A thread with a run under way, held by nobody but this benchmark: its token may call tools. */
+/** Creates a thread whose run this benchmark holds in progress, so that its token may call tools. */
 export async function openThreadToken(
   redisUrl: string,
   secret: string,
@@ -22,9 +22,9 @@ export async function openThreadToken(
   const append = { tenant: 'default', threadId, request: { input: 'x' }, idempotencyKey: threadId };
   await dispatch.runs.append(append);
   const claim = await dispatch.lease.claim(threadId, liveness.me());
-  if (claim.outcome !== 'mine') throw new Error(`The thread is not ours: ${claim.outcome}.`);
+  if (claim.outcome !== 'mine') throw new Error(`The thread was not claimed: ${claim.outcome}.`);
   const begun = await dispatch.lease.begin(claim.hold, randomUUID());
-  if (!('turn' in begun)) throw new Error(`No turn began: ${begun.outcome}.`);
+  if (!('turn' in begun)) throw new Error(`No turn was begun: ${begun.outcome}.`);
   const { epoch } = begun.turn.hold;
   return {
     token: await signThreadToken({ threadId, tenant: 'default', epoch }, secret),

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- plugin-host`: what a process of its own costs a plugin's calls, beside the same plugin in the
- * gateway; and how long others wait beside a plugin that spins.
+ * `npm run bench -- plugin-host`: the cost of calls to an isolated plugin (in a separate process), compared
+ * with the same plugin in the gateway's process; and how long other requests wait while a plugin spins.
  */
 import { setTimeout as after } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -14,13 +14,14 @@ const spinMs = 12_000;
 const names = ['ours 2026', 'ours 2026, isolated'] as const satisfies ContenderName[];
 const spinningPlugin = fileURLToPath(new URL('spinning-plugin.ts', import.meta.url));
 
+/** Measures and prints the section. */
 export async function tellPluginHost(options: {
   redisUrl: string;
   rounds: number;
   seconds: number;
 }): Promise<void> {
   console.log(
-    'A plugin in a process of its own, beside the same plugin in the gateway: tools/call of MCP 2026',
+    'An isolated plugin, compared with the same plugin in the gateway process: tools/call of MCP 2026',
   );
   for (const connections of [1, 16]) {
     const [inside = [], isolated = []] = await measureCalls({ ...options, connections });
@@ -28,7 +29,7 @@ export async function tellPluginHost(options: {
     const of = (rounds: LoadFigures[], name: 'cpuMs' | 'p50Ms' | 'p99Ms') =>
       rounds.map((round) => round[name]);
     console.log(`  concurrency ${connections}`);
-    console.log(`    CPU a call, both processes   +${milliseconds(more)}`);
+    console.log(`    CPU per call, both processes +${milliseconds(more)}`);
     console.log(
       `    ratio                        ${textOf(ratioOf(of(isolated, 'cpuMs'), of(inside, 'cpuMs')), '×')}`,
     );
@@ -38,11 +39,11 @@ export async function tellPluginHost(options: {
   }
   const waits: { quiet: number; beside: number }[] = [];
   for (let round = 0; round < options.rounds; round++) waits.push(await measureBeside(options.redisUrl));
-  console.log(`  worst of ${asks} answers of /healthz and of another tool`);
+  console.log(`  slowest of ${asks} responses of /healthz and of another tool`);
   console.log(
-    `    beside a plugin that spins   ${textOf(figureOf(waits.map(({ beside }) => beside)), 'ms')}`,
+    `    while a plugin spins         ${textOf(figureOf(waits.map(({ beside }) => beside)), 'ms')}`,
   );
-  console.log(`    beside a quiet one           ${textOf(figureOf(waits.map(({ quiet }) => quiet)), 'ms')}`);
+  console.log(`    while it is idle             ${textOf(figureOf(waits.map(({ quiet }) => quiet)), 'ms')}`);
 }
 
 const milliseconds = ({ median, min, max }: Figure) =>
@@ -100,7 +101,7 @@ async function measureBeside(redisUrl: string): Promise<{ quiet: number; beside:
   try {
     await worst(); // warms up
     const quiet = await worst();
-    // One for each core of a small machine.
+    // One per core of a small machine.
     const spinning = [1, 2].map(() => call('spinning__spin', { ms: spinMs }));
     await after(100);
     const beside = await worst();

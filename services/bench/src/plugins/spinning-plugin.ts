@@ -1,6 +1,6 @@
 import { definePlugin } from '@harness/plugin-kit';
 
-/** Its tool takes a core for itself. */
+/** A plugin whose tool keeps one core busy. */
 export const plugin = definePlugin({
   name: 'spinning',
   version: '1.0.0',

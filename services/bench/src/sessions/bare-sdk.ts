@@ -1,16 +1,19 @@
-/** The peer of the session figures: the Agent SDK alone, with the same options, model, prompt and MCP server. */
+/**
+ * The peer of the session figures: the bare Agent SDK with the same options, model, prompt and MCP server.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { query, type SDKUserMessage } from '@anthropic-ai/claude-agent-sdk';
 import { searchPath } from '../config.ts';
 
+/** Times of one turn, ms after its start. */
 export interface BareTurn {
   firstMs: number;
   resultMs: number;
 }
 
-/** A cold turn and a warm one after it, in one process. `mcpUrl`: of a gateway that asks for no key. */
+/** Measures a cold turn and then a warm one in the same process. `mcpUrl`: a gateway that needs no key. */
 export async function measureBareSdk(
   { modelUrl, mcpUrl }: { modelUrl: string; mcpUrl: string },
   prompt: string,

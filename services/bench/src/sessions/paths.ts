@@ -1,20 +1,21 @@
-/** From a message sent to its first sign of life and to its result, by the path it took to its session. */
+/** The time from sending a message to its first event and to its result, by session path. */
 import type { SessionPath } from '@harness/contracts';
 import { type BenchFleet, startBenchFleet, startModel } from '../fleet.ts';
 import { type BareTurn, measureBareSdk } from './bare-sdk.ts';
 
 const prompt = 'say: hello';
 
+/** Figures of one round. */
 export interface PathsRound {
   bare: { cold: BareTurn; warm: BareTurn };
   /** `full`: cold, while every slot has an idle session of another thread. */
   paths: Record<SessionPath | 'full', BareTurn>;
 }
 
-/** New threads, one a second, at a worker that keeps as many spares as it finds useful. */
+/** New threads, one per second, on a worker with HARNESS_SPARES=auto. */
 const newThreads = 100;
 
-/** How many of them took a spare. */
+/** Counts how many of the new threads took a spare. */
 export async function countSpared(): Promise<{ threads: number; spared: number }> {
   const model = await startModel();
   const fleet = await startBenchFleet(model.ready.url, 1, { HARNESS_SPARES: 'auto' });
@@ -33,12 +34,13 @@ export async function countSpared(): Promise<{ threads: number; spared: number }
   }
 }
 
+/** Measures all session paths and the bare SDK. */
 export async function measurePaths(rounds: number): Promise<PathsRound[]> {
   const model = await startModel();
-  // One session at most, so that the second thread evicts the first one's, which is then resumed.
+  // At most one session: the second thread evicts the first one's, which is resumed later.
   const plain = await startBenchFleet(model.ready.url, 1, { HARNESS_MAX_SESSIONS: '1', HARNESS_SPARES: '0' });
   const spared = await startBenchFleet(model.ready.url, 1, { HARNESS_SPARES: '1' });
-  // Slots enough for one new thread a round.
+  // Enough slots for one new thread per round.
   const empty = await startBenchFleet(model.ready.url, 1, { HARNESS_MAX_SESSIONS: String(rounds) });
   try {
     const measured: PathsRound[] = [];
@@ -47,7 +49,7 @@ export async function measurePaths(rounds: number): Promise<PathsRound[]> {
       const cold = await took(empty, await empty.thread(), 'cold');
       await took(plain, threadId, 'cold');
       const warm = await took(plain, threadId, 'warm');
-      // The only slot has a session of the first thread, which is idle now.
+      // The only slot has the idle session of the first thread.
       const full = await took(plain, await plain.thread(), 'cold');
       const resume = await took(plain, threadId, 'resume');
       await untilSpare(spared);
@@ -77,5 +79,5 @@ async function untilSpare(fleet: BenchFleet): Promise<void> {
     if ((workers[0]?.spares ?? 0) > 0) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error('no spare session came up');
+  throw new Error('no spare session was started in time');
 }

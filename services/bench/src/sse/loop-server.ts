@@ -1,6 +1,6 @@
 /**
- * The raw limits: a bare http server that writes each event to each subscriber, in a frame made for each (naive), or in
- * one Buffer made once. No key, no log, no replay.
+ * The raw limits: a bare http server that writes each event to each subscriber, serialized per subscriber
+ * (naive) or once into a shared Buffer. No key, no log, no replay.
  */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';

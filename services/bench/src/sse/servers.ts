@@ -1,4 +1,4 @@
-/** Who serves the subscribers: the gateway, or a bare loop, each a process of its own that can be told to settle. */
+/** Servers of the SSE benchmark: the gateway, or a bare loop, each in a separate process. */
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -10,22 +10,25 @@ import { connectRedis, createLogger, startChild } from '@harness/runtime';
 import { searchPath } from '../config.ts';
 import { settling, startGateway } from '../gateway.ts';
 
-/** A gateway lets one key hold 500 streams. */
+/** Several keys, because a gateway allows 500 streams per key. */
 const keys = ['first-key-of-the-benchmark', 'second-key-of-the-benchmark', 'third-key-of-the-benchmark'];
 const inThisFolder = (name: string) => new URL(name, import.meta.url);
 
+/** A server under measurement. */
 export interface SseServer {
   pid: number;
-  /** Where one stream is. */
+  /** URL of the event stream. */
   url: string;
   keys: string[];
-  /** Lets this many events of the stream happen, as fast as they can. */
+  /** Emits this many events as fast as possible. */
   emit(events: number): Promise<void>;
   end(): Promise<void>;
 }
 
+/** The servers that are compared. */
 export type ServerName = 'gateway' | 'naive loop' | 'shared buffer';
 
+/** Starts a server. */
 export const startServer = (name: ServerName, redisUrl: string): Promise<SseServer> =>
   name === 'gateway' ? openGateway(redisUrl) : startLoop(name);
 
@@ -60,7 +63,7 @@ async function openGateway(redisUrl: string): Promise<SseServer> {
     url: `${child.ready.url}/v1/threads/${talk.threadId}/events?follow=true`,
     keys,
     async emit(events) {
-      // Some under way at once, in order: what is measured is the fan-out, not Redis' disk.
+      // Up to 16 writes in flight, in order: the fan-out is measured, not the disk of Redis.
       const under = new Set<Promise<void>>();
       for (let n = 0; n < events; n++) {
         const said = talk.say().finally(() => under.delete(said));
@@ -84,7 +87,7 @@ const keyEntryOf = (key: string, n: number) => ({
   scopes: ['threads'],
 });
 
-/** A turn of a thread, played by this process through the real dispatch; what it says are events of 226 bytes. */
+/** Opens a turn that this process plays through the real dispatch layer; its events have 226 bytes. */
 async function openTalk(redisUrl: string) {
   const logger = createLogger('bench', 'error');
   const connect = () => connectRedis(redisUrl, { logger, patience: 'wait' });

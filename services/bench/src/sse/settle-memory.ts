@@ -1,4 +1,4 @@
-/** Loaded into a server before its main (NODE_OPTIONS --import): at SIGUSR2 it collects all garbage at once. */
+/** Preloaded into a server (NODE_OPTIONS --import): collects all garbage on SIGUSR2. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 

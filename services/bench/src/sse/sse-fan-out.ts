@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- sse`: 1,000 subscribers of one thread at one gateway, beside a loop that makes a frame for each
- * subscriber and one that makes one for all. Memory of a subscriber is RSS with all of them less RSS before, garbage
- * collected, after some have come and gone.
+ * `npm run bench -- sse`: 1,000 subscribers of one thread at one gateway, compared with a loop that
+ * serializes each event per subscriber, and one that serializes it once. Memory per subscriber is the RSS
+ * with all subscribers minus the RSS before, each after garbage collection and a warm-up.
  */
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -13,7 +13,7 @@ import { cpuSecondsOf, rssMbOf } from '../mcp/load.ts';
 import { type ServerName, type SseServer, startServer } from './servers.ts';
 
 const subscriberCount = 1_000;
-/** Of this one's streams the code is compiled and the buffers are there. */
+/** Subscribers of the warm-up: code gets compiled and buffers allocated. */
 const warmUpCount = 100;
 const events = 500;
 const settleMs = 1_000;
@@ -21,20 +21,21 @@ const settleMs = 1_000;
 interface SseRound {
   perSecond: number;
   cpuUs: number;
-  /** With one event under way at a time: nothing can be sent together. */
+  /** CPU per delivery with one event at a time, so that no events can be batched, us. */
   pacedCpuUs: number;
   idleKb: number;
 }
 
 const names: ServerName[] = ['gateway', 'naive loop', 'shared buffer'];
 
+/** Measures and prints the section. */
 export async function tellSse(redisUrl: string, rounds: number): Promise<void> {
   const measured = new Map<ServerName, SseRound[]>(names.map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
     for (const name of names) measured.get(name)?.push(await measure(name, redisUrl));
   }
   console.log(
-    `SSE: ${subscriberCount} subscribers of one thread at one gateway, ${events} events in a burst`,
+    `SSE: ${subscriberCount} subscribers of one thread at one gateway, a burst of ${events} events`,
   );
   const of = (name: ServerName, field: keyof SseRound) => (measured.get(name) ?? []).map((one) => one[field]);
   for (const name of names) {
@@ -93,7 +94,7 @@ async function open(server: SseServer, count: number) {
     env: { PATH: searchPath },
   });
   return {
-    /** Resolves when each has got this many more events. */
+    /** Resolves when each subscriber has received this many more events. */
     async complete(wanted: number) {
       const told = once(child.process, 'message');
       child.process.send(wanted);

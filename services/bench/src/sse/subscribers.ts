@@ -1,6 +1,7 @@
 /**
- * Subscribers of one event stream, in a process of their own: they must not cost the server they measure. They count
- * what they get, and parse nothing. Over IPC: a number = tell when each has that many; `null` = leave all.
+ * Subscribers of one event stream, in a separate process, so that they do not use the CPU time of the server.
+ * They count events without parsing them. Over IPC: a number = notify when each has received that many;
+ * `null` = disconnect and exit.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -24,7 +25,7 @@ process.on('message', async (message: number | null) => {
 });
 process.send?.({ ready: true });
 
-/** Resolves when the stream has said that its replay is over. */
+/** Opens a stream; resolves after its replay has ended. */
 async function open(key: string): Promise<Socket> {
   const socket = connect(Number(port), hostname);
   await once(socket, 'connect');

@@ -2,11 +2,11 @@ import type { Command } from '@harness/plugin-kit';
 import { builtIn, callOf, refused } from './command-call.ts';
 import type { CommandDeps } from './command-deps.ts';
 
-/** /agent: by which profile the thread works. */
+/** /agent: shows or sets the agent of the thread. */
 export const agentCommand = ({ dispatch }: CommandDeps): Command =>
   builtIn({
     name: 'agent',
-    description: 'Shows the agent of this thread and those there are, or sets it',
+    description: 'Shows the agent of this thread and all agents, or sets it',
     argumentHint: '[name | none]',
     async execute(args, context) {
       const { activeAgent, agentNames } = context;

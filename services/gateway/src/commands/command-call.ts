@@ -12,48 +12,54 @@ import type { Skill } from '@harness/plugins';
 import { type Caller, requireScope } from '../http/authenticate.ts';
 import type { Scope } from '../http/scopes.ts';
 
-/** A command as it is listed. */
+/** A command as lists show it. */
 export type CommandDescription = Pick<Command, 'name' | 'description' | 'group' | 'argumentHint'>;
 
 /** The commands of a gateway. */
 export interface Commands {
-  /** Built-in ones, then skills, then plugins; by name within each. */
+  /** Built-in commands, then those of skills, then those of plugins; by name within each group. */
   list(): CommandDescription[];
   /** Whether the skill has a command `/<name>`. */
   isSkillCommand(skill: Skill): boolean;
-  /** Skills that ask for a command whose name another one has. */
+  /** Skills without a command because its name is taken. */
   diagnostics(): readonly Diagnostic[];
-  /** Throws `thread_not_found`. An unknown command, or one that fails, is a result with `isError`. */
+  /**
+   * Runs a command line on a thread. An unknown or failed command is a result with `isError`. Throws
+   * `thread_not_found`.
+   */
   run(caller: Caller, threadId: string, line: string): Promise<CommandResult>;
 }
 
-/** In the order in which they are listed. */
+/** In list order. */
 const groups = ['built-in', 'skill', 'plugin'] as const;
 
-/** All commands, by group and by name within each. */
+/** Returns all commands, by group and by name within each. */
 export function commandsByGroup(registry: CommandRegistry): [(typeof groups)[number], Command[]][] {
   const all = registry.names().flatMap((name) => registry.get(name) ?? []);
   return groups.map((wanted) => [wanted, all.filter(({ group }) => group === wanted)]);
 }
 
-/** A built-in command's group is always the same. */
+/** Adds the group to a built-in command. */
 export const builtIn = (command: Omit<Command, 'group'>): Command => ({ ...command, group: 'built-in' });
 
-/** Not done, and why. */
+/** The result of a command that was refused; `output` says why. */
 export const refused = (output: string): CommandAnswer => ({ output, isError: true });
 
-/** On which thread, and for whom. Throws `forbidden` where the caller lacks the scope. */
+/**
+ * Returns the thread and the caller of a command. Throws `forbidden` if the caller lacks the scope, and
+ * `invalid_request` without a thread.
+ */
 export function callOf(
   { threadId, principal }: CommandContext,
   scope: Scope = 'threads',
 ): { threadId: string; tenant: string; principal: Principal } {
   if (threadId === undefined || principal === undefined)
-    throw new AppError('invalid_request', 'it is for a thread, and there is none here');
+    throw new AppError('invalid_request', 'the command needs a thread, and this call has none');
   requireScope({ principal }, scope);
   return { threadId, tenant: principal.tenant, principal };
 }
 
-/** Lines of two columns. */
+/** Formats rows of two columns as text. */
 export function table(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`.trimEnd()).join('\n');

@@ -1,6 +1,6 @@
 import type { RouteDeps } from '../app-deps.ts';
 
-/** What commands are made of. */
+/** What the built-in and skill commands need. */
 export type CommandDeps = Pick<
   RouteDeps,
   'dispatch' | 'plugins' | 'skills' | 'skillCommands' | 'agents' | 'tools' | 'logger'

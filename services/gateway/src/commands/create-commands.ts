@@ -1,6 +1,17 @@
 /**
- * The commands of this gateway: built-in ones, then those of plugins, then those of skills. A name belongs to the first
- * in this order, so that every gateway gives it to the same one, whatever changed there when.
+ * The slash commands of this gateway. When two have the same name, a built-in command wins over a plugin's,
+ * and a plugin's over a skill's; so every gateway resolves a name alike, in whatever order changes arrived.
+ *
+ * This folder:
+ *   command-call.ts   types; what the commands share: scope checks, tables, refusals
+ *   command-deps.ts   what commands need
+ *   help.ts           /help
+ *   skills.ts         /skills, /use and `/<skill>`
+ *   agent.ts          /agent
+ *   thread.ts         /clear, /status, /model, /prewarm
+ *   tools.ts          /tools
+ *   tasks.ts          /delegate, /tasks, /cancel
+ *   leave.ts          /quit, /exit
  */
 import { cutText } from '@harness/contracts';
 import {
@@ -24,6 +35,7 @@ import { taskCommands } from './tasks.ts';
 import { threadCommands } from './thread.ts';
 import { toolsCommand } from './tools.ts';
 
+/** Creates the commands. Those of plugins and skills are rebuilt when either list changes. */
 export function createCommands({ changes, ...deps }: CommandDeps & { changes: Changes }): Commands {
   const { dispatch, plugins, skills, tools, logger } = deps;
   const registry = createCommandRegistry({ logger });
@@ -43,13 +55,13 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
   let takenBack: (() => void)[] = [];
   let seen: readonly unknown[] = [];
   let skillDiagnostics: readonly Diagnostic[] = [];
-  /** Collisions that stand in the log: each is written there once for as long as it lasts. */
+  /** Collisions that were logged: each is logged once while it lasts. */
   let logged: ReadonlySet<string> = new Set();
   const logOnce = (collisions: readonly string[]) => {
     for (const collision of collisions) if (!logged.has(collision)) logger.warn(collision);
     logged = new Set(collisions);
   };
-  /** Both lists are made anew when something of theirs changes. */
+  /** Rebuilds both lists if either has changed. */
   const bringUpToDate = () => {
     const now = [plugins.commands, skills.loaded];
     if (now.every((list, at) => list === seen[at])) return;
@@ -64,7 +76,9 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
     };
     const ofPlugins = plugins.commands.flatMap((command) => {
       const collision = collisionOf(command);
-      return collision ? [`The command /${command.name} of a plugin is left out: ${collision}.`] : [];
+      return collision
+        ? [`The command /${command.name} of a plugin is not registered: ${collision}. Rename one of them.`]
+        : [];
     });
     skillDiagnostics = usableSkills(deps)
       .filter(isMarked)
@@ -78,7 +92,7 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
     logOnce([...ofPlugins, ...skillDiagnostics.map(({ message }) => message)]);
   };
   bringUpToDate();
-  // So that a collision is logged when it comes about, not when somebody types.
+  // Logs a collision when it appears, not only at the next command.
   changes.onChange(bringUpToDate);
 
   const contextOf = async (caller: Caller, threadId: string): Promise<CommandContext> => {

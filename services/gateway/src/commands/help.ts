@@ -7,6 +7,7 @@ const headings = {
   plugin: 'Plugin commands',
 };
 
+/** /help: lists the commands of the registry, or explains one. */
 export const helpCommand = (registry: CommandRegistry): Command =>
   builtIn({
     name: 'help',

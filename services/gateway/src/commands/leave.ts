@@ -1,9 +1,9 @@
 import type { Command } from '@harness/plugin-kit';
 import { builtIn } from './command-call.ts';
 
-/** /quit and /exit: whoever shows the output knows what there is to leave. */
+/** /quit and /exit: the client performs the `quit` action. */
 export const leaveCommands = (): Command[] =>
   [
-    { name: 'quit', description: 'Leaves; the thread stays' },
+    { name: 'quit', description: 'Quits the client; the thread stays' },
     { name: 'exit', description: 'The same as /quit' },
   ].map((words) => builtIn({ ...words, execute: () => ({ output: 'Goodbye.', action: 'quit' }) }));

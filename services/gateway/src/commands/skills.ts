@@ -24,13 +24,13 @@ export const skillCommands = (deps: CommandDeps): Command[] => [
   }),
   builtIn({
     name: 'use',
-    description: 'Makes a skill active on this thread; alone ends it',
+    description: 'Makes a skill active on this thread; without a name, ends it',
     argumentHint: '[skill]',
     execute: (args, context) => (args === '' ? end(deps, context) : begin(deps, context, args)),
   }),
 ];
 
-/** `/<skill>`: what is said after the name is sent as a message, for the skill to work on. */
+/** `/<skill> [message]`: makes the skill active and sends the message to the thread. */
 export const skillCommandOf = ({ name, description, argumentHint }: Skill, deps: CommandDeps): Command => ({
   name,
   description,

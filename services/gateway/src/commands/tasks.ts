@@ -5,7 +5,7 @@ import { callerTools } from '../tools/caller-scope.ts';
 import { builtIn, callOf, refused, table } from './command-call.ts';
 import type { CommandDeps } from './command-deps.ts';
 
-/** So many of the latest runs are looked through. */
+/** How many of the latest runs /cancel examines. */
 const limit = 200;
 const maxShown = 20;
 const promptChars = 60;
@@ -14,12 +14,12 @@ const promptChars = 60;
 export const taskCommands = (deps: CommandDeps): Command[] => [
   builtIn({
     name: 'delegate',
-    description: 'Hands a task to a sub-agent; this thread is told of its end',
+    description: 'Delegates a task to a sub-agent; this thread is notified when it ends',
     argumentHint: '<prompt>',
     async execute(args, context) {
       const { tenant, threadId: parentThreadId } = callOf(context, 'tasks');
       const wish = CreateTask.safeParse({ prompt: args, parentThreadId });
-      if (!wish.success) return refused('Say what is to be done: /delegate <prompt>');
+      if (!wish.success) return refused('Describe the task: /delegate <prompt>');
       const { task } = await acceptTask(deps, { tenant, ...wish.data, callerTools: await callerTools() });
       return `Task ${task.taskId} is delegated to a sub-agent in thread ${task.threadId}.`;
     },
@@ -36,7 +36,7 @@ export const taskCommands = (deps: CommandDeps): Command[] => [
   }),
   builtIn({
     name: 'cancel',
-    description: 'Cancels what is under way and waits on this thread, or one task',
+    description: 'Cancels the running and waiting runs of this thread, or one task',
     argumentHint: '[runs | task id]',
     execute: (args, context) =>
       args === '' || args === 'runs' ? cancelRuns(deps, context) : cancelTask(deps, context, args),
@@ -47,13 +47,13 @@ async function cancelRuns({ dispatch }: CommandDeps, context: CommandContext): P
   const { tenant, threadId } = callOf(context);
   const { ownId } = await dispatch.threads.locate(tenant, threadId);
   const runs = (await dispatch.runs.list(ownId, { limit, offset: 0 })).filter(isOurs);
-  // Those that wait go first: otherwise one of them would begin where the running one has made room.
+  // Newest first: a waiting run would otherwise start as soon as the running one is cancelled.
   for (const { runId } of runs) await dispatch.runs.cancel(tenant, threadId, runId);
-  if (runs.length === 0) return 'Nothing is under way.';
+  if (runs.length === 0) return 'No run is in progress.';
   return runs.length === 1 ? 'One run is cancelled.' : `${runs.length} runs are cancelled.`;
 }
 
-/** Mail of the system that waits (a task's result, feedback) is nobody's message to take back. */
+/** Waiting system mail (a task's result, feedback) is not the user's to cancel. */
 const isOurs = ({ status, kind }: Run): boolean =>
   status === 'running' || (status === 'pending' && kind === 'message');
 
@@ -62,7 +62,7 @@ async function cancelTask({ dispatch }: CommandDeps, context: CommandContext, ta
   const { status } = await dispatch.tasks.cancel(tenant, taskId);
   return status === 'cancelled'
     ? `Task ${taskId} is cancelled.`
-    : `Task ${taskId} has ended before: ${status}.`;
+    : `Task ${taskId} had already ended: ${status}.`;
 }
 
 const stateOf = ({ status, iteration, maxIterations }: Task) =>

@@ -7,7 +7,7 @@ import type { CommandDeps } from './command-deps.ts';
 export const threadCommands = ({ dispatch }: CommandDeps): Command[] => [
   builtIn({
     name: 'clear',
-    description: 'Starts afresh in a new thread; this one stays as it is',
+    description: 'Starts a new thread; this one stays as it is',
     execute: () => ({ output: 'A new conversation begins.', action: 'clear' }),
   }),
   builtIn({
@@ -54,7 +54,7 @@ export const threadCommands = ({ dispatch }: CommandDeps): Command[] => [
     async execute(_args, context) {
       const { tenant, threadId } = callOf(context);
       const { state } = await dispatch.sessions.prewarm(tenant, threadId);
-      return state === 'cold' ? 'The session is asked for.' : `The session is ${state}.`;
+      return state === 'cold' ? 'The session has been requested.' : `The session is ${state}.`;
     },
   }),
 ];

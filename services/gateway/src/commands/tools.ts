@@ -1,11 +1,11 @@
 import type { Command } from '@harness/plugin-kit';
 import { builtIn } from './command-call.ts';
 
-/** /tools */
+/** /tools: lists the tools that the caller may use. */
 export const toolsCommand = (): Command =>
   builtIn({
     name: 'tools',
-    description: 'Lists the tools that you see',
+    description: 'Lists the tools that you may use',
     execute: (_args, { toolNames }) =>
       toolNames.length === 0
         ? 'There are no tools.'

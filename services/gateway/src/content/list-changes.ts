@@ -3,23 +3,29 @@ import type { PluginHost } from '@harness/plugin-kit';
 import { followPluginStates } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 
-/** With `keyId`, in what that principal alone is offered. */
+/**
+ * A list that clients see has changed, or the resource at `uri`. With `keyId`: only the list of that
+ * principal.
+ */
 export type Change = { list: 'tools' | 'resources' | 'prompts'; keyId?: string } | { uri: string };
 
-/** What changed in what clients are offered: many changes in a row are told as one. */
+/**
+ * Notifies listeners of changes in the offered tools, resources and prompts; changes within 250 ms are
+ * merged.
+ */
 export interface Changes {
-  /** Returns how to stop. */
+  /** Returns the function that unsubscribes. */
   onChange(listener: (change: Change) => void): () => void;
-  /** Something changed at this gateway alone, as it does at each. */
+  /** Reports changes that every gateway detects for itself, so they are not broadcast. */
   tell(lists: readonly (typeof allLists)[number][]): void;
   close(): void;
 }
 
-/** Long enough for a burst, short enough for "within a second". */
+/** Covers a burst of changes, and keeps notifications within a second. */
 const coalesceMs = 250;
 const allLists = ['tools', 'resources', 'prompts'] as const;
 
-/** Resolves when plugins are as the administrator wants them. */
+/** Starts following changes. Resolves when the plugins are enabled and disabled as stored in Redis. */
 export async function followChanges(deps: {
   dispatch: Dispatch;
   plugins: PluginHost;
@@ -44,7 +50,7 @@ export async function followChanges(deps: {
   const hear = (signal: Signal | { kind: 'missed' }) => {
     if (signal.kind === 'resource_updated') tell({ uri: signal.uri });
     if (signal.kind === 'list_changed') {
-      // One session waits for it before its next question to the model.
+      // Not merged: the session of that principal waits for it before its next request to the model.
       if (signal.keyId) tell({ list: signal.list, keyId: signal.keyId });
       else tellLater([signal.list]);
     }

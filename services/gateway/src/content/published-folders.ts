@@ -1,51 +1,51 @@
 /**
- * What people wrote into this gateway's folders of agents and skills, published for the workers; and whether the other
- * gateways have the same. All gateways should: sessions get the profiles of one of them, and a client the skills of that
- * gateway which it happens to reach.
+ * Publishes this gateway's folders of agents and skills to the workers, and compares them with those of the
+ * other gateways. All should be equal: sessions get the profiles that one gateway published, but a client
+ * gets the skills of the gateway that it reaches.
  */
 import { hostname } from 'node:os';
 import { type Dispatch, type OtherFolder, type ProfileFolder, untilReached } from '@harness/dispatch';
 import type { Diagnostic } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 
-/** What the folders hold. */
+/** The kinds of folder. */
 export type FolderKind = 'agents' | 'skills';
 
-/** How often the other gateways' folders are looked at, and how long a difference may last before it is reported, ms. */
+/** How often folders are compared, and how long a difference may last before it is reported. */
 export interface FolderChecking {
   everyMs: number;
-  /** An edit, or a deployment, reaches gateways one after another. */
+  /** Not 0: an edit or a deployment reaches gateways one after another. */
   graceMs: number;
 }
 const defaultChecking: FolderChecking = { everyMs: 3_000, graceMs: 10_000 };
 
 /** The folders of this gateway, as the others see them. */
 export interface PublishedFolders {
-  /** Publishes what was read just now. Resolves when it is known to Redis, however long that is away. */
+  /** Publishes a folder as just read. Resolves when Redis has it; retries while Redis is unreachable. */
   publish(
     kind: FolderKind,
     read: Pick<ProfileFolder, 'profiles' | 'digest'> & { directory: string },
   ): Promise<void>;
-  /** Says which gateways have other folders, for longer than the time of grace. */
+  /** A warning for each gateway whose folder has differed for longer than the grace period. */
   diagnostics(kind: FolderKind): readonly Diagnostic[];
-  /** How many gateways have another folder, for longer than the time of grace. */
+  /** The number of those gateways. */
   differing(kind: FolderKind): number;
   close(): void;
 }
 
-/** One folder, from when it was first read. */
+/** One version of one folder of this gateway. */
 interface Own {
   folder: ProfileFolder;
   directory: string;
-  /** Undefined until Redis has heard of this content. */
+  /** When this version was published; undefined until then. */
   since: number | undefined;
-  /** When each other content was first seen, by gateway and digest; `performance.now()`. */
+  /** When each differing folder was first seen (`performance.now()`), by gateway and digest. */
   seen: Map<string, number>;
-  /** Those that lasted. */
+  /** Those that have differed for longer than the grace period. */
   lasting: OtherFolder[];
 }
 
-/** Looks at the other gateways until `close`. */
+/** Creates the publisher; it compares folders until `close`. */
 export function createPublishedFolders(deps: {
   dispatch: Dispatch;
   logger: Logger;
@@ -58,7 +58,7 @@ export function createPublishedFolders(deps: {
 
   const offer = async (kind: FolderKind, own: Own) => {
     const { since, others } = await dispatch.profiles.publish(kind, own.folder, own.since);
-    if (all.get(kind) !== own) return; // read anew meanwhile
+    if (all.get(kind) !== own) return; // a newer version was read meanwhile
     own.since = since;
     const known = own.seen;
     const now = performance.now();
@@ -67,16 +67,16 @@ export function createPublishedFolders(deps: {
     const before = new Set(own.lasting.map(idOf));
     own.lasting = others.filter((other) => now - (own.seen.get(idOf(other)) ?? now) >= graceMs);
     const winner = own.lasting.find(({ isPublished }) => isPublished);
-    // One line for each difference: by the gateway whose folder has no effect.
+    // Logged once per difference, by the gateway whose folder is not in effect.
     if (winner && !before.has(idOf(winner))) logger.warn(messageOf(kind, own, winner));
   };
   const messageOf = (kind: FolderKind, { folder }: Own, other: OtherFolder) => {
     const here = `This gateway (${dispatch.replicas.id}, ${folder.place})`;
     const there = `gateway ${other.replica} (${other.place})`;
     const whose = other.isPublished
-      ? 'Sessions get those of the other gateway'
-      : 'Sessions do not get those of the other gateway';
-    return `${here} and ${there} have different ${kind}. ${whose}; the gateway that started or read a change last counts.`;
+      ? `Sessions use the ${kind} of the other gateway`
+      : `Sessions do not use the ${kind} of the other gateway`;
+    return `${here} and ${there} have different ${kind}. ${whose}; the gateway that started or read a change last wins. Give all gateways the same folder.`;
   };
 
   const timer = setInterval(() => {
@@ -85,7 +85,7 @@ export function createPublishedFolders(deps: {
       offer(kind, own).catch((error) => logger.debug({ err: error }, `${kind} not compared`));
     }
   }, everyMs).unref();
-  // A Redis that was away may have come back without what was published last.
+  // After an outage Redis may have lost what was published last: publish again.
   const stop = dispatch.replicas.onSignal((signal) => {
     if (signal.kind !== 'missed') return;
     for (const [kind, own] of all) {

@@ -1,3 +1,11 @@
+/**
+ * Skills and agents that people wrote into folders of this gateway.
+ *
+ * This folder:
+ *   published-folders.ts   publishes them to the workers, and compares them with those of other gateways
+ *   list-changes.ts        notifies clients of changed tools, resources and prompts
+ *   thread-profile.ts      which skills and agents a thread may have
+ */
 import {
   type AgentSet,
   followAgents,
@@ -9,13 +17,16 @@ import type { AppDeps } from '../app-deps.ts';
 import type { Changes } from './list-changes.ts';
 import { createPublishedFolders, type FolderKind, type PublishedFolders } from './published-folders.ts';
 
-/** What people wrote: offered here, and published for the workers, which need not have the folders. */
+/**
+ * Follows the folders of skills and agents: offers their content here, and publishes it to the workers, which
+ * need not have the folders.
+ */
 export async function followSkillsAndAgents(
   deps: AppDeps,
   changes: Changes,
 ): Promise<{ skills: SkillSet; agents: AgentSet; folders: PublishedFolders; close(): Promise<void> }> {
   const { plugins, logger, dispatch, skillsDirectory, agentsDirectory } = deps;
-  /** What is there at the start changes for nobody. */
+  /** The first read is not a change to report. */
   let started = false;
   const folders = createPublishedFolders({ dispatch, logger, checking: deps.folderChecking });
   const publish =

@@ -2,7 +2,10 @@ import { AppError } from '@harness/contracts';
 import { type Skill, skillPluginName } from '@harness/plugins';
 import type { RouteDeps } from '../app-deps.ts';
 
-/** Throws `agent_not_found` and `skill_not_found` for names that a thread cannot have; null and undefined are none. */
+/**
+ * Checks the agent and skill of a thread; null and undefined mean none. Throws `agent_not_found` and
+ * `skill_not_found`.
+ */
 export function checkProfile(
   { agents, skills, plugins }: Pick<RouteDeps, 'agents' | 'skills' | 'plugins'>,
   { agent, skill }: { agent?: string | null | undefined; skill?: string | null | undefined },
@@ -13,6 +16,6 @@ export function checkProfile(
     throw new AppError('skill_not_found', `There is no skill "${skill}".`);
 }
 
-/** The skills that may be used: none while their plugin rests. */
+/** The skills that may be used: none while the skills plugin is disabled. */
 export const usableSkills = ({ skills, plugins }: Pick<RouteDeps, 'skills' | 'plugins'>): readonly Skill[] =>
   plugins.isEnabled(skillPluginName) ? skills.loaded : [];

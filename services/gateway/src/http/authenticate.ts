@@ -1,3 +1,15 @@
+/**
+ * Authentication: from the Authorization header to the caller, and checks of the caller's scopes.
+ *
+ * This folder:
+ *   scopes.ts              scopes of credentials; the pattern of tenant names
+ *   same-site.ts           Host and Origin checks
+ *   cors.ts                CORS headers and preflights for allowed origins
+ *   json-body.ts           parses request bodies, for REST and MCP
+ *   errors.ts              errors as HTTP responses
+ *   client-disconnect.ts   detects that a client has disconnected
+ *   stream-slots.ts        limits the number of open streams
+ */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { AppError, type ThreadTokenClaims, verifyThreadToken } from '@harness/contracts';
@@ -15,15 +27,18 @@ const ApiKeys = z.array(
     keySha256: z.string().regex(/^[0-9a-f]{64}$/),
     tenant: z.string().regex(tenantPattern),
     scopes: z.array(z.enum(scopes)).min(1),
-    /** The tools it may see and call, `weather__*` for all that begin so; absent: all of its scopes. */
+    /**
+     * Tools that the key may see and call; `weather__*` is a prefix. Absent: all tools that its scopes allow.
+     */
     tools: z.array(z.string()).optional(),
   }),
 );
+/** An entry of HARNESS_API_KEYS_FILE. */
 export type ApiKey = z.infer<typeof ApiKeys>[number];
 
 const sha256 = (text: string) => hash('sha256', text, 'buffer');
 
-/** HARNESS_API_KEY as a key: tenant `default`, all scopes. */
+/** Returns HARNESS_API_KEY as a key: id `env`, tenant `default`, all scopes. */
 export const apiKeyOf = (key: string): ApiKey => ({
   id: 'env',
   keySha256: sha256(key).toString('hex'),
@@ -31,7 +46,10 @@ export const apiKeyOf = (key: string): ApiKey => ({
   scopes: [...scopes],
 });
 
-/** Reads HARNESS_API_KEYS_FILE: `[{id, keySha256, tenant, scopes, tools?}]`. Throws ConfigError. */
+/**
+ * Reads HARNESS_API_KEYS_FILE: `[{id, keySha256, tenant, scopes, tools?}]`. Throws ConfigError when the file
+ * cannot be read or is not valid.
+ */
 export async function loadApiKeys(file: string): Promise<ApiKey[]> {
   const text = await readFile(file, 'utf8').catch((error: Error) => {
     throw new ConfigError(`HARNESS_API_KEYS_FILE cannot be read: ${error.message}`);
@@ -43,31 +61,39 @@ export async function loadApiKeys(file: string): Promise<ApiKey[]> {
   }
 }
 
-/** Who calls. `session` is set for a worker's session, which speaks for one thread. */
+/** The authenticated caller of a request. */
 export interface Caller {
   principal: Principal;
+  /** Set for an agent session of a worker: the one thread that it acts for. */
   session?: ThreadTokenClaims;
-  /** Of a session: what it may speak for at this moment. */
+  /** Of a session: its current rights on its thread. */
   authority?: Extract<Authority, { outcome: 'ok' | 'idle' }>;
-  /** Names of tools, where the credential names some. */
+  /** The only tools that the credential allows; undefined = all that its scopes allow. */
   tools?: readonly string[] | undefined;
-  /** ms of the epoch; until then the credential needs no second look. Absent: it is looked at each time. */
+  /** Until then the verified credential may be reused, ms since 1970. Absent: verify it at every request. */
   goodUntil?: number;
 }
 
-/** Without a key or an issuer configured the gateway is on loopback, and whoever reaches it may do everything. */
+/**
+ * Used when neither a key nor an issuer is configured: the gateway is on loopback then, and every caller has
+ * all scopes.
+ */
 const local: Principal = { keyId: 'local', tenant: 'default', scopes };
 
-/** Throws `unauthorized`. Thread tokens are accepted only where `sessions` is true. */
+/**
+ * Verifies an Authorization header. Thread tokens are accepted only if `sessions` is true. Throws
+ * `unauthorized`, and `unavailable` when the keys of the OAuth issuer cannot be fetched.
+ */
 export type Authenticate = (
   authorization: string | undefined,
   options: { sessions: boolean },
 ) => Promise<Caller>;
 
+/** Creates the verifier of API keys, thread tokens and, if `accessTokens` is given, OAuth access tokens. */
 export function createAuthenticate(deps: {
   keys: readonly ApiKey[];
   tokenSecret: string;
-  /** Where an authorization server is configured. */
+  /** Set if an authorization server is configured. */
   accessTokens?: AccessTokens | undefined;
 }): Authenticate {
   const { accessTokens } = deps;
@@ -86,7 +112,10 @@ export function createAuthenticate(deps: {
     if (key) return key.caller;
     if (accessTokens && !mayBeThreadToken(token)) return { principal: await accessTokens.verify(token) };
     if (!sessions || !mayBeThreadToken(token))
-      throw new AppError('unauthorized', 'The API key is not known.');
+      throw new AppError(
+        'unauthorized',
+        'The API key is not known. Check the key that you send; the operator sets keys in HARNESS_API_KEY or HARNESS_API_KEYS_FILE.',
+      );
     const { claims: session, goodUntil } = await verifyThreadToken(token, deps.tokenSecret);
     const principal = {
       keyId: session.threadId,
@@ -97,23 +126,29 @@ export function createAuthenticate(deps: {
   };
 }
 
-/** Which verifier a token goes to; neither accepts the other's algorithms, so a lie here only picks who refuses. */
+/**
+ * Chooses the verifier of a token by its unverified header. Neither verifier accepts the other's algorithms,
+ * so a forged header is refused either way.
+ */
 function mayBeThreadToken(token: string): boolean {
   try {
     return decodeProtectedHeader(token).alg === 'HS256';
   } catch {
-    return false; // no JWT at all
+    return false; // not a JWT
   }
 }
 
-/** For tools at all: of a key for the bus alone, those of the bus. Throws `forbidden`. */
+/**
+ * Throws `forbidden` when the caller has neither the scope `tools` nor `bus` (which allows the bus tools
+ * only).
+ */
 export function requireToolAccess(caller: Caller): void {
   if (!caller.principal.scopes.includes('bus')) requireScope(caller, 'tools');
 }
 
-/** Throws `forbidden` when the key lacks the scope. */
+/** Throws `forbidden` when the credential lacks the scope. */
 export function requireScope(caller: Caller, scope: Scope): void {
   if (!caller.principal.scopes.includes(scope)) {
-    throw new AppError('forbidden', `This key lacks the scope "${scope}".`, { details: { scope } });
+    throw new AppError('forbidden', `This key or token lacks the scope "${scope}".`, { details: { scope } });
   }
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { leavingOf, onGone } from './client-disconnect.ts';
 
-/** A request, its response at the server, and the client's way to leave. */
+/** Opens a request; returns its response at the server, and a function that disconnects the client. */
 async function openRequest(): Promise<{ response: ServerResponse; leave(): void }> {
   const server = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
@@ -16,7 +16,7 @@ async function openRequest(): Promise<{ response: ServerResponse; leave(): void 
   return { response, leave: () => sent.destroy() };
 }
 
-test('a client that leaves is told to those who wait, and to those who ask later', async () => {
+test('a disconnect is reported to listeners from before and from after it', async () => {
   const { response, leave } = await openRequest();
   const before = leavingOf(response);
   leave();
@@ -27,7 +27,7 @@ test('a client that leaves is told to those who wait, and to those who ask later
   expect(told).toBe(1);
 });
 
-test('an answer that was given is no leaving', async () => {
+test('a completed response is not a disconnect', async () => {
   const { response } = await openRequest();
   const leaving = leavingOf(response);
   const gone = new Promise<void>((resolve) => {

@@ -1,16 +1,22 @@
 import type { ServerResponse } from 'node:http';
 
-/** Calls back once, when the response is over or its client has left: at once where that has been already. */
+/**
+ * Calls `isGone` once, when the response has ended or its client has disconnected; at once if that has
+ * already happened.
+ */
 export function onGone(response: ServerResponse, isGone: () => void): void {
   if (response.destroyed) isGone();
   else response.once('close', isGone);
 }
 
-/** Aborts when the client leaves before it has its answer, also before anybody asked. */
+/**
+ * Returns a signal that aborts when the client disconnects before the response has ended; already aborted if
+ * it has.
+ */
 export function leavingOf(response: ServerResponse): AbortSignal {
   const left = new AbortController();
   onGone(response, () => {
-    if (!response.writableEnded) left.abort(new Error('The client left.'));
+    if (!response.writableEnded) left.abort(new Error('The client has disconnected.'));
   });
   return left.signal;
 }

@@ -1,17 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** How long a browser may remember a preflight's answer, seconds. */
+/** How long a browser may cache the response to a preflight, seconds. */
 const maxAgeSeconds = 600;
 const methods = 'GET, POST, PATCH, DELETE';
-/** What a page may read besides the body: who to ask for a token, where a run is, when to come back. */
+/** Response headers that a page may read. */
 const exposed = 'Mcp-Session-Id, WWW-Authenticate, Content-Location, Retry-After';
 
 /**
- * Lets pages of the allowed origins send requests and read our answers. Runs after the site check, which has refused
- * every other origin, and before the credential is asked for: a browser's preflight carries none. No cookie is ever
- * read here, so credentials are not allowed. True when it was a preflight, which is answered then.
+ * Sets the CORS headers for allowed origins, and answers preflights. Returns true for a preflight: the
+ * response is sent.
+ * Must run after the site check, which refuses all other origins, and before authentication: a preflight
+ * carries no credential. The gateway reads no cookies, so `Allow-Credentials` is not set.
  *
- * The headers stand on the raw response: streams and MCP answers are written past Fastify.
+ * The headers are set on the raw response, because streams and MCP responses bypass Fastify.
  */
 export function answerPage({ method, headers }: FastifyRequest, reply: FastifyReply): boolean {
   const { origin } = headers;

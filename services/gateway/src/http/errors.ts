@@ -9,7 +9,7 @@ import type { OAuthSettings } from '../oauth/settings.ts';
 
 const contentType = 'application/json; charset=utf-8';
 
-/** REST's door: every failure leaves as `{error: {code, message, details?}}`. */
+/** Registers the error and not-found handlers: every REST error is `{error: {code, message, details?}}`. */
 export function addErrorDoor(app: FastifyInstance, oauth: OAuthSettings | undefined): void {
   const allowedAt = noteRoutes(app);
   const send = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
@@ -34,16 +34,16 @@ export function addErrorDoor(app: FastifyInstance, oauth: OAuthSettings | undefi
   });
 }
 
-/** What Fastify refuses before there is a route. */
+/** Responds to a request that Fastify refuses before routing. */
 export function refuseUnrouted(error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
   const { status, body } = answerOf(appErrorOf(error));
   reply.raw.statusCode = status;
   reply.raw.setHeader('Content-Type', contentType).end(body);
 }
 
-/** What Node's parser refuses before there is a request; the connection is of no use any more. */
+/** Responds to input that Node's HTTP parser refuses, and closes the connection. */
 export function refuseUnread(error: Error & { code?: string }, socket: Socket): void {
-  // Reset, or answered already: there is nobody to tell.
+  // Reset by the client, or a response has begun: nothing can be sent.
   if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0)
     return void socket.destroy();
   const { status, body } = answerOf(nodeErrorOf(error.code));
@@ -66,15 +66,15 @@ function nodeErrorOf(code: string | undefined): AppError {
     case 'HPE_HEADER_OVERFLOW':
       return new AppError('headers_too_large', 'The headers, or the URL, are too large.');
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new AppError('body_too_large', 'The chunks of the body say too much of themselves.');
+      return new AppError('body_too_large', 'The chunk extensions of the body are too large.');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new AppError('request_timeout', 'The request did not arrive whole in time.');
+      return new AppError('request_timeout', 'The request did not arrive completely in time.');
     default:
-      return new AppError('invalid_request', 'This is no HTTP request.');
+      return new AppError('invalid_request', 'This is not a valid HTTP request.');
   }
 }
 
-/** Notes the routes that are added; returns which methods there are at a path. */
+/** Records the routes that are registered from now on; returns a lookup of the methods of a path. */
 function noteRoutes(app: FastifyInstance): (path: string) => string[] {
   const routes: { parts: string[]; methods: string[] }[] = [];
   app.addHook('onRoute', ({ path, method }) => {
@@ -94,11 +94,15 @@ const fastifyCodes: Record<string, ErrorCode> = {
   FST_ERR_MAX_PARAM_LENGTH: 'url_too_long',
 };
 
+/**
+ * Converts anything thrown into an AppError: validation errors of Fastify with one entry in `details` per
+ * problem, its other client errors by code, the rest through `toAppError`.
+ */
 export function appErrorOf(thrown: unknown): AppError {
   const fastify = thrown as Partial<FastifyError>;
   if (fastify.validation) {
     const root = fastify.validationContext ?? '';
-    // With the place in front, so that a header and a field of the body are told apart.
+    // The path begins with `headers`, `body`, … to distinguish a header from a field of the body.
     const errors = fastify.validation.slice(0, maxErrors + 1).map((error) => {
       const told = schemaErrorOf(error as ErrorObject);
       return { ...told, instancePath: `${root}${told.instancePath}` };
@@ -113,7 +117,7 @@ export function appErrorOf(thrown: unknown): AppError {
     return new AppError('invalid_request', message, { details: details.slice(0, maxErrors) });
   }
   if (thrown instanceof AppError) return thrown;
-  // What Fastify itself refuses (bad JSON, wrong media type, too large) is the caller's doing.
+  // Fastify's own refusals (bad JSON, wrong media type, too large) are client errors.
   if (typeof fastify.statusCode === 'number' && fastify.statusCode < 500) {
     return new AppError(
       fastifyCodes[fastify.code ?? ''] ?? 'invalid_request',

@@ -10,7 +10,7 @@ const code = (text: string) => {
   return 'accepted';
 };
 
-test('what was cut in half becomes whole, in values and names', () => {
+test('half surrogate pairs are replaced, in values and names', () => {
   expect(readJson('{"a":"x\\ud83d","b":["\\udc00y"],"\\ud83dc":1,"ok":"\\ud83d\\ude00"}')).toEqual({
     a: 'x\ufffd',
     b: ['\ufffdy'],
@@ -33,7 +33,7 @@ test.each([
 });
 
 test.each([['{"constructor":"a word"}'], ['\ufeff{}'], ['1e308'], [`${'['.repeat(100)}${']'.repeat(100)}`]])(
-  '%s is taken',
+  '%s is accepted',
   (text) => {
     expect(code(text)).toBe('accepted');
   },

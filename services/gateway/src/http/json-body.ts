@@ -1,12 +1,13 @@
-/** What comes in as JSON: read in one place, for REST and MCP alike. */
+/** The JSON parser of request bodies, for REST and MCP. */
 import { AppError } from '@harness/contracts';
 
-/** Levels of a request's JSON: code that walks through values calls itself for each. */
+/** Largest nesting of a body, levels: limits the recursion of code that walks through values. */
 const maxDepth = 100;
 
 /**
- * Every string of what it returns is well-formed (half a surrogate pair becomes U+FFFD), every number finite.
- * Throws `invalid_request` for what is no JSON, too deep, out of a number's range, or would reach into prototypes.
+ * Parses a body. In the result every string is well-formed (half a surrogate pair becomes U+FFFD) and every
+ * number is finite. Throws `invalid_request` for text that is not JSON, nested too deeply, has a number out
+ * of range, or a field that could reach a prototype.
  */
 export function readJson(text: string): unknown {
   let value: unknown;
@@ -24,7 +25,7 @@ const refusal = (message: string) => new AppError('invalid_request', message);
 function settled(value: unknown, levels: number): unknown {
   if (typeof value === 'string') return value.isWellFormed() ? value : value.toWellFormed();
   if (typeof value === 'number' && !Number.isFinite(value))
-    throw refusal('A number of the body is out of range.');
+    throw refusal('The body has a number that is out of range.');
   if (typeof value !== 'object' || value === null) return value;
   if (levels === 0) throw refusal(`The body is nested deeper than ${maxDepth} levels.`);
   if (Array.isArray(value)) {
@@ -44,7 +45,7 @@ function settled(value: unknown, levels: number): unknown {
   return fields;
 }
 
-/** Fields by which a value could change what all objects share, where code copies it without care. */
+/** Whether the field could pollute a prototype when code copies the object. */
 const isDangerous = (name: string, value: unknown) =>
   name === '__proto__' ||
   (name === 'constructor' &&

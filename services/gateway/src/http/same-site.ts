@@ -1,8 +1,9 @@
 import { AppError } from '@harness/contracts';
 
 /**
- * Keeps web pages from driving the gateway: the Host must be loopback or allowed (DNS rebinding), and an Origin, where
- * a browser sends one, must be allowed or our own.
+ * Creates the check that keeps foreign web pages from calling the gateway: the Host must be loopback or
+ * allowed (against DNS rebinding), and an Origin, if the browser sends one, must be allowed or the gateway's
+ * own. The check throws `forbidden`.
  */
 export function createSiteCheck(allowed: { hosts: readonly string[]; origins: readonly string[] }) {
   const hosts = new Set([
@@ -23,11 +24,11 @@ export function createSiteCheck(allowed: { hosts: readonly string[]; origins: re
   };
 }
 
-/** A page of our own: served by the host, on the port, that it calls. */
+/** Whether the page was served by the host and port that it calls. */
 const isOwn = (origin: string, host = '') =>
   origin === `http://${host.toLowerCase()}` || origin === `https://${host.toLowerCase()}`;
 
-/** The name in a Host header, without its port; '' for anything that is not plainly a host. */
+/** The name in a Host header without its port; '' if the header is not a valid host. */
 function hostNameOf(host: string | undefined): string {
   const match = host?.toLowerCase().match(/^(\[[0-9a-f:]+\]|[a-z0-9._-]+)(:\d{1,5})?$/);
   return match?.[1] ?? '';

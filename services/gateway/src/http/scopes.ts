@@ -1,5 +1,7 @@
-/** What a key or an access token may do; the same words in HARNESS_API_KEYS_FILE and in an access token's `scope`. */
+/** The rights of a credential, as HARNESS_API_KEYS_FILE and an access token's `scope` name them. */
 export const scopes = ['threads', 'tools', 'tasks', 'bus', 'admin'] as const;
+/** One of the scopes. */
 export type Scope = (typeof scopes)[number];
 
+/** The names that a tenant may have. */
 export const tenantPattern = /^[A-Za-z0-9._-]{1,64}$/;

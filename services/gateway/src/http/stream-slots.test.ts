@@ -4,7 +4,7 @@ import { createPlaces } from './stream-slots.ts';
 const ada = { tenant: 'acme', keyId: 'ada' };
 const bob = { tenant: 'acme', keyId: 'bob' };
 
-test('one key cannot take all places, and all keys together have a bound', () => {
+test('limits the slots of one key, and of all keys together', () => {
   const places = createPlaces({ most: 3, mostOfKey: 2 });
   const giveBack = places.take(ada);
   places.take(ada);
@@ -12,7 +12,7 @@ test('one key cannot take all places, and all keys together have a bound', () =>
   places.take(bob);
   expect(() => places.take(bob)).toThrow('Too many');
   giveBack();
-  giveBack(); // once is enough
+  giveBack(); // the second call has no effect
   places.take(bob);
   expect(() => places.take(ada)).toThrow('Too many');
 });

@@ -1,12 +1,18 @@
 import { AppError } from '@harness/contracts';
 import type { Principal } from '@harness/plugin-kit';
 
+/** Slots for open streams. */
 export interface Places {
-  /** Throws `too_many_streams`. The function gives the place back, once. */
+  /**
+   * Takes a slot; returns the function that gives it back (repeated calls have no effect). Throws
+   * `too_many_streams`.
+   */
   take(owner: Pick<Principal, 'tenant' | 'keyId'>): () => void;
 }
 
-/** For streams that stay open: so many in all, and so many of one key, that no key can take them all. */
+/**
+ * Creates the slots: at most `most` in total, and `mostOfKey` for one key, so that no key can take them all.
+ */
 export function createPlaces({ most, mostOfKey }: { most: number; mostOfKey: number }): Places {
   const taken = new Map<string, number>();
   let all = 0;
@@ -15,7 +21,7 @@ export function createPlaces({ most, mostOfKey }: { most: number; mostOfKey: num
       const key = JSON.stringify([tenant, keyId]);
       const own = taken.get(key) ?? 0;
       if (all >= most || own >= mostOfKey)
-        throw new AppError('too_many_streams', 'Too many streams are open.');
+        throw new AppError('too_many_streams', 'Too many streams are open. Close one, or try again later.');
       all++;
       taken.set(key, own + 1);
       let isBack = false;

@@ -1,3 +1,15 @@
+/**
+ * The /mcp endpoint: both protocol eras (2026-07-28, and 2025-03-26 to 2025-11-25). A request arrives either
+ * through the short path below Fastify (short-path.ts) or through the Fastify routes of this file.
+ *
+ * This folder:
+ *   methods.ts             tools, resources, prompts and completions, the same in both eras
+ *   task-methods.ts        the tasks extension
+ *   skills-extension.ts    the skills extension
+ *   wire/                  JSON-RPC, classification, HTTP responses, the short path
+ *   modern/                2026-07-28: stateless
+ *   legacy/                2025-03-26 to 2025-11-25: sessions
+ */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
@@ -24,6 +36,7 @@ import { errorMessage, faultOf } from './wire/json-rpc.ts';
 import { createAnswers } from './wire/mcp-response.ts';
 import { createShortPath, type ShortPath, type ShortPathDeps } from './wire/short-path.ts';
 
+/** What /mcp needs. */
 export interface McpDeps {
   dispatch: Dispatch;
   plugins: PluginHost;
@@ -31,6 +44,7 @@ export interface McpDeps {
   skills: SkillSet;
   changes: Changes;
   logger: Logger;
+  /** Signs request state that travels through clients; the same at every gateway. */
   secret: string;
   authenticate: Authenticate;
   checkSite(headers: IncomingMessage['headers']): void;
@@ -39,7 +53,7 @@ export interface McpDeps {
   onAnswered: ShortPathDeps['onAnswered'];
 }
 
-/** `/mcp`: every era of the protocol on one endpoint. */
+/** Adds POST, GET and DELETE /mcp, and puts the short path in front of Fastify. */
 export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
   const { dispatch, tools } = deps;
   const methods = { ...createMethods(deps), ...createSkillMethods(() => usableSkills(deps)) };
@@ -71,14 +85,14 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
   const hidden = { config: { sessions: true }, schema: { hide: true } };
   app.setErrorHandler((thrown: FastifyError, request, reply) => {
     const error = appErrorOf(thrown);
-    if (error.code === 'unauthorized' || error.code === 'forbidden') throw thrown; // the app's own door has the challenge
+    if (error.code === 'unauthorized' || error.code === 'forbidden') throw thrown; // the app's error handler adds the WWW-Authenticate challenge
     request.log[error.status >= 500 ? 'error' : 'debug']({ err: thrown, code: error.code }, 'request failed');
     return reply.code(error.status).send(errorMessage(null, faultOf(error)));
   });
 
   app.post('/mcp', hidden, async (request, reply) => {
     const caller = await callerOf(request);
-    // Resources, prompts and what is asked before a task are code of plugins, too.
+    // Resources, prompts and questions before a task run plugin code, which needs the caller's scope.
     const { tenant, keyId } = caller.principal;
     return callerScope.run({ tenant, keyId, call: tools.outerCallOf(caller) }, () => {
       const http = { request, reply, caller };
@@ -92,7 +106,9 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
   );
 }
 
-/** JSON bodies of this scope: those that the short path has read, and those of requests that never came its way. */
+/**
+ * Parses the JSON bodies of /mcp: the bytes that the short path has already read, or else the request itself.
+ */
 function readBodies(app: FastifyInstance, shortPath: ShortPath, bodyLimit: number): void {
   app.removeContentTypeParser('application/json');
   app.addContentTypeParser(
@@ -104,13 +120,14 @@ function readBodies(app: FastifyInstance, shortPath: ShortPath, bodyLimit: numbe
   );
 }
 
-/** Throws `body_too_large`; the rest is not read. */
+/** Reads a body up to the limit. Throws `body_too_large`. */
 async function bodyOf(payload: AsyncIterable<Buffer>, bodyLimit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of payload) {
     bytes += chunk.length;
-    if (bytes > bodyLimit) throw new AppError('body_too_large', `A body has at most ${bodyLimit} bytes.`);
+    if (bytes > bodyLimit)
+      throw new AppError('body_too_large', `The body is larger than ${bodyLimit} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

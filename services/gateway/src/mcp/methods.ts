@@ -1,6 +1,6 @@
 /**
- * What MCP clients may ask for, the same in every era. An era's door reads the request, brings the context, and writes
- * the answer; whatever these functions throw it passes through `faultOf`.
+ * The MCP methods that are the same in every era. The era reads the request, provides the context and writes
+ * the response; it converts what these functions throw with `faultOf`.
  */
 import { AppError } from '@harness/contracts';
 import type {
@@ -17,28 +17,37 @@ import type { ToolCall } from '../tools/tool-call.ts';
 import type { ToolCalls } from '../tools/tool-calls.ts';
 import type { Params } from './wire/json-rpc.ts';
 
-/** One request of a client, with all that its era knows of it. */
+/** One request of a client, as its era provides it. */
 export interface McpRequest {
   caller: Caller;
   params: Params;
   signal: AbortSignal;
+  /** The client's capabilities. */
   capabilities: Record<string, unknown>;
+  /** The client's responses to the questions of an earlier round, by key. */
   inputs?: Record<string, Record<string, unknown>> | undefined;
+  /** The handler's own state from the earlier round. */
   state?: unknown;
-  /** Lines below this level are not wanted; undefined = none are. */
+  /** Lowest level of log notifications that the client wants; undefined = none. */
   logLevel: LogLevel | undefined;
-  /** Sends a notification on the request's own stream; one that has left is no failure. */
+  /** Sends a notification on the request's own stream; a no-op when the client has disconnected. */
   notify(method: string, params: object): void;
+  /** Closes the open SSE stream so that the client can resume later (2025-11-25 only). */
   releaseStream?: (() => void) | undefined;
 }
 
+/** A method's result, or the input that it requires first. */
 export type MethodResult = object | InputRequired;
+/** Handlers by method name. */
 export type Methods = Record<string, (request: McpRequest) => Promise<MethodResult> | MethodResult>;
 
-/** Which keys of `_meta` we read: the Agent SDK's id of the model's call, and the thread an outside caller names. */
+/**
+ * Keys of `_meta`: the Agent SDK's id of the model's tool use, and the thread that an outside caller names.
+ */
 const toolUseIdKey = 'claudecode/toolUseId';
 const threadIdKey = 'harness/threadId';
 
+/** From lowest to highest. */
 export const logLevels: readonly LogLevel[] = [
   'debug',
   'info',
@@ -50,6 +59,7 @@ export const logLevels: readonly LogLevel[] = [
   'emergency',
 ];
 
+/** Creates the handlers of tools, resources, prompts and completions. */
 export function createMethods(deps: { tools: ToolCalls; plugins: PluginHost }): Methods {
   const { tools, plugins } = deps;
   const served = (caller: Caller): ServedCatalog => {
@@ -75,7 +85,8 @@ export function createMethods(deps: { tools: ToolCalls; plugins: PluginHost }): 
     },
     async 'completion/complete'({ caller, params }) {
       const { ref, argument, context } = params as Record<string, Params | undefined>;
-      if (!ref || !argument) throw new AppError('invalid_request', '"ref" and "argument" are needed.');
+      if (!ref || !argument)
+        throw new AppError('invalid_request', 'completion/complete needs the params "ref" and "argument".');
       const values = await served(caller).complete({
         ref:
           ref.type === 'ref/prompt' ? { prompt: textOf(ref, 'name') } : { uriTemplate: textOf(ref, 'uri') },
@@ -88,10 +99,10 @@ export function createMethods(deps: { tools: ToolCalls; plugins: PluginHost }): 
   };
 }
 
-/** MCP's own bound. */
+/** Limit of the MCP specification. */
 const maxCompletions = 100;
 
-/** A tools/call as the tool plane takes it. */
+/** Converts a tools/call request. Throws `invalid_request` for a param of the wrong type. */
 export function toolCallOf(request: McpRequest): ToolCall {
   const { params } = request;
   const meta = (params._meta ?? {}) as Params;
@@ -130,7 +141,7 @@ function logOf({ logLevel, notify }: McpRequest): PluginRequestMeta['log'] | und
   };
 }
 
-/** Progress goes to those who asked for it by a token. */
+/** Reports progress if the client sent a progress token. */
 function progressOf(progressToken: unknown, notify: McpRequest['notify']): ToolCall['progress'] {
   if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return undefined;
   return (progress, total, message) =>

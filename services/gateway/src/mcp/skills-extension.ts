@@ -1,17 +1,20 @@
-/** MCP's skills extension (SEP-2640), from the same skills as the tools. */
+/** The MCP skills extension (SEP-2640), with the same skills that are offered as tools. */
 import { AppError } from '@harness/contracts';
 import { type Skill, skillUriOf } from '@harness/plugins';
 import { requireScope } from '../http/authenticate.ts';
 import type { McpRequest, Methods } from './methods.ts';
 
+/** Name of the extension among the capabilities. */
 export const skillsExtension = 'io.modelcontextprotocol/skills';
 
+/** Methods of the extension. */
 export const skillMethods = ['skills/list', 'skills/get', 'resources/directory/read'] as const;
 
-/** Each change is told to those who listen, so a list may be kept for a while. */
+/** Clients may cache lists: subscribers are notified of each change. */
 const cacheHint = { ttlMs: 60_000, cacheScope: 'private' };
 const directoryType = 'inode/directory';
 
+/** Creates the handlers of the extension. `usable` returns the current skills. */
 export function createSkillMethods(usable: () => readonly Skill[]): Methods {
   const asked = ({ caller, params }: McpRequest) => {
     requireScope(caller, 'tools');
@@ -46,7 +49,7 @@ const entryOf = (skill: Skill) => ({
   resources: skill.files.map(({ path, digest, size }) => ({ uri: skillUriOf(skill, path), digest, size })),
 });
 
-/** What is directly below a directory of the skill; undefined where the URI names none. */
+/** The direct children of a directory of the skill; undefined if the URI is not one of its directories. */
 function childrenOf(skill: Skill, uri: string) {
   const root = `skill://${skill.name}`;
   const directories = new Set(

@@ -1,4 +1,7 @@
-/** MCP's tasks extension: our delegated tasks, and tool calls that outlive their request, in its words. */
+/**
+ * The MCP tasks extension. Its tasks are delegated tasks, and tool calls that outlive their request ("call
+ * tasks").
+ */
 import { randomUUID } from 'node:crypto';
 import { AppError, toAppError } from '@harness/contracts';
 import { type CallTask, type CallTaskChange, type Dispatch, untilReached } from '@harness/dispatch';
@@ -10,33 +13,39 @@ import { type McpRequest, toolCallOf } from './methods.ts';
 import { faultOf, type Params } from './wire/json-rpc.ts';
 import { tasksExtension } from './wire/server-identity.ts';
 
+/** The methods of the tasks extension. */
 export interface TaskDoor {
-  /** A tools/call of a client that may know the extension: a result, a question, or a task. */
+  /**
+   * Serves a tools/call. Returns a result, a question or, to a client that supports the extension, a task.
+   */
   call(request: McpRequest): Promise<object | InputRequired>;
-  /** tasks/get, tasks/update, tasks/cancel. Throws `task_not_found`. */
+  /** tasks/get. Throws `task_not_found`; so do the next two. */
   get(caller: Caller, taskId: string): Promise<object>;
+  /** tasks/update: the client's responses to the questions of a task. */
   update(caller: Caller, taskId: string, inputs: Params): Promise<object>;
+  /** tasks/cancel. */
   cancel(caller: Caller, taskId: string): Promise<object>;
   close(): void;
 }
 
-/** What is needed to make a call again, at any gateway. */
+/** What a gateway needs to repeat the call. */
 interface StoredCall {
   caller: Caller;
   params: Params;
   capabilities: Record<string, unknown>;
-  /** What was asked before the task was made. */
+  /** The client's responses to questions before the task was created. */
   inputs?: McpRequest['inputs'];
 }
 
 const pollIntervalMs = 1_000;
-/** A tool says with it that its call has started this task. */
+/** Key of a result's `_meta` with which a tool reports the task that its call has created. */
 const startedTaskKey = 'harness/taskId';
 
+/** Whether the client's capabilities include the extension. */
 export const knowsTasks = ({ extensions }: Record<string, unknown>): boolean =>
   typeof extensions === 'object' && extensions !== null && tasksExtension in extensions;
 
-/** Throws `capability_missing`. */
+/** Throws `capability_missing` unless the client supports the extension. */
 export function requireTasks(capabilities: Record<string, unknown>): void {
   if (!knowsTasks(capabilities)) throw tasksMissing();
 }
@@ -46,6 +55,7 @@ const tasksMissing = () =>
     details: { requiredCapabilities: { extensions: { [tasksExtension]: {} } } },
   });
 
+/** Creates the methods. `close` aborts the tool calls that run as tasks at this gateway. */
 export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; logger: Logger }): TaskDoor {
   const { dispatch, tools, logger } = deps;
   const { callTasks, tasks, replicas } = dispatch;
@@ -79,7 +89,7 @@ export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; log
     running.set(taskId, abort);
     const outcome = await outcomeOf(task, abort.signal);
     running.delete(taskId);
-    if (closed) return; // it was cut short here: whoever looks finds this gateway gone
+    if (closed) return; // aborted by shutdown: readers will find that this gateway has stopped
     await untilReached(
       () => callTasks.move(tenant, taskId, outcome),
       () => closed,
@@ -97,10 +107,10 @@ export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; log
   };
   const findDelegated = (caller: Caller, taskId: string) => {
     requireScope(caller, 'tasks');
-    if (caller.session) throw notFound(taskId); // it is told of its tasks, and knows no others
+    if (caller.session) throw notFound(taskId); // a session is notified of its tasks and may not read others
     return tasks.get(caller.principal.tenant, taskId);
   };
-  /** With the last answer the call is made again, here. */
+  /** Stores the client's responses; once none is missing, the call is repeated at this gateway. */
   const resume = async (caller: Caller, taskId: string, inputs: Params) => {
     const { tenant } = caller.principal;
     const answerId = randomUUID();
@@ -108,15 +118,16 @@ export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; log
       const outcome = await callTasks.answer(tenant, taskId, { answerId, inputs });
       if (outcome === 'unknown') throw notFound(taskId);
       const task = outcome === 'resumed' ? await find(caller, taskId) : undefined;
-      if (task?.status === 'working') start(tenant, task); // nobody has cancelled it meanwhile
+      if (task?.status === 'working') start(tenant, task); // not cancelled meanwhile
     };
     try {
       await answer();
     } catch (error) {
-      // Redis may have taken it: then nobody else goes on with the call.
+      // Redis may have stored the responses: then only this gateway can continue the call, so retry in the
+      // background.
       if (toAppError(error).retry)
         untilReached(answer, () => closed).catch((failed) =>
-          logger.warn({ err: failed, taskId }, 'answer to a task not taken'),
+          logger.warn({ err: failed, taskId }, 'response to a task not stored'),
         );
       throw error;
     }
@@ -127,7 +138,7 @@ export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; log
     async call(request) {
       const { caller, params, capabilities } = request;
       const mode = tools.taskModeOf(String(params.name));
-      // A session goes on by itself: it is told when a task ends.
+      // A session never gets a task: it is notified when its delegated task ends.
       const asTask = knowsTasks(capabilities) && !caller.session;
       if (mode === 'required' && !asTask) throw tasksMissing();
       if (mode === undefined || !asTask) {
@@ -181,7 +192,7 @@ export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; log
       closed = true;
       stop();
       for (const abort of running.values())
-        abort.abort(new AppError('turn_cancelled', 'The gateway is being stopped.'));
+        abort.abort(new AppError('turn_cancelled', 'The call was stopped because the gateway shuts down.'));
     },
   };
 }
@@ -189,12 +200,12 @@ export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; log
 const notFound = (taskId: string) => new AppError('task_not_found', `There is no task "${taskId}".`);
 const cancelled = () => new AppError('turn_cancelled', 'The task was cancelled.');
 
-/** A tool that failed has a result all the same; `failed` is for calls that came to none. */
+/** A tool that failed also has a result; the status `failed` is for calls without one. */
 function endOf(result: ToolResult) {
   return { status: 'completed' as const, result: { resultType: 'complete', ...result } };
 }
 
-/** What every answer about a task carries. */
+/** The fields of a task that every response has. */
 function taskOf(task: CallTask) {
   return {
     taskId: task.taskId,
@@ -208,7 +219,10 @@ function taskOf(task: CallTask) {
 
 type DelegatedTask = Awaited<ReturnType<Dispatch['tasks']['get']>>;
 
-/** The one place where our states become the extension's. A sub-agent that failed ran: that is a result. */
+/**
+ * Maps a delegated task to the extension's states. A failed one is `completed` with `isError`: its sub-agent
+ * did run.
+ */
 function delegatedOf(task: DelegatedTask): CallTask {
   const { taskId, threadId, status, verdict } = task;
   const ended = status === 'completed' || status === 'failed';
@@ -232,5 +246,5 @@ function delegatedOf(task: DelegatedTask): CallTask {
   };
 }
 
-/** At least so long a delegated task is kept. */
+/** Minimum time that a delegated task is kept, ms. */
 const delegatedTtlMs = 86_400_000;

@@ -1,14 +1,17 @@
 /**
- * The fleet as Redis and its workers tell of it, read when Prometheus asks. Every gateway says the same, so of these
- * the maximum over the gateways is the truth, never the sum.
+ * Metrics of the whole fleet, read from Redis at each scrape. Every gateway reports the same values, so
+ * aggregate them with max, never with sum.
  */
 import { SessionPath, type WorkerInfo } from '@harness/contracts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { RouteDeps } from '../app-deps.ts';
 
-const ofFleet = 'Of the whole fleet, the same at every gateway: take max, not sum';
+const ofFleet = 'Of the whole fleet, the same at every gateway: use max, not sum';
 
-/** Returns what brings the metrics up to date; it throws `unavailable` while Redis is away. */
+/**
+ * Registers the metrics. Returns the function that updates them; it throws `unavailable` while Redis is
+ * unreachable.
+ */
 export function addFleetMetrics(
   registry: Registry,
   { dispatch, folders }: Pick<RouteDeps, 'dispatch' | 'folders'>,
@@ -16,27 +19,24 @@ export function addFleetMetrics(
   const registers = [registry];
   const gauge = (name: string, help: string, labelNames: string[] = []) =>
     new Gauge({ name, help: `${help}. ${ofFleet}`, labelNames, registers });
-  /** A total that is kept elsewhere. */
+  /** A counter whose total is kept elsewhere. */
   const total = (name: string, help: string, labelNames: string[] = []) =>
     new Counter({ name, help: `${help}. ${ofFleet}`, labelNames, registers });
-  const pending = gauge('harness_threads_pending', 'Threads with mail that is not done');
+  const pending = gauge('harness_threads_pending', 'Threads with unfinished mail');
   const workers = gauge('harness_workers', 'Live workers');
-  const sessions = gauge('harness_sessions', 'Agent processes, by what they do', ['state']);
+  const sessions = gauge('harness_sessions', 'Agent processes by state', ['state']);
   const oldest = gauge(
     'harness_oldest_waiting_seconds',
-    'Age of the oldest message that waits for a worker, not for its own thread; 0 without any',
+    'Age of the oldest message that waits for a worker and not for its own thread; 0 if none does',
   );
-  const runs = total(
-    'harness_runs_total',
-    'Runs that have their result, by status and by how they came to their session',
-    ['status', 'path'],
-  );
-  const turns = gauge('harness_turns', 'harness_runs_total by path alone: those that came to a session', [
+  const runs = total('harness_runs_total', 'Finished runs, by status and by how they got their session', [
+    'status',
     'path',
   ]);
+  const turns = gauge('harness_turns', 'harness_runs_total by path only: runs that got a session', ['path']);
   const evicted = gauge(
     'harness_sessions_evicted',
-    'Sessions that live workers ended to make room or after the idle time',
+    'Sessions that live workers ended to free a slot or after the idle time',
   );
   const hitRate = gauge(
     'harness_session_hit_rate',
@@ -44,32 +44,32 @@ export function addFleetMetrics(
   );
   const lost = gauge(
     'harness_transcript_errors',
-    'ALARM when it rises: a transcript could not be written; that thread cannot move until it is whole',
+    'ALARM when it rises: a transcript could not be written; that thread stays on its worker until it is',
   );
-  const busTasks = gauge('harness_bus_tasks', 'Tasks on the bus; dead ones wait for somebody to look', [
+  const busTasks = gauge('harness_bus_tasks', 'Tasks on the bus by state; dead ones need an operator', [
     'state',
   ]);
-  const busWorkers = gauge('harness_bus_workers', 'External workers that are known');
+  const busWorkers = gauge('harness_bus_workers', 'Known external workers');
   const busPolling = gauge('harness_bus_workers_polling', 'External workers that wait for a task');
   const differing = new Gauge({
     name: 'harness_gateways_with_other_folders',
-    help: 'Living gateways whose folder of skills or agents differs from that of this gateway: 0 where all is well',
+    help: 'Live gateways whose folder of skills or agents differs from that of this gateway; should be 0',
     labelNames: ['kind'],
     registers,
   });
   const gaps = total('harness_mail_gaps_total', 'ALARM: accepted mail lost with a torn log');
   const escapes = total(
     'harness_process_escapes_total',
-    'ALARM: processes of the fleet that ended and were to be started again, for an error that nobody caught',
+    'ALARM: processes of the fleet that exited because of an uncaught error',
   );
   const dropped = total('harness_mail_dropped_total', 'System mail to deleted threads');
   const lostMail = total(
     'harness_mail_lost_total',
-    'ALARM: accepted messages that a fail-over of Redis took back, as far as the gateways that accepted them know',
+    'ALARM: accepted messages lost by a fail-over of Redis, as far as the accepting gateways know',
   );
   const redisChanges = total(
     'harness_redis_changes_total',
-    'Times that Redis became another one, by a fail-over or a restart',
+    'Changes of the Redis instance, by a fail-over or a restart',
   );
 
   const collect = async () => {

@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { createGatewayMetrics } from './gateway-metrics.ts';
 
-test('however many tools are called, their labels are bounded', async () => {
+test('limits the number of tool labels', async () => {
   const registry = new Registry();
   const metrics = createGatewayMetrics(registry);
   for (let n = 0; n < 500; n++) metrics.toolCalled({ tool: `skill__${n}`, isError: false, seconds: 0.01 });

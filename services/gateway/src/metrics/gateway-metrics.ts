@@ -1,18 +1,29 @@
-/** What one gateway counts of itself; what is known of the whole fleet is in `fleet-metrics.ts`. */
+/**
+ * Metrics of one gateway.
+ *
+ * This folder:
+ *   fleet-metrics.ts    metrics of the whole fleet, read from Redis
+ *   plugin-metrics.ts   processes of isolated plugins at this gateway
+ */
 import { Histogram, type Registry } from 'prom-client';
 
+/** Records what the gateway does. */
 export interface GatewayMetrics {
-  /** A request was answered, also past Fastify. */
+  /** A response was sent, by Fastify or by the short path of /mcp. */
   answered(request: { method: string; route: string; status: number; seconds: number }): void;
-  /** A tool that exists was called, and its call ended. */
+  /** A call of an existing tool has ended. */
   toolCalled(call: { tool: string; isError: boolean; seconds: number }): void;
-  /** Redis took a write after so many seconds. */
+  /** A probe write to Redis succeeded after this time. */
   redisWritten(seconds: number): void;
 }
 
-/** Skills are tools, and there may be hundreds: the tools beyond the first so many that are called share one label. */
+/**
+ * Most tool names used as labels (skills are tools, and there may be hundreds); further tools share the label
+ * "other".
+ */
 const maxToolLabels = 200;
 
+/** Registers the metrics in the registry. */
 export function createGatewayMetrics(registry: Registry): GatewayMetrics {
   const registers = [registry];
   const requests = new Histogram({
@@ -24,14 +35,14 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
   });
   const calls = new Histogram({
     name: 'harness_tool_call_seconds',
-    help: `Calls of tools at this gateway; "other" are the tools beyond the first ${maxToolLabels} that were called`,
+    help: `Tool calls at this gateway; "other": tools beyond the first ${maxToolLabels} called`,
     labelNames: ['tool', 'outcome'],
     buckets: [0.005, 0.025, 0.1, 0.5, 2, 10, 60],
     registers,
   });
   const redis = new Histogram({
     name: 'harness_redis_write_seconds',
-    help: 'One small write to Redis, made every second',
+    help: 'Duration of a small write to Redis, made every second',
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1],
     registers,
   });
@@ -53,7 +64,10 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
   };
 }
 
-/** A label set is looked up by hashing; one for each kind is kept instead. Only for labels that are bounded. */
+/**
+ * Caches the histogram's label sets, which saves their hashing at each observation. Only for labels with few
+ * values.
+ */
 function labelled(histogram: Histogram): (...values: string[]) => { observe(seconds: number): void } {
   const known = new Map<string, { observe(seconds: number): void }>();
   return (...values) => {

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { RouteDeps } from '../app-deps.ts';
 
-/** The processes of plugins at this gateway, as they are when Prometheus asks. */
+/** Registers metrics of the isolated plugins' processes at this gateway, read at each scrape. */
 export function addPluginMetrics(registry: Registry, { plugins }: Pick<RouteDeps, 'plugins'>): void {
   const registers = [registry];
   const processes = () =>
@@ -11,7 +11,7 @@ export function addPluginMetrics(registry: Registry, { plugins }: Pick<RouteDeps
     });
   new Gauge({
     name: 'harness_plugin_up',
-    help: 'Plugins whose process takes calls at this gateway (1), or is being started again (0)',
+    help: '1: the process of the isolated plugin is ready at this gateway; 0: it is restarting',
     labelNames: ['plugin'],
     registers,
     collect() {
@@ -20,7 +20,7 @@ export function addPluginMetrics(registry: Registry, { plugins }: Pick<RouteDeps
   });
   new Counter({
     name: 'harness_plugin_crashes_total',
-    help: 'Times that the process of a plugin ended at this gateway, or had to be ended',
+    help: 'Times that the process of an isolated plugin crashed or had to be killed at this gateway',
     labelNames: ['plugin'],
     registers,
     collect() {

@@ -12,23 +12,25 @@ import { scopes, tenantPattern } from '../http/scopes.ts';
 import { discoverJwksUrl } from './discover.ts';
 import type { OAuthSettings } from './settings.ts';
 
-/** Only what the authorization server alone can sign: a shared secret, or none, would let others do it. */
+/** Asymmetric algorithms only: with them, only the authorization server can sign. */
 const algorithms = ['RS', 'PS', 'ES'].flatMap((kind) => ['256', '384', '512'].map((bits) => kind + bits));
 const accepted = [...algorithms, 'EdDSA', 'Ed25519'];
 
 /** Longest wait for the authorization server, ms. */
 export const answerLimitMs = 5_000;
-/** How far its clock may be from ours, seconds. */
+/** Tolerated difference between its clock and this one's, seconds. */
 const clockTolerance = 5;
 
+/** The verifier of access tokens. */
 export interface AccessTokens {
-  /** Throws `unauthorized`; `unavailable` while the authorization server's keys cannot be had. */
+  /** Throws `unauthorized`, and `unavailable` while the authorization server's keys cannot be fetched. */
   verify(token: string): Promise<Principal>;
 }
 
 /**
- * Access tokens of an OAuth 2.1 authorization server: JWTs (RFC 9068) for this gateway and nobody else. Verified here
- * with the server's public keys, so that no token ever leaves this process.
+ * Creates the verifier of access tokens: JWTs (RFC 9068) of the configured OAuth 2.1 authorization server
+ * with this gateway as audience. They are verified locally with the server's public keys, so no token leaves
+ * this process.
  */
 export function createAccessTokens(settings: OAuthSettings): AccessTokens {
   const { issuer, tenantClaim } = settings;
@@ -36,7 +38,7 @@ export function createAccessTokens(settings: OAuthSettings): AccessTokens {
   return {
     async verify(token) {
       try {
-        // What does not even claim to be from our issuer must not make us ask it for keys.
+        // Check the issuer first: a token of another issuer must not cause a fetch of keys.
         if (decodeJwt(token).iss !== issuer) throw new errors.JWTInvalid('of another issuer');
         const { payload } = await jwtVerify(token, keysOf, {
           issuer,
@@ -59,7 +61,7 @@ function principalOf(payload: JWTPayload, tenant: unknown, tenantClaim: string):
     throw new AppError('unauthorized', `The access token names no tenant in its claim "${tenantClaim}".`);
   }
   const granted = scopesOf(payload);
-  // No API key's id has a colon: a subject can never pass for one.
+  // Ids of API keys have no colon, so a subject never equals one.
   return {
     keyId: `oauth:${payload.sub}`,
     tenant,
@@ -67,19 +69,20 @@ function principalOf(payload: JWTPayload, tenant: unknown, tenantClaim: string):
   };
 }
 
-/** `scope` as RFC 9068 has it, `scp` as Okta (a list) and Entra (words) do; scopes of others are not ours. */
+/** The granted scopes: `scope` (RFC 9068), or `scp` as a list (Okta) or a string (Entra). */
 function scopesOf({ scope, scp }: JWTPayload): string[] {
   const words = (value: unknown) =>
     typeof value === 'string' ? value.split(' ') : Array.isArray(value) ? value : [];
   return [...words(scope), ...words(scp)].filter((word) => typeof word === 'string');
 }
 
-/** Faults of a token, not of the key server. */
+/** Errors caused by the token and not by the key server. */
 const noKeyForIt = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported];
 
 /**
- * The keys: fetched when first needed, kept 10 minutes, asked for once at a time, and for an unknown one at most twice a
- * minute. A failure is not remembered, and takes no key away that is known.
+ * Creates the source of public keys: fetched when first needed, cached for 10 minutes, one request at a time,
+ * and at most twice a minute for unknown key ids. A failed fetch is retried at the next token and keeps the
+ * cached keys.
  */
 function createKeySource({ issuer, jwksUrl }: OAuthSettings): JWTVerifyGetKey {
   let source: Promise<JWTVerifyGetKey> | undefined;
@@ -101,7 +104,7 @@ function createKeySource({ issuer, jwksUrl }: OAuthSettings): JWTVerifyGetKey {
       if (noKeyForIt.some((kind) => cause instanceof kind)) throw cause;
       throw new AppError(
         'unavailable',
-        'The authorization server does not answer, so the access token cannot be checked.',
+        'The access token cannot be verified: the keys of the authorization server cannot be fetched. Try again later.',
         { cause },
       );
     }
@@ -110,6 +113,7 @@ function createKeySource({ issuer, jwksUrl }: OAuthSettings): JWTVerifyGetKey {
 
 function reasonOf(cause: unknown): string {
   if (cause instanceof errors.JWTExpired) return ': it has expired';
-  if (cause instanceof errors.JWTClaimValidationFailed) return `: its claim "${cause.claim}" does not fit`;
+  if (cause instanceof errors.JWTClaimValidationFailed)
+    return `: its claim "${cause.claim}" is missing or has an unexpected value`;
   return '';
 }

@@ -3,7 +3,9 @@ import { isTrustedUrl } from './settings.ts';
 
 const Metadata = z.object({ issuer: z.string(), jwks_uri: z.string().refine(isTrustedUrl, 'is not https') });
 
-/** Where an issuer may keep its metadata: RFC 8414, and OpenID Connect in both of its spellings. */
+/**
+ * The URLs at which an issuer may have its metadata: RFC 8414, and both forms of OpenID Connect Discovery.
+ */
 export function metadataUrlsOf(issuer: string): string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
@@ -15,7 +17,10 @@ export function metadataUrlsOf(issuer: string): string[] {
   return [...new Set(urls)];
 }
 
-/** Asks the issuer where its keys are. Throws when none of its documents says so, or one names another issuer. */
+/**
+ * Returns the `jwks_uri` from the issuer's metadata. Throws when there is no metadata, or it names another
+ * issuer.
+ */
 export async function discoverJwksUrl(issuer: string, limitMs: number): Promise<string> {
   const signal = AbortSignal.timeout(limitMs);
   for (const url of metadataUrlsOf(issuer)) {
@@ -25,8 +30,8 @@ export async function discoverJwksUrl(issuer: string, limitMs: number): Promise<
       continue;
     }
     const metadata = Metadata.parse(await response.json());
-    if (metadata.issuer !== issuer) throw new Error(`${url} is about another issuer: ${metadata.issuer}`);
+    if (metadata.issuer !== issuer) throw new Error(`${url} names another issuer: ${metadata.issuer}`);
     return metadata.jwks_uri;
   }
-  throw new Error(`There is no metadata of ${issuer}.`);
+  throw new Error(`The issuer ${issuer} has no metadata at any well-known URL.`);
 }

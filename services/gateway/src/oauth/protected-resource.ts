@@ -5,10 +5,13 @@ import type { OAuthSettings } from './settings.ts';
 
 const wellKnown = '/.well-known/oauth-protected-resource';
 
-/** What a client of /mcp asks for at first; the rest is for those who call REST. */
+/** Scopes that a client of /mcp requests; the others are for REST only. */
 const mcpScopes: readonly Scope[] = ['tools', 'tasks', 'threads'];
 
-/** RFC 9728: says whose access tokens we accept. Public, since who needs it has no token yet. */
+/**
+ * Adds the protected resource metadata (RFC 9728), which names the authorization server. Public, because a
+ * client reads it before it has a token.
+ */
 export function addProtectedResourceRoutes(app: FastifyInstance, settings: OAuthSettings | undefined): void {
   const add = (url: string, door: keyof OAuthSettings['resources'], supported: readonly Scope[]) =>
     app.get(url, { config: { public: true }, schema: { hide: true } }, async (_request, reply) => {
@@ -28,7 +31,10 @@ export function addProtectedResourceRoutes(app: FastifyInstance, settings: OAuth
   add(`${wellKnown}/mcp`, 'mcp', mcpScopes);
 }
 
-/** The `WWW-Authenticate` of a refusal (RFC 6750), which tells an OAuth client where to get a token, or a better one. */
+/**
+ * Returns the `WWW-Authenticate` header (RFC 6750) for a missing or invalid credential or a missing scope,
+ * from which an OAuth client learns where to get a token; undefined for other errors.
+ */
 export function challengeOf(
   error: AppError,
   { url, headers }: Pick<FastifyRequest, 'url' | 'headers'>,

@@ -1,19 +1,27 @@
+/**
+ * OAuth settings: whose access tokens this gateway accepts, and under which names.
+ *
+ * This folder:
+ *   access-tokens.ts        verifies access tokens
+ *   discover.ts             finds the keys of an issuer
+ *   protected-resource.ts   metadata for clients (RFC 9728); WWW-Authenticate
+ */
 import { ConfigError } from '@harness/runtime';
 
-/** The authorization server whose access tokens we accept, and the names under which it knows us. */
+/** The authorization server, and the identifiers of this gateway there. */
 export interface OAuthSettings {
-  /** As the tokens' `iss` spells it. */
+  /** Exactly as in the tokens' `iss`. */
   issuer: string;
-  /** Where its keys are; unset: its metadata says it. */
+  /** URL of its keys; undefined = take it from the issuer's metadata. */
   jwksUrl: string | undefined;
-  /** A token is ours when its `aud` holds one of these. */
+  /** A token must have one of these in `aud`. */
   audiences: readonly string[];
-  /** What a client asks a token for (RFC 8707), by door. */
+  /** The resource that a client requests a token for (RFC 8707), by transport. */
   resources: { rest: string; mcp: string };
-  /** The origin under which callers reach us. */
+  /** The origin at which callers reach this gateway. */
   publicUrl: string;
   tenantClaim: string;
-  /** Tenant of tokens without that claim. Unset: they are refused, since whose they are is anybody's guess. */
+  /** Tenant of tokens without that claim; undefined = such tokens are refused. */
   tenant: string | undefined;
 }
 
@@ -28,29 +36,38 @@ interface OAuthEnv {
   HARNESS_OAUTH_TENANT?: string | undefined;
 }
 
+/** Host names that mean this machine. */
 export const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', '::1', '[::1]', 'localhost']);
 
-/** Keys that came over plain http would let the network mint tokens. */
+/**
+ * Whether keys may be fetched from the URL: https, or http on loopback. Keys from plain http could be
+ * replaced on the way.
+ */
 export function isTrustedUrl(text: string): boolean {
   const url = URL.parse(text);
   if (!url || url.username || url.password || url.hash) return false;
   return url.protocol === 'https:' || (url.protocol === 'http:' && loopbackHosts.has(url.hostname));
 }
 
-/** An origin and nothing else: the well-known paths of RFC 9728 start at the root. */
+/**
+ * Whether the text is an http(s) origin without a path: the well-known paths of RFC 9728 start at the root.
+ */
 export const isOrigin = (text: string): boolean => {
   const url = URL.parse(text);
   return url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
 };
 
-/** Undefined without an issuer: then only API keys are accepted. Throws ConfigError. */
+/**
+ * Builds the settings; undefined without an issuer. Throws ConfigError when the public address cannot be
+ * determined.
+ */
 export function oauthSettingsOf(env: OAuthEnv): OAuthSettings | undefined {
   if (env.HARNESS_OAUTH_ISSUER === undefined) return undefined;
   const audience = env.HARNESS_OAUTH_AUDIENCE;
   const publicUrl = publicUrlOf(env);
   const own = { rest: publicUrl, mcp: `${publicUrl}/mcp` };
-  // A client refuses metadata that name a resource elsewhere (`api://…`): it asks for our address then, and the
-  // authorization server knows which audience that is.
+  // A client refuses metadata whose resource is not at this origin (`api://…`). So the resource is this
+  // address then, and the authorization server must map it to the audience.
   const isOurs = audience !== undefined && URL.parse(audience)?.origin === publicUrl;
   return {
     issuer: env.HARNESS_OAUTH_ISSUER,
@@ -63,7 +80,7 @@ export function oauthSettingsOf(env: OAuthEnv): OAuthSettings | undefined {
   };
 }
 
-/** Clients normalise an address by a closing slash, and authorization servers do not: both mean the same. */
+/** Some clients add a closing slash to an address: accepts the audience with and without it. */
 const bothSpellings = (audience: string) => {
   const bare = audience.replace(/\/$/, '');
   return /^https?:/.test(audience) ? [bare, `${bare}/`] : [audience];
@@ -77,6 +94,6 @@ function publicUrlOf({ HARNESS_PUBLIC_URL, HARNESS_OAUTH_AUDIENCE, HOST, PORT }:
     return new URL(`http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${PORT}`).origin;
   }
   throw new ConfigError(
-    'HARNESS_OAUTH_ISSUER is set, but not under which address callers know this gateway. Set HARNESS_PUBLIC_URL.',
+    'HARNESS_OAUTH_ISSUER is set, but the public address of this gateway is not known. Set HARNESS_PUBLIC_URL.',
   );
 }

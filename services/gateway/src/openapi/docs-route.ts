@@ -2,8 +2,8 @@ import fastifySwaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 
 /**
- * What Swagger UI needs, for /docs alone: its own scripts, styles and images, data: images that its style sheet has, and
- * requests to this gateway for "Try it out".
+ * The policy for /docs alone: Swagger UI's own scripts, styles and images, the data: images of its style
+ * sheet, and requests to this gateway ("Try it out").
  */
 const contentSecurityPolicy = {
   'default-src': "'none'",
@@ -17,8 +17,8 @@ const contentSecurityPolicy = {
 };
 
 /**
- * `/docs`: openapi.yaml as a page, by Swagger UI from its static files. Public, as the document is; "Try it out" sends the
- * key that the reader enters under "Authorize", to this gateway and nowhere else.
+ * Adds `/docs`: openapi.yaml in Swagger UI, from its static files. Public, like the document. "Try it out"
+ * sends the key that the reader enters under "Authorize", only to this gateway.
  */
 export async function addDocsRoute(app: FastifyInstance): Promise<void> {
   await app.register(async (docs) => {
@@ -31,11 +31,11 @@ export async function addDocsRoute(app: FastifyInstance): Promise<void> {
     await docs.register(fastifySwaggerUi, {
       routePrefix: '/docs',
       staticCSP: contentSecurityPolicy,
-      // "Try it out" asks the gateway that serves the page, whatever address it has.
+      // "Try it out" calls the gateway that serves the page, at any address.
       transformSpecification: (document) => ({ ...document, servers: [{ url: '/' }] }),
       theme: { title: 'harness API' },
       uiConfig: {
-        layout: 'BaseLayout', // without the bar for other documents
+        layout: 'BaseLayout', // without the bar for opening other documents
         deepLinking: true,
         docExpansion: 'list',
         tryItOutEnabled: true,

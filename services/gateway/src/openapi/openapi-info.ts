@@ -1,7 +1,7 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { generalFailures } from './schemas.ts';
 
-/** The frame of openapi.yaml; the routes' own schemas fill it. */
+/** Options of @fastify/swagger: the parts of openapi.yaml that are not derived from a route's schema. */
 export const openApiInfo: FastifyDynamicSwaggerOptions = {
   openapi: {
     openapi: '3.1.0',
@@ -17,13 +17,13 @@ export const openApiInfo: FastifyDynamicSwaggerOptions = {
     tags: [
       { name: 'threads', description: 'Conversations' },
       { name: 'runs', description: 'One message in, one result out' },
-      { name: 'events', description: 'What happens on a thread, replayed and live' },
+      { name: 'events', description: 'Events of a thread, stored and live' },
       { name: 'tasks', description: 'Work delegated to sub-agents' },
-      { name: 'tools', description: 'What plugins offer' },
+      { name: 'tools', description: 'Tools of plugins' },
       { name: 'sessions', description: 'Warm sessions of threads' },
-      { name: 'commands', description: 'What a person types after a slash' },
+      { name: 'commands', description: 'Slash commands' },
       { name: 'workers', description: 'The fleet' },
-      { name: 'bus', description: 'Tasks for external workers, which wait for them' },
+      { name: 'bus', description: 'Tasks that external workers poll for' },
       { name: 'health', description: 'For probes' },
     ],
   },

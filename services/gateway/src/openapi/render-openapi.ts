@@ -3,7 +3,7 @@ import { startPluginHost } from '@harness/plugin-kit';
 import { createLogger } from '@harness/runtime';
 import { createApp } from '../app.ts';
 
-/** As much of the fleet as routes ask for while they are made. */
+/** A stub of Dispatch with what is called while routes are registered. */
 const nowhere = {
   replicas: { onSignal: () => () => undefined },
   pluginStates: { disabled: async () => [] },
@@ -11,11 +11,13 @@ const nowhere = {
   probeWrites: () => ({ trouble: () => undefined, close: () => undefined }),
 } as unknown as Dispatch;
 
-/** openapi.yaml, from the routes themselves. Nothing is called, so nothing needs to run. */
+/**
+ * Returns the text of openapi.yaml, generated from the registered routes; needs neither Redis nor a plugin.
+ */
 export async function renderOpenApi(): Promise<string> {
   const logger = createLogger('openapi', 'silent');
   const noContext = () => {
-    throw new Error('no plugin runs here');
+    throw new Error('no plugin runs while openapi.yaml is generated');
   };
   const app = await createApp({
     dispatch: nowhere,

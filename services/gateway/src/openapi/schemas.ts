@@ -1,6 +1,12 @@
 /**
- * JSON Schemas for Fastify and OpenAPI, made from the contracts. Resources are shared by `$id`, so that openapi.yaml
- * names them once.
+ * JSON Schemas for Fastify and OpenAPI, made from the contracts. Resources are shared by `$id`, so that
+ * openapi.yaml has each of them once.
+ *
+ * This folder:
+ *   openapi-info.ts     title, tags and security of openapi.yaml
+ *   render-openapi.ts   generates openapi.yaml from the routes
+ *   write-openapi.ts    `npm run openapi`
+ *   docs-route.ts       /docs, Swagger UI
  */
 import * as contracts from '@harness/contracts';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -8,6 +14,7 @@ import addFormats from 'ajv-formats';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 
+/** The JSON Schema (draft 2020-12) of a zod schema's input, without `$schema`. */
 export function jsonSchemaOf(schema: z.ZodType): Record<string, unknown> {
   const { $schema, ...rest } = z.toJSONSchema(schema, { target: 'draft-2020-12', io: 'input' });
   return rest;
@@ -32,14 +39,14 @@ const ToolDescription = z.object({
 
 const Diagnostic = z.object({
   source: z.string().describe('The file or module'),
-  level: z.enum(['error', 'warning']).describe('An error did not load'),
+  level: z.enum(['error', 'warning']).describe('error: it was not loaded'),
   message: z.string(),
 });
 
 const Skill = z.object({
   name: z.string(),
   description: z.string(),
-  tool: z.string().optional().describe('Absent where agents may not call it'),
+  tool: z.string().optional().describe('Absent if agents may not call it'),
   userInvocable: z.boolean().describe('There is a command /<name>'),
   modelInvocable: z.boolean(),
   context: z.enum(['inline', 'fork']).describe('fork: a sub-agent follows it'),
@@ -66,8 +73,8 @@ const Command = z.object({
 const CommandResult = z.object({
   output: z.string(),
   isError: z.boolean(),
-  action: z.enum(['quit', 'clear']).optional().describe('For whoever shows it: leave; go on in a new thread'),
-  runId: contracts.RunId.optional().describe('The run that the command began on the thread'),
+  action: z.enum(['quit', 'clear']).optional().describe('For the client: quit, or continue in a new thread'),
+  runId: contracts.RunId.optional().describe('The run that the command started on the thread'),
 });
 
 const shared = {
@@ -95,6 +102,7 @@ const shared = {
 const eventNameOf = (type: string) =>
   `${type.replace(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}Event`;
 
+/** Registers the shared schemas and one schema per event type; `refTo` refers to them. */
 export function addSharedSchemas(app: FastifyInstance): void {
   for (const [$id, schema] of Object.entries(shared)) app.addSchema({ $id, ...jsonSchemaOf(schema) });
   for (const type of contracts.eventTypes)
@@ -102,7 +110,7 @@ export function addSharedSchemas(app: FastifyInstance): void {
   const names = contracts.eventTypes.map((type) => [type, eventNameOf(type)] as const);
   app.addSchema({
     $id: 'EventData',
-    description: 'The `data` of an event; of a stream, each `data:` line is one',
+    description: 'The `data` of an event: each `data:` line of a stream holds one',
     oneOf: names.map(([, name]) => ({ $ref: `${name}#` })),
     discriminator: {
       propertyName: 'type',
@@ -113,7 +121,7 @@ export function addSharedSchemas(app: FastifyInstance): void {
     $id: 'Event',
     type: 'object',
     properties: {
-      id: { type: ['string', 'null'], description: 'Null for what is not stored' },
+      id: { type: ['string', 'null'], description: 'Null for an event that is not stored' },
       type: { enum: contracts.eventTypes },
       data: refTo('EventData'),
     },
@@ -122,14 +130,16 @@ export function addSharedSchemas(app: FastifyInstance): void {
 }
 
 type SchemaName = keyof typeof shared | 'Event' | 'EventData';
+/** A reference to a shared schema. */
 export const refTo = (name: SchemaName) => ({ $ref: `${name}#` });
+/** The schema of `{[field]: [...]}`. */
 export const listOf = (field: string, name: SchemaName) => ({
   type: 'object',
   properties: { [field]: { type: 'array', items: refTo(name) } },
   required: [field],
 });
 
-/** A list of what was loaded, and what is wrong with the rest. */
+/** The schema of `{[field]: [...], diagnostics}`: what was loaded, and why the rest was not. */
 export const loadedOf = (field: string, name: SchemaName) => ({
   type: 'object',
   properties: {
@@ -146,13 +156,13 @@ const failing = (statuses: readonly Failure[]) =>
     statuses.map((status) => [status, { description: failureWords[status], ...refTo('Error') }]),
   );
 
-/** Answers of a route: its own, and the failures it names. */
+/** The responses of a route: its own, the named failures, and 401 and 503. */
 export const answers = (own: Record<number, object>, ...failures: Failure[]) => ({
   ...own,
   ...failing([...failures, 401, 503]),
 });
 
-/** What any request may be refused for, whatever its route; with a body, for more. */
+/** Failures that every route can have; 413 and 415 only with a body. */
 export const generalFailures = (hasBody: boolean) =>
   failing([400, 403, 408, 414, 431, ...(hasBody ? ([413, 415] as const) : [])]);
 
@@ -161,23 +171,23 @@ const failureWords: Record<Failure, string> = {
   401: 'No key or access token, or none that is valid',
   403: 'The key or token lacks the scope, or Host or Origin is not allowed',
   404: 'Unknown to this tenant',
-  408: 'The request did not arrive whole in time',
-  409: 'In conflict with what is there',
-  410: 'The cursor is older than what is kept',
+  408: 'The request did not arrive completely in time',
+  409: 'In conflict with the current state',
+  410: 'The cursor is older than the oldest stored event',
   413: 'The body is too large',
   414: 'The URL is too long',
-  415: 'A body is JSON: Content-Type application/json',
-  412: 'The lease is not the task’s current one: it was given to somebody else',
-  422: 'Understood, but not acceptable',
-  428: 'The task was assigned more than once: say which assignment, by its lease',
-  429: 'A bound is reached; try again later',
+  415: 'The body must be JSON: Content-Type application/json',
+  412: 'The lease is not the task’s current one: the task was assigned again',
+  422: 'Well-formed, but not acceptable',
+  428: 'The task was assigned more than once: send the lease of the assignment',
+  429: 'A limit is reached; try again later',
   431: 'The headers are too large',
   503: 'Redis does not answer; the request may have been accepted: repeat it with the same Idempotency-Key',
 };
 
 /**
- * Bodies are taken as they are: nothing is coerced, added or removed. Query and path come as text, so there numbers
- * and booleans are read.
+ * Creates the validator compiler. Bodies are validated as they are: nothing is coerced, added or removed.
+ * Query and path are text, so numbers and booleans are coerced and defaults are set there.
  */
 export function createValidators() {
   const options = {
@@ -186,10 +196,10 @@ export function createValidators() {
     strict: true,
     strictTypes: false,
     strictRequired: false,
-    validateSchema: false, // they are our own, and a test sends requests to each
+    validateSchema: false, // the schemas are ours, and tests send requests to each route
   } as const;
   const exact = addFormats.default(new Ajv2020(options));
-  // Ajv reads "1e309" as infinite, which by default no bound applies to.
+  // Ajv coerces "1e309" to Infinity; with strictNumbers `maximum` would not apply to it.
   const reading = addFormats.default(
     new Ajv2020({ ...options, coerceTypes: true, useDefaults: true, strictNumbers: false }),
   );
@@ -197,7 +207,7 @@ export function createValidators() {
     lazily(() => (httpPart === 'body' ? exact : reading).compile(schema));
 }
 
-/** Compiled at the first request: all of them would be a fifth of a start. */
+/** Compiles at the first request: compiling all schemas would take a fifth of the start-up time. */
 function lazily(compile: () => ValidateFunction) {
   let compiled: ValidateFunction | undefined;
   return function validate(data: unknown): boolean {
@@ -208,6 +218,7 @@ function lazily(compile: () => ValidateFunction) {
   };
 }
 
+/** The query of a list: `limit` and `offset`. */
 export const page = {
   type: 'object',
   properties: {

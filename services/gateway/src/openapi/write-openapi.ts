@@ -1,3 +1,4 @@
+/** `npm run openapi`: writes openapi.yaml at the root of the repository. */
 import { writeFile } from 'node:fs/promises';
 import { renderOpenApi } from './render-openapi.ts';
 

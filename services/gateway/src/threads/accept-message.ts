@@ -4,7 +4,10 @@ import type { PluginLogger } from '@harness/plugin-kit';
 import type { RouteDeps } from '../app-deps.ts';
 import { callerScope } from '../tools/caller-scope.ts';
 
-/** Step 1 of a turn: a person's message goes into the thread's mailbox, and plugins hear of it once. Throws like `runs.append`. */
+/**
+ * Appends a caller's message to the thread's mailbox and runs the plugins' `message` hooks, once per
+ * idempotency key. Throws like `runs.append`.
+ */
 export async function acceptMessage(
   {
     dispatch,
@@ -21,7 +24,10 @@ export async function acceptMessage(
   return run;
 }
 
-/** A task is delegated by a person or a service, and plugins hear of it once. Throws like `tasks.create`. */
+/**
+ * Creates a task for a caller outside a session and runs the plugins' `taskCreate` hooks, once per
+ * idempotency key. Throws like `tasks.create`.
+ */
 export async function acceptTask(
   { dispatch, plugins }: Pick<RouteDeps, 'dispatch' | 'plugins'>,
   wish: CreateTask & {

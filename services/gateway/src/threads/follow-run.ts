@@ -1,3 +1,10 @@
+/**
+ * Follows a run through the event log of its thread until it ends.
+ *
+ * This folder:
+ *   accept-message.ts   accepts messages and tasks from callers
+ *   thread-invoker.ts   `ctx.invoker` of plugins at a gateway: asks the model through a run
+ */
 import { AppError, isFinalRunEvent, type Run, type ThreadEvent, toAppError } from '@harness/contracts';
 import type { Dispatch, Subscriber } from '@harness/dispatch';
 
@@ -7,21 +14,22 @@ export interface OwnedRun {
   run: Run;
 }
 
-/** Follows runs through the event log of their thread. Every method throws `thread_not_found` once the thread is deleted. */
+/** Every method throws `thread_not_found` once the thread is deleted. */
 export interface RunFollower {
   /**
-   * Passes the run's events to the subscriber, from its acceptance or after an event id, then `stream.replayed` where the
-   * replay ends, and ends the subscriber after the run's last event. Returns the function that unsubscribes.
+   * Passes the run's events to the subscriber: from the run's first event or after an event id, with
+   * `stream.replayed` where the stored events end. Ends the subscriber after the run's last event. Returns
+   * the function that unsubscribes.
    */
   subscribe(follow: OwnedRun & { after?: string | undefined }, subscriber: Subscriber): Promise<() => void>;
-  /** Resolves with the run when it has ended, or as it is when the signal aborts. */
+  /** Resolves with the run when it has ended, or in its current state when the signal aborts. */
   untilEnd(follow: OwnedRun & { signal: AbortSignal; onEvent?: (event: ThreadEvent) => void }): Promise<Run>;
 }
 
-/** Whether a run has its result. */
+/** Whether a run has its final status. */
 export const isEnded = ({ status }: Run): boolean => status !== 'pending' && status !== 'running';
 
-/** Creates the one follower that REST and plugins share. */
+/** Creates a follower over the dispatch layer. */
 export function createRunFollower({ runs, threads, events }: Dispatch): RunFollower {
   const locate = (tenant: string, run: Run) =>
     threads.locate(tenant, run.threadId).catch((error) => {
@@ -32,7 +40,8 @@ export function createRunFollower({ runs, threads, events }: Dispatch): RunFollo
   const subscribe: RunFollower['subscribe'] = async ({ tenant, run, after }, subscriber) => {
     const { runId } = run;
     const { ownId, thread } = await locate(tenant, run);
-    // The replay of a run that has ended holds its last event; of any other run the last event is still to come.
+    // If the run has ended, `stream.replayed` ends the subscription even when its last event is before the
+    // cursor.
     const wasEnded = isEnded(await runs.get(tenant, ownId, runId));
     const start = after === undefined ? { from: await runs.firstEventOf(runId) } : { after };
     const isOwn = (event: ThreadEvent) => event.data.runId === runId;

@@ -6,13 +6,13 @@ import { callerScope } from '../tools/caller-scope.ts';
 import { createRunFollower } from './follow-run.ts';
 
 const defaultTimeoutMs = 300_000;
-/** Whose a question is that a plugin asks by itself, in no call. */
+/** Tenant of a plugin's request that no caller caused. */
 const ownTenant = 'default';
 
 /**
- * `ctx.invoker` of a gateway, which runs no sessions: the question goes to a worker as a run on a thread of the
- * plugin's own, one per tenant and session key and without tools. The thread belongs to the tenant in whose call the
- * plugin asks: what it asks about is theirs, and no other tenant may read it or share the conversation.
+ * Creates `ctx.invoker` for a gateway, which runs no sessions: the prompt becomes a run, executed by a
+ * worker, on a thread without tools, one per tenant, plugin and session key. The thread belongs to the tenant
+ * whose call the plugin serves, so that no other tenant can read or share the conversation.
  */
 export function createThreadInvoker(deps: {
   dispatch: Dispatch;
@@ -45,7 +45,7 @@ export function createThreadInvoker(deps: {
     await runs.cancel(tenant, threadId, run.runId);
     throw new AppError(
       'invoke_timeout',
-      `The model did not answer within ${options.timeout ?? defaultTimeoutMs} ms.`,
+      `The model did not answer within ${options.timeout ?? defaultTimeoutMs} ms, so the run was cancelled.`,
     );
   };
   return {

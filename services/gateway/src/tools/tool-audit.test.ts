@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Caller } from '../http/authenticate.ts';
 import { createToolAudit } from './tool-audit.ts';
 
-/** A real logger, and the audit lines that it wrote. */
+/** A real logger and the audit lines that it has written. */
 function logged() {
   const lines: Record<string, unknown>[] = [];
   const write = (line: string) => void lines.push(JSON.parse(line));
@@ -20,7 +20,7 @@ const caller: Caller = { principal: { keyId: 'k1', tenant: 'acme', scopes: ['too
 const call = { name: 'p__t', door: 'mcp', arguments: { a: 'é' }, toolUseId: 'toolu_1' } as const;
 
 describe('one call is one line', () => {
-  it('with who, what, from where, how long and how much', async () => {
+  it('with the caller, tool, source, duration and sizes', async () => {
     const { logger, records } = logged();
     const result = { content: [{ type: 'text' as const, text: 'done' }] };
     const answer = await createToolAudit(logger)(caller, call, async (from) => {
@@ -51,7 +51,7 @@ describe('one call is one line', () => {
     ]);
   });
 
-  it('also when it reaches no tool, with the code and what the caller named', async () => {
+  it('also when it fails before the tool, with the error code and the thread that the caller named', async () => {
     const { logger, records } = logged();
     const refused = new AppError('forbidden', 'no');
     const rejected = createToolAudit(logger)(caller, { ...call, threadId: 'thr_2' }, () =>
@@ -66,7 +66,7 @@ describe('one call is one line', () => {
     ]);
   });
 
-  it('that stays short whatever the caller calls things', async () => {
+  it('that stays short, however long the names from the caller are', async () => {
     const { logger, text } = logged();
     const long = 'x'.repeat(100_000);
     await createToolAudit(logger)(

@@ -4,23 +4,29 @@ import type { Logger } from '@harness/runtime';
 import type { Caller } from '../http/authenticate.ts';
 import type { ToolCall } from './tool-call.ts';
 
-/** Where a call comes from, as far as it is known. */
+/** The thread and run that a call comes from, as far as they are known. */
 export interface CallSource {
   threadId?: string | undefined;
   runId?: string | undefined;
 }
 
-/** Runs a call and writes one line about it, however it ends; `run` tells where the call comes from once it knows. */
+/**
+ * Runs a call and logs one line about it, however it ends. `run` reports the source of the call as soon as it
+ * is known.
+ */
 export type ToolAudit = (
   caller: Caller,
   call: ToolCall,
   run: (from: (source: CallSource) => void) => Promise<ToolOutcome>,
 ) => Promise<ToolOutcome>;
 
-/** Who called which tool and how it ended. Sizes, never what was said: arguments and results may hold secrets. */
+/**
+ * Creates the audit log: caller, tool, duration, outcome and sizes. Never arguments or results: they may hold
+ * secrets.
+ */
 export function createToolAudit(logger: Pick<Logger, 'info' | 'isLevelEnabled'>): ToolAudit {
   return async (caller, call, run) => {
-    if (!logger.isLevelEnabled('info')) return run(() => undefined); // nobody reads it
+    if (!logger.isLevelEnabled('info')) return run(() => undefined); // audit lines have level info
     const begunAt = performance.now();
     let source: CallSource = { threadId: caller.session?.threadId ?? call.threadId };
     const write = (outcome: string, outputBytes: number) => {
@@ -54,7 +60,7 @@ export function createToolAudit(logger: Pick<Logger, 'info' | 'isLevelEnabled'>)
   };
 }
 
-/** `ok`; `input_required`; `tool_error` for a failure that the tool told itself; else the code of the error table. */
+/** `ok`, `input_required`, the code of the error table, or `tool_error` for a failure without a code. */
 function outcomeOf(outcome: ToolOutcome): string {
   if (isInputRequired(outcome)) return 'input_required';
   if (!outcome.isError) return 'ok';
@@ -64,5 +70,5 @@ function outcomeOf(outcome: ToolOutcome): string {
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 
-/** Callers choose these words; the line stays a line. */
+/** Limits values that callers choose. */
 const shortened = (text: string | undefined) => text && cutText(text, 200);

@@ -1,10 +1,11 @@
 import type { Given, PluginToolMeta } from '@harness/plugin-kit';
 
-/** A call of a tool as REST or MCP brings it. */
+/** A tool call, from REST or MCP. */
 export interface ToolCall extends Given<PluginToolMeta> {
   name: string;
+  /** The transport of the call. */
   door: 'mcp' | 'rest';
   arguments: unknown;
-  /** A thread the caller names; only for keys, whose tenant must own it. */
+  /** A thread that the caller names; ignored for sessions. The caller's tenant must own it. */
   threadId?: string | undefined;
 }

@@ -1,3 +1,14 @@
+/**
+ * Lists and calls tools for REST and both MCP eras. The caller's credential decides what it sees and where a
+ * call comes from.
+ *
+ * This folder:
+ *   tool-call.ts         the type of a tool call
+ *   caller-scope.ts      the caller on whose behalf plugin code runs
+ *   tool-audit.ts        one log line per call
+ *   tool-lock-file.ts    reads and writes the tool lock
+ *   write-tool-lock.ts   `npm run tools:lock`
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { AppError, defaultThreadIdOf, type ThreadTokenClaims } from '@harness/contracts';
 import type { Authority, Dispatch, Ledger } from '@harness/dispatch';
@@ -18,40 +29,48 @@ import { callerScope } from './caller-scope.ts';
 import { createToolAudit } from './tool-audit.ts';
 import type { ToolCall } from './tool-call.ts';
 
-/** What REST and both eras of MCP do with tools. Where a call comes from is decided here, by the caller's credentials. */
+/** Tools as one caller may use them. */
 export interface ToolCalls {
+  /** The tools that the caller may use. */
   list(caller: Caller): readonly ToolDescriptor[];
-  /** The same as JSON, made once. */
+  /** The same list as JSON bytes, cached. */
   listBytes(caller: Caller): Buffer;
+  /** Undefined if the caller may not use the tool, or there is none. */
   find(caller: Caller, name: string): ToolDescriptor | undefined;
+  /** Whether calls of the tool become MCP tasks. */
   taskModeOf(name: string): PluginTool['task'];
   /**
-   * Throws tool_not_found, forbidden, thread_not_found, stale_epoch, and capability_missing when the tool asks a caller
-   * that cannot be asked; a tool's own failure is a result.
+   * Calls a tool; a failure of the tool itself is a result. Throws `tool_not_found`, `forbidden`,
+   * `thread_not_found`, `stale_epoch`, and `capability_missing` when the tool needs input that the caller
+   * cannot give.
    */
   call(caller: Caller, call: ToolCall): Promise<ToolOutcome>;
-  /** What the tool asks before its call becomes a task. Throws like `call`, and invalid_tool_input. */
+  /**
+   * The input that the tool requires before its call becomes a task. Throws like `call`, and
+   * `invalid_tool_input`.
+   */
   beforeTask(caller: Caller, call: ToolCall): Promise<InputRequired | undefined>;
   /**
-   * The caller as it stands at this moment: a session may have fewer tools for the rest of its run.
-   * D4: throws `stale_epoch` when its token no longer speaks for its thread.
+   * The caller with its current rights: a session's tools may have been narrowed for the rest of its run. D4:
+   * throws `stale_epoch` when the token's epoch no longer holds the thread.
    */
   present(caller: Caller): Promise<Caller>;
-  /** For code of plugins that is no tool (resources, prompts): with which rights it calls tools in turn. */
+  /** The rights with which plugin code that is not a tool (resources, prompts) calls tools. */
   outerCallOf(caller: Caller): OuterCall;
 }
 
+/** Creates the tool calls of one gateway. */
 export function createToolCalls(deps: {
   dispatch: Dispatch;
   plugins: PluginHost;
   tokenSecret: string;
   logger: Logger;
-  /** Called when a call of a tool that exists has ended. */
+  /** Called when a call of an existing tool has ended. */
   onCalled?: (call: { tool: string; isError: boolean; seconds: number }) => void;
 }): ToolCalls {
   const { dispatch, plugins } = deps;
   const audit = createToolAudit(deps.logger);
-  /** One for each caller that lasts: what it sees is then found without comparing lists. */
+  /** Cached per caller object, so that a caller's list is found without comparing lists. */
   const views = new WeakMap<Caller, ToolView>();
   const viewOf = (caller: Caller): ToolView => {
     const known = views.get(caller);
@@ -75,7 +94,10 @@ export function createToolCalls(deps: {
     const { principal, session, authority } = caller;
     if (session) {
       if (authority?.outcome !== 'ok')
-        throw new AppError('stale_epoch', 'No run is under way on this thread.');
+        throw new AppError(
+          'stale_epoch',
+          'No run is in progress on this thread, so its session may not call tools.',
+        );
       const { runId, attempt } = authority;
       return { threadId: shownIdOf(session), taskId: session.taskId, runId, attempt };
     }
@@ -96,7 +118,9 @@ export function createToolCalls(deps: {
     principal: caller.principal,
   });
 
-  /** The same object for all calls of a run whose tools have not changed: `views` finds what it sees. */
+  /**
+   * Returns the same object for all calls of a run while its tools are unchanged, so that `views` finds it.
+   */
   const latest = new WeakMap<Caller, Caller>();
   const presented = (caller: Caller, authority: Extract<Authority, { outcome: 'ok' }>): Caller => {
     const known = latest.get(caller);
@@ -115,7 +139,7 @@ export function createToolCalls(deps: {
     if (authority.outcome === 'idle') return { ...caller, authority };
     throw new AppError(
       'stale_epoch',
-      'This session no longer speaks for its thread: the thread has moved on.',
+      'This session no longer owns its thread: another session has taken over.',
     );
   };
 
@@ -144,7 +168,7 @@ export function createToolCalls(deps: {
       isError = !isInputRequired(outcome) && outcome.isError === true;
       return outcome;
     } finally {
-      // Only names that exist become labels: others are what callers make up.
+      // Names that do not exist are no labels: callers could create any number of them.
       if (deps.onCalled && plugins.toolServer?.find(name))
         deps.onCalled({ tool: name, isError, seconds: (performance.now() - begunAt) / 1000 });
     }
@@ -183,20 +207,25 @@ export function createToolCalls(deps: {
   };
 }
 
-/** The id by which tools know a session's thread. */
+/** The id by which tools know the session's thread. */
 const shownIdOf = ({ threadId, alias }: ThreadTokenClaims) => alias ?? threadId;
 
 const busTools = `${busPluginName}__`;
-/** A key without the scope `tools` has at most these. */
+/** The tools of a caller without the scope `tools`: at most those of the bus. */
 const ofBus = (tools: readonly string[] | undefined): readonly string[] =>
   tools?.filter((name) => name.startsWith(busTools)) ?? [`${busTools}*`];
 
-/** Longest result that the ledger keeps, characters; of a longer one it knows only that the call has ended. */
+/**
+ * Longest result that the ledger keeps, characters; of a longer one it keeps only that the call has ended.
+ */
 const maxKeptChars = 100_000;
 
 const told = (text: string): ToolResult => ({ content: [{ type: 'text', text }], isError: true });
 
-/** A call to a tool that must not run twice: a repeat gets the first answer, or the truth that nobody knows it. */
+/**
+ * Calls a tool that must not run twice. A repeat gets the first result, or an error if that result is
+ * unknown.
+ */
 async function once(
   ledger: Ledger,
   { threadId, epoch, toolUseId }: { threadId: string; epoch: number; toolUseId: string },
@@ -205,19 +234,19 @@ async function once(
   const call = { threadId, epoch, toolUseId };
   const entry = await ledger.open(call);
   if (entry.outcome === 'done') return JSON.parse(entry.result) as ToolResult;
-  if (entry.outcome === 'stale') throw new AppError('stale_epoch', 'The thread has moved on.');
+  if (entry.outcome === 'stale') throw new AppError('stale_epoch', 'This session no longer owns its thread.');
   if (entry.outcome === 'uncertain') {
     return told(
-      'Uncertain: this call was begun before, and its outcome is unknown. Check whether it took effect before you try again.',
+      'Uncertain: this call was started before, and its outcome is unknown. Check whether it took effect before you try again.',
     );
   }
   const result = await run();
-  if (isInputRequired(result)) return result; // a session is never asked, so none comes here
+  if (isInputRequired(result)) return result; // does not happen: a session is never asked for input
   const text = JSON.stringify(result);
   const kept =
     text.length <= maxKeptChars
       ? text
-      : JSON.stringify(told('This call has ended before; its answer was too long to be kept.'));
+      : JSON.stringify(told('This call has already ended; its result was too long to be stored.'));
   await ledger.close(call, kept);
   return result;
 }

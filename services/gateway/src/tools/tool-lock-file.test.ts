@@ -12,7 +12,7 @@ const path = (name: string) => join(folder, name);
 const env = { REDIS_URL: 'redis://x' };
 const builtInCount = builtInPlugins.flatMap(({ tools = [] }) => tools).length;
 
-/** A module of its own each time: Node imports a file once. */
+/** A new file each time: Node imports a file only once. */
 let modules = 0;
 function pluginSaying(description: string): string {
   const file = path(`plugin-${modules++}.mjs`);
@@ -21,7 +21,7 @@ function pluginSaying(description: string): string {
   return file;
 }
 
-it('writes what the configured plugins offer, and tells what changed', async () => {
+it('writes the tools of the configured plugins, and reports what changed', async () => {
   const file = path('lock.json');
   expect(await writeToolLock(file, [pluginSaying('One.')])).toContain(
     `${builtInCount + 1} tools are accepted:\n`,
@@ -48,7 +48,7 @@ it('keeps the lock when a plugin does not load', async () => {
   expect(readFileSync(file, 'utf8')).toBe(before);
 });
 
-it('the gateway reports with a file, enforces when told to, and does nothing without one', async () => {
+it('the gateway reports with a file, enforces if configured, and does nothing without a file', async () => {
   const HARNESS_TOOL_LOCK_FILE = path('configured.json');
   await writeToolLock(HARNESS_TOOL_LOCK_FILE, []);
   const lockOf = async (more: object) => (await loadGatewayConfig({ ...env, ...more })).toolLock;
@@ -63,7 +63,7 @@ it('the gateway reports with a file, enforces when told to, and does nothing wit
   expect(await lockOf({ HARNESS_TOOL_LOCK_FILE, HARNESS_TOOL_LOCK: 'off' })).toBeUndefined();
 });
 
-it('says what is wrong with the configuration', async () => {
+it('names the problem of the configuration', async () => {
   const broken = path('broken.json');
   writeFileSync(broken, '{"tools": {"a": {}}}');
   const load = (more: object) => loadGatewayConfig({ ...env, ...more });

@@ -3,7 +3,7 @@ import { loadPlugins, lockOf, parseToolLock, type ToolLock } from '@harness/plug
 import { builtInPlugins } from '@harness/plugins';
 import { ConfigError } from '@harness/runtime';
 
-/** Reads HARNESS_TOOL_LOCK_FILE. Throws ConfigError. */
+/** Reads HARNESS_TOOL_LOCK_FILE. Throws ConfigError when it cannot be read or is not valid. */
 export async function readToolLock(file: string): Promise<ToolLock> {
   const text = await readFile(file, 'utf8').catch((error: Error) => {
     throw new ConfigError(
@@ -18,8 +18,9 @@ export async function readToolLock(file: string): Promise<ToolLock> {
 }
 
 /**
- * Accepts the tools of the built-in plugins, less those left out, and of these modules as they are now. Returns what changed by it, in words.
- * Throws ConfigError, and writes nothing, when a plugin does not load: its tools would be lost from the lock.
+ * Writes the lock with the current tools of the built-in plugins (without those in `leftOut`) and of the
+ * modules. Returns the changes as text. Throws ConfigError, and writes nothing, when a plugin does not load:
+ * the lock would lose its tools.
  */
 export async function writeToolLock(
   file: string,
@@ -31,7 +32,7 @@ export async function writeToolLock(
   const problems = diagnostics.map(({ message }) => `  ${message}`);
   if (problems.length > 0) throw new ConfigError(`The tool lock was not written:\n${problems.join('\n')}`);
   const lock = lockOf(loaded);
-  // A first lock, or one in place of a broken one.
+  // A missing or broken lock counts as empty.
   const before = await readToolLock(file).catch((): ToolLock => ({ tools: {} }));
   await writeFile(file, `${JSON.stringify(lock, null, 2)}\n`);
   return changesOf(before, lock);

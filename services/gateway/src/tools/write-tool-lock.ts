@@ -1,3 +1,4 @@
+/** `npm run tools:lock`: accepts the current tools of all configured plugins. */
 import { runMain } from '@harness/runtime';
 import { loadLockConfig } from '../config.ts';
 import { writeToolLock } from './tool-lock-file.ts';

@@ -50,7 +50,7 @@ test('/help lists every command by group, and explains one; what nobody knows is
   expect(plugins).toMatch(/^Plugin commands:\n {2}\/greet <name> +Greets$/);
   for (const one of ['/help use', '/help /use', 'help use'])
     expect((await run(one)).output).toBe(
-      '/use [skill] (built-in)\n  Makes a skill active on this thread; alone ends it',
+      '/use [skill] (built-in)\n  Makes a skill active on this thread; without a name, ends it',
     );
   expect(await run('/help nothing')).toMatchObject({
     isError: true,
@@ -129,7 +129,7 @@ test('/model, /agent, /status, /prewarm and /tools tell of the thread, and chang
   const { output: status } = await run('/status');
   for (const line of [`Thread   ${threadId} (idle)`, 'Model    large', 'Session  cold', 'Tools    4'])
     expect(status).toContain(line);
-  expect(await run('/prewarm')).toMatchObject({ isError: false, output: 'The session is asked for.' });
+  expect(await run('/prewarm')).toMatchObject({ isError: false, output: 'The session has been requested.' });
   await run('/model default');
   expect((await thread()).model).toBeNull();
   expect((await run('/tools')).output.split('\n')).toContain('  probe__whoami');
@@ -174,7 +174,7 @@ test('/cancel takes back what waits of people’s messages, and nothing else', a
     ['message', 'cancelled'],
     ['message', 'cancelled'],
   ]);
-  expect((await run('/cancel runs')).output).toBe('Nothing is under way.');
+  expect((await run('/cancel runs')).output).toBe('No run is in progress.');
 });
 
 const greeter = definePlugin({
@@ -222,7 +222,7 @@ test('a plugin’s command acts with the rights of whoever types it, and rests w
     (await call('few', 'POST', `/v1/threads/${threadId}/commands`, { command: '/delegate x' })).body,
   ).toEqual({
     isError: true,
-    output: '/delegate failed: This key lacks the scope "tasks".',
+    output: '/delegate failed: This key or token lacks the scope "tasks".',
   });
   await call('admin', 'PATCH', '/v1/plugins/greeter', { enabled: false });
   await expect.poll(async () => (await greet('all')).output).toContain('There is no command /greet');

@@ -61,12 +61,12 @@ test('different folders are reported at both gateways, and sessions keep those o
     .poll(() => messagesOf(first, 'agents'))
     .toEqual([
       expect.stringMatching(
-        `This gateway \\(${nameOf(first)}, .*:${agents}\\) and gateway ${nameOf(second)} \\(.*:${otherAgents}\\) have different agents\\. Sessions get those of the other gateway;`,
+        `This gateway \\(${nameOf(first)}, .*:${agents}\\) and gateway ${nameOf(second)} \\(.*:${otherAgents}\\) have different agents\\. Sessions use the agents of the other gateway;`,
       ),
     ]);
   await expect
     .poll(() => messagesOf(second, 'agents'))
-    .toEqual([expect.stringContaining('Sessions do not get those of the other gateway')]);
+    .toEqual([expect.stringContaining('Sessions do not use the agents of the other gateway')]);
   expect([await gaugeOf(first, 'agents'), await gaugeOf(first, 'skills')]).toEqual(['1', '0']);
   expect(await published()).toEqual(['scout']);
   const different = (line: string) => line.includes('different agents');

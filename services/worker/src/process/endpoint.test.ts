@@ -24,7 +24,7 @@ async function openTestEndpoint({ port = 0, trouble = undefined as WorkerTrouble
   return { ...endpoint, get, metrics, lines };
 }
 
-test('a worker answers without a key, and probes that succeed leave no line in the log', async () => {
+test('a worker responds without a key, and successful probes are not logged', async () => {
   const { get, lines } = await openTestEndpoint();
   expect(await get('/healthz')).toMatchObject({ status: 200, text: '{"status":"ok"}' });
   expect(await get('/readyz')).toMatchObject({ status: 200, text: '{"status":"ready","missing":[]}' });
@@ -39,7 +39,7 @@ test('a worker answers without a key, and probes that succeed leave no line in t
   ]);
 });
 
-test('a worker that is not ready says why', async () => {
+test('a worker that is not ready reports the reason', async () => {
   const error = new AppError('unavailable', 'Redis is full.', { details: { redis: 'OOM' } });
   const { get } = await openTestEndpoint({ trouble: { part: 'redis', error } });
   const { status, headers, text } = await get('/readyz');
@@ -52,7 +52,7 @@ test('a worker that is not ready says why', async () => {
   expect((await get('/healthz')).status).toBe(200);
 });
 
-test('a port that is taken is one clear line', async () => {
+test('a port in use is reported in one line', async () => {
   const { url } = await openTestEndpoint();
   const { port } = new URL(url);
   await expect(openTestEndpoint({ port: Number(port) })).rejects.toThrow(
@@ -60,7 +60,7 @@ test('a port that is taken is one clear line', async () => {
   );
 });
 
-test('turns are counted by outcome and path, their attempts and times beside', async () => {
+test('turns are counted by outcome and path; attempts and durations are recorded', async () => {
   const { get, metrics } = await openTestEndpoint();
   const timings = { queuedMs: 20, sessionMs: 400, firstTokenMs: null, totalMs: 900 };
   const usage = { inputTokens: 10, outputTokens: 5, costUsd: 0.25 };
@@ -94,7 +94,7 @@ test('turns are counted by outcome and path, their attempts and times beside', a
   ])
     expect(text).toContain(`${line}\n`);
   expect(text).not.toContain('phase="first_token"');
-  // Read twice: what is counted elsewhere is not added up.
+  // A second scrape: totals kept elsewhere are not added up.
   expect((await get('/metrics')).text).toContain('harness_worker_sessions_evicted_total 7\n');
   expect(text).toMatch(/^process_cpu_seconds_total \d/m);
   expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds \d/m);

@@ -1,7 +1,13 @@
 /**
- * What operators and their tools ask of a worker, on a port of its own: `/healthz`, `/readyz`, `/metrics`. It asks for no
- * key and tells nothing of any tenant, so it belongs on the internal network. Siblings: `worker-trouble.ts` is what
- * `/readyz` says, `worker-metrics.ts` what `/metrics` counts.
+ * The worker's HTTP endpoint: `/healthz`, `/readyz`, `/metrics`. It needs no key and exposes no tenant's
+ * data; keep it on the internal network.
+ *
+ * This folder:
+ *   worker-trouble.ts   why the worker is not ready (/readyz)
+ *   worker-metrics.ts   the metrics (/metrics)
+ *   turn-seen.ts        observes a turn for the metrics
+ *   hold-leash.ts       starts the leash process and reports to it
+ *   leash.ts            the leash process: kills the agents of an unresponsive worker
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -11,23 +17,25 @@ import { type Logger, listenErrorOf } from '@harness/runtime';
 import type { WorkerMetrics } from './worker-metrics.ts';
 import type { WorkerTrouble } from './worker-trouble.ts';
 
+/** What the endpoint needs. */
 export interface EndpointOptions {
   host: string;
-  /** 0 = any free one. */
+  /** 0 = any free port. */
   port: number;
   logger: Logger;
-  /** Why the worker is not ready at this moment; undefined = it is. */
+  /** Why the worker is not ready now; undefined = it is ready. */
   trouble(): WorkerTrouble | undefined;
   metrics: Pick<WorkerMetrics, 'contentType' | 'text'>;
 }
 
+/** The running endpoint. */
 export interface Endpoint {
-  /** Its address, with the port that it got. */
+  /** Its address, with the actual port. */
   url: string;
   close(): Promise<void>;
 }
 
-/** Bounds: whoever asks is a machine that asks now and then. */
+/** Tight limits: the only clients are probes and scrapers. */
 const maxConnections = 64;
 const limits = {
   requestTimeout: 10_000,
@@ -49,7 +57,10 @@ const json = (status: number, body: object): Reply => ({
 });
 const failure = (error: AppError): Reply => json(error.status, { error: error.toBody() });
 
-/** Resolves when it listens. Throws ConfigError when the address or the port cannot be had. */
+/**
+ * Starts the endpoint; resolves when it listens. Throws ConfigError when it cannot listen on the address or
+ * port.
+ */
 export async function openEndpoint(options: EndpointOptions): Promise<Endpoint> {
   const { host, port, logger } = options;
   const server = createServer(limits, async (request, response) => {
@@ -58,7 +69,7 @@ export async function openEndpoint(options: EndpointOptions): Promise<Endpoint> 
       return failure(new AppError('internal', ''));
     });
     const { status, contentType, text } = reply;
-    // Probes come every second: only what went wrong is worth a line.
+    // Probes arrive every second, so only failures are logged at info.
     const { method, url: path } = request;
     logger[status < 400 ? 'debug' : 'info']({ method, path: path?.slice(0, 100), status }, 'request');
     if (status === 503) response.setHeader('Retry-After', '1');
@@ -79,7 +90,7 @@ async function replyTo(request: IncomingMessage, { trouble, metrics }: EndpointO
   const { method, url = '/' } = request;
   const [path] = url.split('?', 1);
   if (method !== 'GET' && method !== 'HEAD')
-    return failure(new AppError('method_not_allowed', 'There is GET and HEAD.'));
+    return failure(new AppError('method_not_allowed', 'Only GET and HEAD are allowed.'));
   switch (path) {
     case '/healthz':
       return json(200, { status: 'ok' });
@@ -90,7 +101,7 @@ async function replyTo(request: IncomingMessage, { trouble, metrics }: EndpointO
     case '/metrics':
       return { status: 200, contentType: metrics.contentType, text: await metrics.text() };
     default:
-      return failure(new AppError('not_found', 'There are /healthz, /readyz and /metrics.'));
+      return failure(new AppError('not_found', 'Unknown path. There are /healthz, /readyz and /metrics.'));
   }
 }
 

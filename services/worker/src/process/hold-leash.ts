@@ -3,35 +3,39 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from '@harness/runtime';
 import type { SessionProcess } from '../session/session-options.ts';
 
+/** The leash as the worker uses it (see leash.ts). */
 export interface Leash {
-  /** From now on, and until it exits, the process dies when this worker stops answering. */
+  /** From now on the process is killed when this worker stops responding. */
   hold(process: Pick<SessionProcess, 'pid' | 'exited'>): void;
-  /** Of the leash itself: another, when one has died. */
+  /** Pid of the leash process; changes when it is restarted. */
   pid(): number | undefined;
   close(): void;
 }
 
 const main = fileURLToPath(new URL('./leash.ts', import.meta.url));
-/** Signs of life within the limit. */
+/** Heartbeats per limit. */
 const beatsPerLimit = 8;
-/** Before another takes the place of one that died: where none can start, not to try all the time. */
+/** Delay before a restart of the leash, ms. */
 const restartMs = 500;
 
-/** `limitMs` is shorter than the worker's liveness TTL: the agents are dead before another worker takes their threads. */
+/**
+ * Starts the leash. `limitMs` must be shorter than the worker's liveness TTL, so that the agents are dead
+ * before another worker takes their threads.
+ */
 export function startLeash({ limitMs, logger }: { limitMs: number; logger: Logger }): Leash {
   const held = new Set<number>();
   let closing = false;
   const start = (): ChildProcess => {
     const started = spawn(process.execPath, [main, String(limitMs)], {
       stdio: ['pipe', 'ignore', 'inherit'],
-      detached: true, // a signal to the worker's group must not end it first
+      detached: true, // a signal to the worker's process group must not end the leash first
       env: {},
     });
-    started.stdin?.on('error', () => undefined); // its end is reported below
-    started.on('error', (error) => logger.error({ err: error }, 'the leash does not start'));
+    started.stdin?.on('error', () => undefined); // the `close` handler reports it
+    started.on('error', (error) => logger.error({ err: error }, 'the leash process cannot be started'));
     started.once('close', (code, signal) => {
       if (closing) return;
-      logger.error({ code, signal }, 'the leash has ended: another takes its place');
+      logger.error({ code, signal }, 'the leash process has ended: restarting it');
       setTimeout(() => {
         if (!closing) child = start();
       }, restartMs);

@@ -7,7 +7,10 @@ import { startLeash } from './hold-leash.ts';
 
 const main = fileURLToPath(new URL('./leash.ts', import.meta.url));
 
-/** A process group of its own, as an agent has: a shell and what it started. Both hold the pipe: it closes with the last. */
+/**
+ * Starts a process group like an agent's: a shell and its child. Both hold the pipe, which closes when the
+ * last one ends.
+ */
 function startAgent() {
   const child = spawn('sh', ['-c', 'sleep 60 & sleep 60'], {
     detached: true,
@@ -27,7 +30,7 @@ function spawnLeash(limitMs: number) {
   return leash;
 }
 
-test('a worker that falls silent loses its agents, those it let go excepted', async () => {
+test('the agents of a silent worker are killed, except those that it has released', async () => {
   const [kept, released] = [startAgent(), startAgent()];
   const leash = spawnLeash(300);
   leash.stdin.write(`+${kept.pid}\n+${released.pid}\n-${released.pid}\n`);
@@ -35,12 +38,12 @@ test('a worker that falls silent loses its agents, those it let go excepted', as
   expect(released.lives()).toBe(true);
 });
 
-test('while it speaks they live; when it is gone, they are', async () => {
+test('agents live while the worker sends heartbeats, and are killed when it ends', async () => {
   const agent = startAgent();
   const leash = spawnLeash(400);
   leash.stdin.write(`+${agent.pid}\n`);
   const beating = setInterval(() => leash.stdin.write('\n'), 50);
-  // Three limits long.
+  // Lasts three limits.
   for (let beats = 0; beats < 24; beats++) await new Promise((resolve) => setTimeout(resolve, 50));
   expect(agent.lives()).toBe(true);
   clearInterval(beating);
@@ -48,7 +51,7 @@ test('while it speaks they live; when it is gone, they are', async () => {
   await Promise.all([once(leash, 'exit'), agent.allGone]);
 });
 
-test('when the leash dies another takes its place, and holds whom it held', async () => {
+test('a leash that dies is restarted and holds the same processes', async () => {
   const agent = startAgent();
   const leash = startLeash({ limitMs: 2_000, logger: createLogger('worker', 'silent') });
   onTestFinished(() => leash.close());
@@ -56,6 +59,6 @@ test('when the leash dies another takes its place, and holds whom it held', asyn
   const first = leash.pid() as number;
   process.kill(first, 'SIGKILL');
   await expect.poll(leash.pid).not.toBe(first);
-  leash.close(); // the end of its input: the worker is gone
+  leash.close(); // ends its input, as the end of the worker does
   await agent.allGone;
 });

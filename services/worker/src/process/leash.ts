@@ -1,10 +1,12 @@
 /**
- * The leash: a small process beside a worker that kills the agent processes when the worker stops answering: when it is
- * stopped (SIGSTOP), its event loop is blocked, or it is gone. An agent left alone would go on having effects.
+ * The leash: a small process that kills the worker's agent processes when the worker stops responding: it is
+ * stopped (SIGSTOP), its event loop is blocked, or it has ended. Without it the agents would continue to have
+ * effects.
  *
- * Standard input, one line each: `+PID` holds a process group, `-PID` lets it go, an empty line is a sign of life.
- *   silent for the limit (argument, ms) -> every held group is killed
- *   end of input                        -> the same, and it ends
+ * Standard input, one command per line: `+PID` holds a process group, `-PID` releases it, an empty line is a
+ * heartbeat.
+ *   no input for the limit (argument, ms) -> kills every held group
+ *   end of input                          -> kills every held group and exits
  */
 import { createInterface } from 'node:readline';
 
@@ -17,7 +19,7 @@ function killAll(): void {
     try {
       process.kill(-pid, 'SIGKILL');
     } catch {
-      // It has gone already.
+      // Already ended.
     }
   }
   held.clear();
@@ -39,5 +41,5 @@ createInterface({ input: process.stdin })
     process.exit(0);
   });
 
-// The worker's end is what ends it, never a signal to the group they were started in.
+// Only the end of the worker ends the leash, never a signal to a process group.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);

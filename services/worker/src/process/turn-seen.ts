@@ -2,18 +2,18 @@ import type { FinalRunStatus, SessionPath } from '@harness/contracts';
 import type { Ending, Turn } from '@harness/dispatch';
 import type { TurnDeps, TurnEnd } from '../turn/turn.ts';
 
-/** What is counted of one attempt at a run. */
+/** The data of one attempt at a run, for the metrics. */
 export interface TurnSeen {
   attempt: number;
-  /** The run's status, when the attempt gave it its result; otherwise what became of the attempt. */
+  /** The run's final status if the attempt committed it; otherwise how the attempt ended. */
   outcome: FinalRunStatus | Exclude<TurnEnd, 'committed'> | 'not started';
-  /** `none`: it came to no session, as reviews and cancelled runs do. */
+  /** `none`: no session was used, as for reviews and cancelled runs. */
   path: SessionPath | 'none';
   timings: Ending['timings'];
   usage: Ending['usage'];
 }
 
-/** Runs one turn with `deps` that note what becomes of it, and tells `onTurn` once, however it ends. */
+/** Runs one turn with observed `deps`, and calls `onTurn` once, however the turn ends. */
 export async function seeTurn(
   turn: Turn,
   { deps, onTurn }: { deps: TurnDeps; onTurn: (seen: TurnSeen) => void },

@@ -1,80 +1,83 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { TurnSeen } from './turn-seen.ts';
 
-/** What a worker can say of its sessions at any moment. */
+/** The current numbers of a worker's sessions. */
 export interface SessionCounts {
-  /** Agent processes that hold a thread; of these, in a turn; and those held in stock for no thread yet. */
+  /** Sessions in the pool, busy or idle. */
   sessions: number;
+  /** Of these, those in a turn. */
   busy: number;
+  /** Spares in stock. */
   spares: number;
   maxSessions: number;
-  /** Since its start. */
+  /** Totals since the start of the process. */
   evicted: number;
   transcriptErrors: number;
 }
 
-/** The metrics of this worker alone, for Prometheus. Counters start at 0 with the process, as Prometheus expects. */
+/** The metrics of this worker, for Prometheus. Counters start at 0 with the process. */
 export interface WorkerMetrics {
   contentType: string;
   text(): Promise<string>;
-  /** From now on sessions are counted, at each reading. */
+  /** Adds the metrics of sessions, read at each scrape. */
   countSessions(read: () => SessionCounts): void;
   turnEnded(seen: TurnSeen): void;
-  /** Redis took a write after so many seconds. */
+  /** A probe write to Redis succeeded after this time. */
   redisWritten(seconds: number): void;
-  /** Something escaped: the worker is about to end for it. */
+  /** Counts an uncaught error, after which the worker exits. */
   escaped(): void;
 }
 
-/** Seconds: from a warm session's first word to a turn of ten minutes. */
+/** Seconds: from the first token of a warm session to a turn of ten minutes. */
 const runBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const redisBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1];
-/** Attempts beyond this are counted as it: messages are parked after a few. */
+/** Highest attempt number used as a label; higher ones are counted as this one. */
 const maxAttemptLabel = 9;
 
+/** Creates the metrics in a registry of their own. */
 export function createWorkerMetrics(): WorkerMetrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   const turns = new Counter({
     name: 'harness_worker_turns_total',
-    help: 'Attempts at runs that ended here, by outcome and by how they came to their session',
+    help: 'Attempts at runs that ended here, by outcome and by how they got their session',
     labelNames: ['outcome', 'path'],
     registers,
   });
   const attempts = new Counter({
     name: 'harness_worker_attempts_total',
-    help: 'Attempts that ended here, by their number: beyond 1, an earlier one ended with its process',
+    help: 'Attempts that ended here, by attempt number: above 1, an earlier attempt ended with its process',
     labelNames: ['attempt'],
     registers,
   });
   const latency = new Histogram({
     name: 'harness_worker_run_seconds',
-    help: 'Of runs: in the mailbox (queued), until the session was there (session), from the prompt to the first event (first_token), from the begin of the turn to its end (total)',
+    help: 'Duration of the phases of a run: in the mailbox (queued), until the session is ready (session), from the prompt to the first event (first_token), from the start of the turn to its end (total)',
     labelNames: ['phase'],
     buckets: runBuckets,
     registers,
   });
   const tokens = new Counter({
     name: 'harness_worker_tokens_total',
-    help: 'Tokens of the model, as the Agent SDK tells them',
+    help: 'Tokens of the model, as reported by the Agent SDK',
     labelNames: ['direction'],
     registers,
   });
   const cost = new Counter({
     name: 'harness_worker_cost_usd_total',
-    help: 'Cost of runs in US dollars, as the Agent SDK estimates it',
+    help: 'Cost of runs in US dollars, as estimated by the Agent SDK',
     registers,
   });
   const redis = new Histogram({
     name: 'harness_redis_write_seconds',
-    help: 'One small write to Redis, made every second',
+    help: 'Duration of a small write to Redis, made every second',
     buckets: redisBuckets,
     registers,
   });
   const escapes = new Counter({
     name: 'harness_worker_escapes_total',
-    help: 'ALARM: errors that nobody caught; the worker ends for them',
+    help: 'ALARM: uncaught errors, after which the worker exits',
     registers,
   });
 
@@ -106,7 +109,7 @@ function addSessionMetrics(registry: Registry, read: () => SessionCounts): void 
   const registers = [registry];
   new Gauge({
     name: 'harness_worker_sessions',
-    help: 'Agent processes, by what they do',
+    help: 'Agent processes by state',
     labelNames: ['state'],
     registers,
     collect() {
@@ -118,13 +121,13 @@ function addSessionMetrics(registry: Registry, read: () => SessionCounts): void 
   });
   new Gauge({
     name: 'harness_worker_sessions_max',
-    help: 'Sessions that there may be, and turns at once: HARNESS_MAX_SESSIONS, or fewer while memory is short',
+    help: 'Limit of sessions and of concurrent turns: HARNESS_MAX_SESSIONS, or fewer while memory is short',
     registers,
     collect() {
       this.set(read().maxSessions);
     },
   });
-  /** A total that is counted elsewhere. */
+  /** A counter whose total is kept elsewhere. */
   const total = (name: string, help: string, of: (counts: SessionCounts) => number) =>
     new Counter({
       name,
@@ -137,12 +140,12 @@ function addSessionMetrics(registry: Registry, read: () => SessionCounts): void 
     });
   total(
     'harness_worker_sessions_evicted_total',
-    'Sessions ended to make room or after the idle time',
+    'Sessions ended to free a slot or after the idle time',
     ({ evicted }) => evicted,
   );
   total(
     'harness_worker_transcript_errors_total',
-    'ALARM when it rises: a transcript could not be written; that thread cannot move until it is whole',
+    'ALARM when it rises: a transcript could not be written; that thread stays on this worker until it is',
     ({ transcriptErrors }) => transcriptErrors,
   );
 }

@@ -1,4 +1,4 @@
-/** An async iterable that is fed from outside; what the Agent SDK reads prompts from. */
+/** Creates the async iterable from which the Agent SDK reads prompts. */
 export function createInbox<Item>() {
   const items: Item[] = [];
   let ended = false;

@@ -6,33 +6,39 @@ import { type OnTranscript, openSession, type Session } from './session.ts';
 import type { SessionHomes } from './session-home.ts';
 import type { SessionProcess, SessionProfile } from './session-options.ts';
 
+/** A request for a session process. */
 export interface OpenRequest {
-  /** Names its folder, for people who look. */
+  /** Prefix of its folder's name, for debugging. */
   name: string;
   profile: SessionProfile;
-  /** A conversation that the store has. */
+  /** Id of a stored conversation to resume; undefined = a new one. */
   resume?: string | undefined;
   /** Thread token for /mcp; undefined = no tool server. */
   token?: string | undefined;
-  /** Where its transcript goes; undefined = nowhere, it ends with the process. */
+  /** The store of its transcript; 'later' for a spare; undefined = not stored. */
   store?: TranscriptStore | 'later' | undefined;
   onTranscript?: OnTranscript | undefined;
 }
 
+/** A session that has started, and how. */
 export interface Opened {
   session: Session;
   path: SessionPath;
 }
 
+/** Starts a session. Throws `session_failed`. */
 export type OpenSession = (request: OpenRequest) => Promise<Opened>;
 
-/** Starts session processes, a few at a time, and knows all that live. */
+/**
+ * Creates the opener: starts session processes, at most `startsAtOnce` at the same time, and tracks all that
+ * live.
+ */
 export function createSessionOpener(deps: {
   homes: SessionHomes;
   mcpUrl: string;
   modelEnv: Record<string, string>;
   path: string;
-  /** Another executable that speaks the SDK's protocol. */
+  /** Replaces the SDK's executable; must speak its protocol. */
   executable: string | undefined;
   startsAtOnce: number;
   logger: Logger;
@@ -42,7 +48,7 @@ export function createSessionOpener(deps: {
   const processes = new Set<SessionProcess>();
   const open: OpenSession = ({ name, profile, resume, token, store, onTranscript }) =>
     gate(async () => {
-      // A folder per process: what a dead one left is removed without touching its successor's.
+      // A folder per process: removing that of a dead one never touches its successor's.
       const folder = `${name}.${randomUUID().slice(0, 8)}`;
       const session = await openSession({
         profile,
@@ -70,7 +76,7 @@ export function createSessionOpener(deps: {
   return {
     open,
     living: () => processes.size,
-    /** Ends every process that lives, at once, and resolves when they are gone. */
+    /** Kills all processes; resolves when they have ended. */
     async killAll() {
       const living = [...processes];
       for (const process of living) process.kill();

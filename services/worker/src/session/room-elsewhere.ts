@@ -1,11 +1,11 @@
 import type { Workers } from '@harness/dispatch';
 
-/** What workers said of themselves is believed for this long, ms. */
+/** How long the result is cached, ms. */
 const believedMs = 1_000;
 
 /**
- * Whether another worker has a free slot, as far as it said lately: only then is a thread worth passing on rather than
- * ending an idle session for it.
+ * Creates the check whether another worker has a free slot, by the workers' latest reports. Only then is a
+ * thread passed on instead of ending an idle session for it.
  */
 export function createRoomElsewhere(deps: {
   workers: Pick<Workers, 'list'>;

@@ -1,20 +1,20 @@
 import type { SDKMessage } from '@anthropic-ai/claude-agent-sdk';
 import { cutText, type NewEvent } from '@harness/contracts';
 
-/** An event of the conversation, as subscribers see it. */
+/** An event of the conversation; `live` and `delivered` as in LeaseEvent. */
 export interface SessionEvent extends NewEvent {
   live?: boolean;
   delivered?: string;
 }
 
-/** Prefix that the SDK gives our tools; outside they go by their own names. */
+/** The SDK prefixes the gateway's tools with it; events have the tools' own names. */
 const prefix = 'mcp__harness__';
 const toolNameOf = (name: string) => (name.startsWith(prefix) ? name.slice(prefix.length) : name);
 
-/** Longest text of a tool's answer in an event, characters; the model gets it whole. */
+/** Longest tool result in an event, characters; the model gets all of it. */
 const maxResultChars = 10_000;
 
-/** The Agent SDK's messages as thread events. Kinds it may add later are passed over. */
+/** Converts a message of the Agent SDK to thread events; unknown kinds give none. */
 export function eventsOf(message: SDKMessage): SessionEvent[] {
   switch (message.type) {
     case 'stream_event': {

@@ -4,17 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Folders of sessions: each has its own HOME, configuration, temporary and working directory, so that nothing of the
- * machine's user and nothing of another session is in reach, and the whole is deleted at once.
+ * Folders of sessions. Each session has its own HOME, configuration, temporary and working directory,
+ * separate from those of the machine's user and of other sessions. They are deleted together.
  */
 export interface SessionHomes {
   readonly root: string;
-  /** Makes it if need be. `name` is a thread id or a hash: it becomes a folder name. */
+  /** Creates the folder if it does not exist. `name` becomes a folder name, so it must be safe. */
   open(name: string): SessionHome;
   remove(name: string): Promise<void>;
+  /** Deletes all folders. */
   close(): Promise<void>;
 }
 
+/** The working directory and the environment variables of one session. */
 export interface SessionHome {
   cwd: string;
   env: Record<string, string>;
@@ -22,6 +24,7 @@ export interface SessionHome {
 
 const prefix = 'harness-worker-';
 
+/** Creates the root folder, and deletes those of workers that have died. */
 export async function openSessionHomes(): Promise<SessionHomes> {
   sweepDeadHomes();
   const root = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
@@ -40,13 +43,13 @@ export async function openSessionHomes(): Promise<SessionHomes> {
       };
       return { cwd, env };
     },
-    // What a session's children still write there must not keep the rest.
+    // Retries: a child of the session may still be writing there.
     remove: (name) => rm(join(root, name), { recursive: true, force: true, maxRetries: 3 }),
     close: () => rm(root, { recursive: true, force: true }),
   };
 }
 
-/** A worker that was killed leaves its folders behind; the next one on the machine removes them. */
+/** Deletes the folders of killed workers, by the pid in their names. */
 function sweepDeadHomes(): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = name.startsWith(prefix) ? Number(name.slice(prefix.length).split('-')[0]) : Number.NaN;

@@ -1,7 +1,7 @@
 /**
- * Which session a thread gets: its warm one, a spare, its conversation resumed in a new process, or a cold start; and
- * the hold under which it speaks. The epoch rises whenever a new process takes an old one's place, after the old one is
- * dead, so that no two processes ever speak for a thread (D3, D4).
+ * Decides which session a thread gets: its warm one, a spare, its conversation resumed in a new process, or a
+ * cold start; and keeps the hold under which the session writes. When a new process replaces an old one, the
+ * old one is dead first and the epoch rises, so that two processes never write for one thread (D3, D4).
  */
 import { AppError, type SessionPath, signThreadToken, threadTokenTtlSeconds } from '@harness/contracts';
 import type { Dispatch, HeldThread, Hold, TranscriptState, TranscriptStore } from '@harness/dispatch';
@@ -16,31 +16,41 @@ import type { Spares } from './spares.ts';
 import { systemPromptOf } from './system-prompt.ts';
 import type { HeldSlot, ThreadSlots } from './thread-slots.ts';
 
+/** A session for a turn. */
 export interface Lent {
   session: Session;
   path: SessionPath;
-  /** The hold to go on with: its epoch may have risen. */
+  /** The hold to use from now on: its epoch may have risen. */
   hold: Hold;
 }
 
+/** The sessions of held threads. */
 export interface Lending {
-  /** Remembers a claimed thread. A hold of another epoch means that somebody else had it: its old session ends. */
+  /**
+   * Records the hold of a claimed thread. If its epoch has changed, another worker had the thread: the old
+   * session ends.
+   */
   keep(hold: Hold): void;
-  /** Throws `session_failed` when no session could be started, `stale_epoch` when the thread was lost meanwhile. */
+  /**
+   * Returns the thread's session. Throws `session_failed` when none could be started, `stale_epoch` when the
+   * thread was lost meanwhile, and `agent_not_found` or `skill_not_found`.
+   */
   lend(thread: HeldThread): Promise<Lent>;
-  /** Starts the thread's session, or renews its time, and says so. */
+  /** Starts the thread's session, or extends its idle time, and emits `session.warm`. */
   warm(thread: HeldThread): Promise<void>;
-  /** What the session lists as its tools is no longer that of its thread: the next run has it listed anew. */
+  /** The session's tool list is outdated: it lists its tools again before the next run. */
   relist(threadId: string): void;
+  /** Returns the next event counter of the thread's epoch. */
   nextCounter(threadId: string): number;
   holdOf(threadId: string): Hold | undefined;
   holds(): Hold[];
   forget(threadId: string): void;
   forgetAll(): void;
-  /** Times that a transcript could not be written since the start. */
+  /** How often a transcript could not be written, since the start of the process. */
   transcriptErrors(): number;
 }
 
+/** What it needs. */
 export interface LendingDeps {
   dispatch: Dispatch;
   /** Shared with the pool and the worker. */
@@ -48,7 +58,7 @@ export interface LendingDeps {
   pool: SessionPool;
   spares: Spares;
   openSession: OpenSession;
-  /** As it is now. */
+  /** The current tool server; null without tools. */
   toolServer(): ToolServer | null;
   tokenSecret: string;
   mcpUrl: string;
@@ -58,9 +68,10 @@ export interface LendingDeps {
   logger: Logger;
 }
 
-/** A token is renewed when it would not outlive a turn, with a tenth of its life as margin. */
+/** A token is renewed when it could expire during a turn, with this share of its lifetime as margin. */
 const tokenMarginShare = 0.1;
 
+/** Creates the session lease of one worker. */
 export function createLending(deps: LendingDeps): Lending {
   const { dispatch, slots, pool, logger } = deps;
   const { lease, sessions, transcripts } = dispatch;
@@ -79,10 +90,10 @@ export function createLending(deps: LendingDeps): Lending {
   const profileOf = (thread: HeldThread): SessionProfile => ({
     model: thread.model ?? deps.defaultModel,
     systemPrompt: systemPromptOf(thread),
-    // Without any it has no tool server: when there are some, it is another session.
+    // Without usable tools the session has no tool server; when that changes, it needs another session.
     tools: hasTools(thread.allowedTools) ? thread.allowedTools : [],
   });
-  /** Skills are the gateways' alone; of the rest every process knows which there are. */
+  /** Workers know all tools but the skills, which only gateways load: a named skill counts as a tool. */
   const hasTools = (tools: string[] | undefined) =>
     tools?.some((name) => name.startsWith(`${skillPluginName}__`)) ||
     (deps.toolServer()?.list(tools ? { tools } : {}).length ?? 0) > 0;
@@ -96,12 +107,14 @@ export function createLending(deps: LendingDeps): Lending {
     return signThreadToken({ threadId, alias, epoch, owner, tenant, taskId, tools }, deps.tokenSecret);
   };
 
-  /** Before another process may speak for the thread: the old one is dead, and its epoch over. */
+  /**
+   * Before another process may write for the thread: waits until the old one is dead, and raises the epoch.
+   */
   const succeed = async (record: HeldSlot) => {
     if (!record.session) return;
     await record.session.exited;
     const hold = await lease.raiseEpoch(record.hold);
-    if (!hold) throw new AppError('stale_epoch', 'The thread has another owner.');
+    if (!hold) throw new AppError('stale_epoch', 'Another worker has taken the thread.');
     record.hold = hold;
     record.counter = 0;
     record.session = undefined;
@@ -109,12 +122,17 @@ export function createLending(deps: LendingDeps): Lending {
 
   const onTranscript = (record: HeldSlot) => (transcript: TranscriptState) => {
     const { threadId } = record.hold;
-    if (transcript === 'whole') logger.info({ threadId }, 'transcript whole again');
+    if (transcript === 'whole') logger.info({ threadId }, 'transcript complete again');
     else {
       transcriptErrors++;
-      logger.error({ threadId, transcript }, 'transcript not written: the thread cannot move');
+      logger.error(
+        { threadId, transcript },
+        'transcript not written: the thread cannot move to another worker',
+      );
     }
-    sessions.note(record.hold, { transcript }).catch((error) => logger.error({ err: error }, 'not noted'));
+    sessions
+      .note(record.hold, { transcript })
+      .catch((error) => logger.error({ err: error }, 'transcript state not recorded'));
   };
 
   const open = async (thread: HeldThread, record: HeldSlot, profile: SessionProfile): Promise<Opened> => {
@@ -146,7 +164,7 @@ export function createLending(deps: LendingDeps): Lending {
           onTranscript: onTranscript(record),
         });
     record.session = opened.session;
-    // Known before the first prompt: whoever takes over resumes from here.
+    // Recorded before the first prompt, so that another worker can resume the conversation.
     await sessions.note(record.hold, { sdkSessionId: opened.session.sessionId });
     return opened;
   };
@@ -154,7 +172,10 @@ export function createLending(deps: LendingDeps): Lending {
   const expiresInTurn = ({ tokenAt }: HeldSlot) =>
     threadTokenTtlSeconds * 1000 * (1 - tokenMarginShare) - (performance.now() - tokenAt) <
     deps.turnTimeoutMs;
-  /** The gateway lists what the run under way may call: a session that listed under another one lists again. */
+  /**
+   * The gateway lists the tools of the current run: a session that listed those of another run must list
+   * again.
+   */
   const isListStale = (thread: HeldThread, { listedFor }: HeldSlot) => listedFor !== thread.runTools;
 
   const lend = async (thread: HeldThread): Promise<Lent> => {
@@ -188,7 +209,7 @@ export function createLending(deps: LendingDeps): Lending {
         const event = { type: 'session.warm' as const, epoch: hold.epoch, path };
         await sessions.note(hold, { warmForMs: deps.sessionTtlMs, event });
       } catch (error) {
-        // No longer wanted: a thread whose session cannot be started must not ask for it for ever.
+        // Ends the request for a session, which would otherwise be retried for ever.
         pool.evict(threadId);
         await sessions.note(heldOf(threadId)?.hold ?? thread.hold, { warmForMs: 0 });
         throw error;
@@ -221,14 +242,19 @@ interface SpareClaim {
   mcp: { url: string; token: string } | '' | undefined;
 }
 
-/** A spare becomes the thread's: its transcript goes to the thread's store, and it gets the thread's tools. */
+/**
+ * Turns a spare into the thread's session: its transcript goes to the thread's store, and it gets the
+ * thread's tools.
+ */
 async function claimed({ session }: Opened, { store, onTranscript, mcp }: SpareClaim): Promise<Opened> {
   session.adopt(store, onTranscript);
   try {
     if (mcp) await session.renewMcp(mcp);
   } catch (cause) {
     session.kill();
-    throw new AppError('session_failed', 'A spare session could not be given its tools.', { cause });
+    throw new AppError('session_failed', 'The spare session could not connect to the tools of its thread.', {
+      cause,
+    });
   }
   return { session, path: 'spare' };
 }

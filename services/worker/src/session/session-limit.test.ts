@@ -7,7 +7,7 @@ test('the configured number holds while there is memory', () => {
   expect(sessionLimitOf(5, 2, 8_000 * mib)).toBe(5);
 });
 
-test('little memory lowers it, to what lives and what still fits, never below one', () => {
+test('little memory lowers it to the living sessions and those that still fit, never below one', () => {
   expect(sessionLimitOf(5, 2, 320 * mib)).toBe(4);
   expect(sessionLimitOf(5, 3, 10 * mib)).toBe(3);
   expect(sessionLimitOf(5, 0, 0)).toBe(1);

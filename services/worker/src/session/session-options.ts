@@ -5,52 +5,57 @@ import { pdeathsig } from '@harness/runtime';
 import type { SessionHome } from './session-home.ts';
 import { defaultSystemPrompt } from './system-prompt.ts';
 
-/** What a session is made for; a change of any part needs another process. */
+/** What a session is started with; a change of any part needs another process. */
 export interface SessionProfile {
   model: string | undefined;
   systemPrompt: string | undefined;
-  /** Qualified tool names the session may use; undefined = all, [] = none (no MCP server at all). */
+  /**
+   * Qualified names of the tools that the session may use; undefined = all, [] = none (no MCP server at all).
+   */
   tools: string[] | undefined;
-  /** JSON Schema that its answers are held to; absent = they are text. */
+  /** JSON Schema of the model responses; absent = text. */
   outputSchema?: Readonly<Record<string, unknown>> | undefined;
 }
 
+/** The tool server of a session. */
 export interface McpEndpoint {
   url: string;
   token: string;
 }
 
+/** What the SDK options of a session are made from. */
 export interface SessionRequest {
   profile: SessionProfile;
   home: SessionHome;
-  /** Names the conversation: `resume` continues one that this home knows. */
+  /** The conversation: a new one, or one to resume from the store. */
   conversation: { sessionId: string } | { resume: string };
   mcp: McpEndpoint | undefined;
-  /** How to reach the model. */
+  /** Environment variables for reaching the model. */
   modelEnv: Record<string, string>;
   path: string;
-  /** Another executable that speaks the SDK's protocol. */
+  /** Replaces the SDK's executable; must speak its protocol. */
   executable?: string | undefined;
-  /** Where its transcript goes. */
+  /** The store of its transcript; undefined = not stored. */
   store?: TranscriptStore | undefined;
   onProcess(process: SessionProcess): void;
 }
 
-/** The subprocess of a session, in a process group of its own. */
+/** The subprocess of a session, in its own process group. */
 export interface SessionProcess {
   pid: number;
-  /** Kills the whole group at once; nothing once it has ended. */
+  /** Kills the whole group; a no-op after its end. */
   kill(): void;
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has ended. */
   exited: Promise<void>;
 }
 
-/** Longest wait for a transcript to be read from the store, ms. */
+/** Longest read of a transcript from the store, ms. */
 const loadTimeoutMs = 10_000;
 
-/** MCP tool calls may run this long, ms; the gateway's own limit per tool is shorter. */
+/** Limit of an MCP tool call, ms; the gateway's own limits are shorter. */
 const toolCallTimeoutMs = 900_000;
 
+/** The SDK's `mcpServers` for a session. */
 export const mcpServersOf = (mcp: McpEndpoint | undefined): NonNullable<Options['mcpServers']> =>
   mcp
     ? {
@@ -65,8 +70,9 @@ export const mcpServersOf = (mcp: McpEndpoint | undefined): NonNullable<Options[
     : {};
 
 /**
- * Options that close every door but ours: no settings or servers of the machine, no built-in tools, no expansion of
- * `@file` or `/command` in what users write, no traffic but to the model.
+ * The SDK options of a session. They isolate it: no settings or MCP servers of the machine, no built-in
+ * tools, no expansion of `@file` or `/command` in user input, no network traffic but to the model and the
+ * gateway.
  */
 export function sessionOptionsOf(request: SessionRequest): Options {
   const { profile, home } = request;
@@ -85,7 +91,8 @@ export function sessionOptionsOf(request: SessionRequest): Options {
     mcpServers: mcpServersOf(request.mcp),
     mcpServersDelivery: 'initialize', // keeps the token off the command line
     includePartialMessages: true,
-    // Eager: an entry is in the store before the next one is made, so a killed worker loses none that was answered.
+    // Eager: an entry is stored before the next one is created, so a killed worker loses none that had a
+    // response.
     ...(request.store
       ? { sessionStore: request.store, sessionStoreFlush: 'eager' as const, loadTimeoutMs }
       : {}),
@@ -95,7 +102,7 @@ export function sessionOptionsOf(request: SessionRequest): Options {
       PATH: request.path,
       ...request.modelEnv,
       ...home.env,
-      // A name of our own: the default is made from the working directory, which differs from process to process.
+      // A fixed name: the default derives from the working directory, which differs between processes.
       CLAUDE_CODE_PROJECT_DIR_NAME: 'thread',
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
@@ -113,7 +120,10 @@ export function sessionOptionsOf(request: SessionRequest): Options {
   };
 }
 
-/** Where the platform can, the kernel kills the subprocess when this worker dies: alone it would finish its turn. */
+/**
+ * Starts the subprocess in its own process group. Where the platform supports it, the kernel kills it when
+ * this worker dies; otherwise it would finish its turn.
+ */
 function spawnLeashed(options: SpawnOptions, onProcess: (process: SessionProcess) => void): SpawnedProcess {
   const [command, ...args] = [...pdeathsig(), options.command, ...options.args];
   const child = spawn(command as string, args, {
@@ -123,7 +133,7 @@ function spawnLeashed(options: SpawnOptions, onProcess: (process: SessionProcess
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   });
-  child.stderr.resume(); // unread, it would fill up and block the subprocess
+  child.stderr.resume(); // an unread pipe would fill up and block the subprocess
   const { pid } = child;
   if (pid === undefined) return child;
   let gone = false;
@@ -132,13 +142,13 @@ function spawnLeashed(options: SpawnOptions, onProcess: (process: SessionProcess
     try {
       process.kill(-pid, 'SIGKILL');
     } catch {
-      // No process of the group is left: what was wanted.
+      // No process of the group is left.
     }
   };
   const exited = new Promise<void>((resolve) => {
     child.once('exit', () => {
-      killGroup(); // what it started dies with it
-      gone = true; // the number may be given to another process from now on
+      killGroup(); // kills its children, too
+      gone = true; // the pid may be reused from now on
       resolve();
     });
   });

@@ -49,7 +49,7 @@ test('a changed profile rebuilds the session, the old one ends', async () => {
   expect(opened.map((session) => session.ended)).toEqual([true, false]);
 });
 
-test('guests make room before threads, however lately they were asked', async () => {
+test('guests are evicted before threads, however recently they were used', async () => {
   const { pool, lend, evicted } = openPool(2);
   for (const key of ['thread', 'other']) {
     await lend(key);
@@ -73,10 +73,10 @@ test('when it is full, the least recently used idle session ends, never a busy o
   await lend('over'); // both are busy: nothing to end
   expect(pool.counts()).toMatchObject({ sessions: 3, busy: 3 });
   pool.give('busy');
-  expect(evicted).toEqual(['idle', 'busy']); // back to the bound as soon as one is idle
+  expect(evicted).toEqual(['idle', 'busy']); // trimmed to the limit as soon as one is idle
 });
 
-test('use renews: the order of eviction is the order of use', async () => {
+test('sessions are evicted in order of their last use', async () => {
   const { pool, lend, evicted } = openPool(2);
   for (const key of ['a', 'b', 'a']) {
     await lend(key);
@@ -96,7 +96,7 @@ test('an idle session ends after the idle time, a busy one does not', async () =
   expect(pool.has('busy')).toBe(true);
 });
 
-test('a session that died is not given out again', async () => {
+test('a session that died is not lent again', async () => {
   const { pool, lend, opened } = openPool();
   await lend('a');
   opened[0]?.die();
@@ -104,7 +104,7 @@ test('a session that died is not given out again', async () => {
   expect((await lend('a')).path).toBe('cold');
 });
 
-test('a guest is let into a full pool without ending anything', async () => {
+test('a guest enters a full pool without evicting a session', async () => {
   const { pool, lend, evicted } = openPool(1);
   await lend('host');
   pool.give('host');
@@ -122,7 +122,7 @@ test('closing ends all', async () => {
   expect(opened.every((session) => session.ended)).toBe(true);
 });
 
-test('what another worker could not go on with is evicted last', async () => {
+test('a session that another worker could not resume is evicted last', async () => {
   const { pool, lend, opened, evicted } = openPool(2);
   for (const key of ['behind', 'whole']) {
     await lend(key);

@@ -1,39 +1,46 @@
 /**
- * Warm sessions by key. A thread's session has the thread id as its key and nothing else: what it was made for (model,
- * tools, …) is its profile, compared on a hit, so that a message can never miss a session it should have found.
+ * The pool of warm sessions, by key. The key of a thread's session is the thread id alone. Its profile
+ * (model, tools, …) is compared on a hit; if it differs, the session is replaced.
  *
- * An entry is busy (lent out) or idle. Idle ones end after the idle TTL, and when there are too many, guests first, then
- * the least recently used; a busy one is never touched.
+ * An entry is busy (lent) or idle. Idle ones are evicted after the idle TTL, and when there are too many:
+ * guests first, then the least recently used. Busy ones are never evicted to free a slot.
  */
 import type { SessionPath } from '@harness/contracts';
 import type { Session } from './session.ts';
 import type { SessionProfile } from './session-options.ts';
 import { createThreadSlots, type PooledSession } from './thread-slots.ts';
 
+/** Limits of a pool. */
 export interface PoolOptions {
-  /** Asked whenever a session is wanted: memory may have become short. */
+  /** Read at each use, because the limit falls while memory is short. */
   maxSessions(): number;
   idleTtlMs: number;
-  /** Called after an idle session was ended by the pool itself. */
+  /** Called after the pool itself has evicted an idle session. */
   onEvict(key: string): void;
 }
 
+/** A request for a session. */
 export interface Wanted {
   key: string;
   profile: SessionProfile;
-  /** A guest uses its host's turn as its slot: it is let in when the pool is full, and the pool trims itself later. */
+  /** A guest runs within a turn and uses its slot: it enters even a full pool, which is trimmed later. */
   guest?: boolean;
+  /** Starts a session when there is no warm one. */
   open(): Promise<{ session: Session; path: SessionPath }>;
 }
 
+/** The pool. */
 export interface SessionPool {
-  /** The key's session, warm if it is there and fits. Wait for `give` before asking for the same key again. */
+  /**
+   * Lends the key's session: the warm one if its profile fits, else a new one. Do not call it again for the
+   * key before `give`.
+   */
   lend(wanted: Wanted): Promise<{ session: Session; path: SessionPath }>;
-  /** Gives it back: idle from now on, or ended when it did not survive. */
+  /** Returns a session: it is idle from now on, or removed if it has ended. */
   give(key: string): void;
-  /** Ends the key's session, busy or idle, at once. */
+  /** Ends the key's session at once, busy or idle. */
   evict(key: string): void;
-  /** Ends every session that is lent out, at once. */
+  /** Ends every lent session at once. */
   evictBusy(): void;
   has(key: string): boolean;
   counts(): { sessions: number; busy: number; evicted: number };
@@ -55,7 +62,7 @@ export function createSessionPool(options: PoolOptions, slots = createThreadSlot
     entry.session.kill();
   };
   let evicted = 0;
-  /** Sessions that are starting: they will need their place. */
+  /** Sessions that are starting; each will need a slot. */
   let opening = 0;
   const evictIdle = (key: string) => {
     evicted++;
@@ -64,7 +71,7 @@ export function createSessionPool(options: PoolOptions, slots = createThreadSlot
   };
   const trim = (room: number) => {
     const idle = entries().filter(([, { busy }]) => !busy);
-    // A thread's warm session is worth more than a guest's; what another worker could not go on with comes last.
+    // Guests first; last those that another worker could not resume.
     const rankOf = ({ guest, session }: PooledSession) => (guest ? 0 : session.movable ? 1 : 2);
     const order = idle.toSorted(
       ([, one], [, other]) => rankOf(one) - rankOf(other) || one.usedAt - other.usedAt,

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSession } from './session.ts';
 
-/** An agent that starts a process of its own and fails. */
+/** An agent that starts a child process and fails. */
 const failingAgent = `#!/bin/sh
 sleep 60 >/dev/null 2>&1 &
 echo $! > "$ANTHROPIC_TEST_PID"
 exit 3
 `;
 
-test('a session that fails leaves no process behind, not even what it had started', async () => {
+test('a session that fails leaves no process behind, not even its children', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'harness-session-'));
   onTestFinished(() => rm(dir, { recursive: true, force: true }));
   const executable = join(dir, 'agent');
@@ -33,7 +33,7 @@ test('a session that fails leaves no process behind, not even what it had starte
   await expect(opening).rejects.toMatchObject({ code: 'session_failed' });
   const pid = Number(await readFile(pidFile, 'utf8'));
   expect(pid).toBeGreaterThan(0);
-  // Dead, though perhaps not yet collected by whoever adopted it.
+  // A zombie that its new parent has not yet reaped counts as dead.
   const lives = async () =>
     existsSync(`/proc/${pid}`) &&
     !/^State:\s+Z/m.test(await readFile(`/proc/${pid}/status`, 'utf8').catch(() => 'State: Z'));

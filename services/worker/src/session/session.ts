@@ -1,8 +1,23 @@
 /**
- * One Agent SDK session (a subprocess with one conversation) seen as questions and events.
+ * One Agent SDK session: a subprocess with one conversation, used through prompts and events.
  *
- * States: opening -> idle <-> answering -> ended. `ask` is allowed in idle only; the owner serialises. A session that
- * ended stays ended: whoever holds it opens another.
+ * States: opening -> idle <-> answering -> ended. `ask` is allowed in idle only; the caller serialises. An
+ * ended session cannot be reused.
+ *
+ * This folder:
+ *   session-options.ts     the SDK's options; starts the subprocess
+ *   session-events.ts      SDK messages -> thread events
+ *   session-home.ts        folders of sessions
+ *   inbox.ts               the iterable that the SDK reads prompts from
+ *   transcript-writer.ts   buffers transcript entries that could not be written
+ *   open-session.ts        opens sessions, a few at a time, and tracks all that live
+ *   session-pool.ts        warm sessions by key
+ *   thread-slots.ts        all state of this worker about a thread
+ *   session-lease.ts       which session a thread gets, and its epoch
+ *   spares.ts              sessions started in advance
+ *   session-limit.ts       how many sessions fit into memory
+ *   system-prompt.ts       the system prompt of a thread
+ *   room-elsewhere.ts      whether another worker has a free slot
  */
 import { setTimeout as after } from 'node:timers/promises';
 import {
@@ -26,55 +41,62 @@ import {
 } from './session-options.ts';
 import { createTranscriptWriter, type TranscriptWriter } from './transcript-writer.ts';
 
+/** The model's response to a prompt; `error`: the model or the SDK failed, but the session continues. */
 export type Answer =
   | { outcome: 'success'; text: string; usage: Usage }
   | { outcome: 'error'; message: string; usage: Usage };
 
+/** A prompt. */
 export interface Question {
   prompt: string;
-  /** The SDK's message id: the run's UUID, so that a result can be told from another's. */
+  /** The SDK's message id, by which results are matched to prompts. */
   uuid: string;
   onEvent(event: SessionEvent): void;
 }
 
+/** A running session. */
 export interface Session {
   readonly sessionId: string;
   readonly ended: boolean;
-  /** Resolves with the turn's result; rejects with `session_failed` when the subprocess dies first. */
+  /**
+   * Sends a prompt; resolves with the model response. Rejects with `session_failed` when the subprocess ends
+   * first.
+   */
   ask(question: Question): Promise<Answer>;
   /** Ends the running turn soon; its `ask` resolves with an error. */
   interrupt(): Promise<void>;
-  /** New credentials for the MCP server, between turns. */
+  /** Sets new credentials for the MCP server; between turns only. */
   renewMcp(mcp: McpEndpoint): Promise<void>;
-  /** A spare becomes a thread's: its transcript goes there from its first entry. */
+  /** Turns a spare into a thread's session: its whole transcript goes to this store. */
   adopt(store: TranscriptStore, onTranscript: OnTranscript): void;
-  /** The store has all of its conversation: another process could go on with it. */
+  /** Whether the store has the whole conversation, so that another process could resume it. */
   readonly movable: boolean;
-  /** Ends the subprocess and all it started, at once. */
+  /** Kills the subprocess and its children. */
   kill(): void;
-  /** Resolves when its processes are gone. */
+  /** Resolves when its processes have ended. */
   readonly exited: Promise<void>;
 }
 
-/** Told when entries could not be written, and when all are. */
+/** Called when transcript entries could not be written, and when the store is complete again or full. */
 export type OnTranscript = (state: TranscriptState) => void;
 
+/** How to open a session. */
 export interface OpenSessionRequest extends Omit<SessionRequest, 'store'> {
-  /** Where its transcript goes; 'later' for a spare. */
+  /** The store of its transcript; 'later' for a spare; undefined = not stored. */
   store?: TranscriptStore | 'later' | undefined;
   onTranscript: OnTranscript;
 }
 
-/** Longest wait for the MCP server to be connected, ms: a turn without its tools would be a wrong turn. */
+/** Longest wait for the MCP server to connect, ms; a turn must not run without its tools. */
 const connectLimitMs = 20_000;
 const connectPollMs = 25;
-/** Longest start of a session, ms; its tools included. */
+/** Longest start of a session, including its tools, ms. */
 const startLimitMs = 30_000;
-/** Pauses between tries to write what is missing of a transcript, doubled each time. */
+/** Pauses between attempts to write missing transcript entries, ms, doubled each time. */
 const catchUpMs = { first: 500, longest: 30_000 };
 const nextWait = (ms: number) => Math.min(2 * ms, catchUpMs.longest);
 
-/** Starts the subprocess and waits until its tools are there. Throws `session_failed`. */
+/** Starts the subprocess and waits until its tools are connected. Throws `session_failed`. */
 export async function openSession(request: OpenSessionRequest): Promise<Session> {
   let subprocess: SessionProcess | undefined;
   const { store } = request;
@@ -92,8 +114,8 @@ export async function openSession(request: OpenSessionRequest): Promise<Session>
   const session = createSession(q, inbox, { process: () => subprocess, writer, request });
   try {
     const ready = request.mcp ? connected(q) : q.initializationResult();
-    // A process that answers nothing must not hold its turn for ever.
-    const timeoutError = () => new Error(`it did not answer within ${startLimitMs} ms`);
+    // A subprocess that never responds must not block its turn for ever.
+    const timeoutError = () => new Error(`it did not respond within ${startLimitMs} ms`);
     await withTimeLimit<unknown>({ timeoutMs: startLimitMs, timeoutError }, () => ready);
     return session;
   } catch (cause) {
@@ -103,7 +125,7 @@ export async function openSession(request: OpenSessionRequest): Promise<Session>
   }
 }
 
-/** A process that answers nothing must not hold its turn for ever. */
+/** Resolves when the MCP server is connected; throws after `connectLimitMs`. */
 async function connected(q: Query): Promise<void> {
   const limit = AbortSignal.timeout(connectLimitMs);
   for (;;) {
@@ -174,7 +196,7 @@ function createSession(
     for await (const message of q) take(message);
   };
   pump().then(
-    () => end('it left'),
+    () => end('it exited'),
     (error: unknown) => end(error instanceof Error ? error.message : String(error)),
   );
 
@@ -220,10 +242,13 @@ function createSession(
   };
 }
 
-/** What the SDK says when it gives up writing an entry to the store. */
+/** Subtypes of the SDK's system messages after it gave up writing entries to the store. */
 const lostTranscript = new Set<string>(['mirror_error', 'session_writes_lost']);
 
-/** What one turn cost. The total goes on over a resume, so its difference is only the fallback. */
+/**
+ * Cost of one turn, USD. The difference of totals is only a fallback, because the total may include earlier
+ * processes after a resume.
+ */
 function costOf(result: SDKResultMessage, before: number): number {
   const { model_usage_since_last_result: since } = result as {
     model_usage_since_last_result?: Record<string, { costUSD?: number }>;
@@ -232,15 +257,15 @@ function costOf(result: SDKResultMessage, before: number): number {
   return Object.values(since).reduce((sum, { costUSD = 0 }) => sum + costUSD, 0);
 }
 
-/** Several messages may be answered by one result, so a result is joined on the uuids it names. */
+/** Whether the result is for the message: one result may name the uuids of several messages. */
 function answers(result: SDKResultMessage, uuid: string): boolean {
   const named = result as { user_message_uuids?: string[]; user_message_uuid?: string };
   const uuids = named.user_message_uuids ?? (named.user_message_uuid ? [named.user_message_uuid] : undefined);
-  // A failure before the turn began names nobody; only one question is open at a time.
+  // A failure before the turn began names no uuid; only one prompt is open at a time.
   return uuids === undefined ? result.is_error : uuids.includes(uuid);
 }
 
-/** `is_error` decides, not `subtype`: a model failure comes as subtype "success". */
+/** `is_error` decides, not `subtype`: a model failure has subtype "success". */
 function answerOf(result: SDKResultMessage, costUsd: number): Answer {
   const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } = result.usage;
   const usage: Usage = {
@@ -252,7 +277,7 @@ function answerOf(result: SDKResultMessage, costUsd: number): Answer {
   return result.is_error ? { outcome: 'error', message: text, usage } : { outcome: 'success', text, usage };
 }
 
-/** An answer by a schema is its JSON, whatever was written around it. */
+/** The text of a result; with an output schema its JSON. */
 function textOf(result: SDKResultMessage): string {
   if (!('result' in result)) return result.errors.join('\n');
   return result.structured_output === undefined ? result.result : JSON.stringify(result.structured_output);

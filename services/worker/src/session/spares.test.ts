@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Opened } from './open-session.ts';
 import { createSpares, mostWithin } from './spares.ts';
 
-/** Spares whose starts end when the test says so, on a clock of its own. */
+/** Spares whose starts and clock the test controls. */
 function open(wanted: number | 'auto', room = 10) {
   const starts: { done(): void; fail(): void; die(): void; killed: boolean }[] = [];
   let clock = 0;
@@ -43,7 +43,7 @@ function open(wanted: number | 'auto', room = 10) {
   return { spares, starts, started, stocked, pass };
 }
 
-test('auto: one at first, and more when new threads come faster than a session starts', async () => {
+test('auto: one at first, more when new threads arrive faster than sessions start', async () => {
   const { spares, starts, started, stocked, pass } = open('auto');
   await started(1);
   pass(1_000);
@@ -52,7 +52,7 @@ test('auto: one at first, and more when new threads come faster than a session s
   expect(spares.take()).toBeDefined();
   pass(100);
   expect(spares.take()).toBeUndefined();
-  await started(3); // two at once, of the three that are wanted now
+  await started(3); // two at the same time, of the three wanted now
   starts[1]?.done();
   starts[2]?.done();
   await started(4);
@@ -69,7 +69,7 @@ test('no more than memory allows', async () => {
   spares.close();
 });
 
-test('one that dies in stock is replaced, and not at once when it died of its start', async () => {
+test('a spare that dies is replaced, after a delay if it died soon after its start', async () => {
   const { spares, starts, started, stocked, pass } = open(1);
   await started(1);
   starts[0]?.done();
@@ -88,7 +88,7 @@ test('one that dies in stock is replaced, and not at once when it died of its st
   spares.close();
 });
 
-test('the most times within a span', () => {
+test('mostWithin counts the most times within a span', () => {
   expect(mostWithin([], 10)).toBe(0);
   expect(mostWithin([1, 2, 3, 20, 25, 31], 10)).toBe(3);
   expect(mostWithin([0, 11, 22], 10)).toBe(1);

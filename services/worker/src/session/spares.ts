@@ -1,43 +1,46 @@
 /**
- * Sessions of the default profile that were started for no thread yet. A new thread takes one in place of a start of its
- * own.
+ * Spares: sessions of the default profile, started in advance. A new thread takes one instead of starting a
+ * session.
  *
- * How many: a fixed number, or (`auto`) one, and as many more as new threads came in the time that it takes to start one.
- * Never more than the memory allows; those that are too many for a while are ended.
+ * Their number is fixed or, with `auto`, one plus the most new threads that arrived recently within the
+ * duration of one start. It is limited by the available memory; superfluous spares are ended.
  */
 import type { Logger } from '@harness/runtime';
 import type { Opened } from './open-session.ts';
 
+/** The stock of spares. */
 export interface Spares {
-  /** A started session that belongs to no thread yet; another is started in its place. Undefined: there is none. */
+  /** Takes a spare, which is replaced; undefined if there is none. */
   take(): Opened | undefined;
   count(): number;
   close(): void;
 }
 
+/** What the stock needs. */
 export interface SparesOptions {
   wanted: number | 'auto';
   open(): Promise<Opened>;
-  /** Processes that could be started now without need of more memory. */
+  /** How many processes the available memory still allows. */
   room(): number;
   logger: Logger;
-  /** For tests; ms on the monotonic clock. */
+  /** Monotonic clock, ms; replaced by tests. */
   now?: () => number;
 }
 
-/** After a failed start, or a spare that died soon, the next try comes this much later, ms. */
+/** Pause after a failed start, or a spare that died early, ms. */
 const retryMs = 5_000;
-/** A spare that lived for less died of its start, ms. */
+/** A spare that lived for a shorter time died early, ms. */
 const soonMs = 10_000;
-/** New threads of this time say how many spares are wanted, ms. */
+/** With `auto`, new threads of this period determine the number of spares, ms. */
 const memoryMs = 30_000;
-/** How often the stock is looked at, ms. */
+/** How often the stock is adjusted, ms. */
 const reviewMs = 5_000;
-/** Starts at once: a start is CPU-bound, and threads that wait come first. */
+/** Concurrent starts of spares: a start is CPU-bound, and waiting threads have priority. */
 const startsAtOnce = 2;
-/** Before the first start was measured, ms. */
+/** Assumed duration of a start until the first one was measured, ms. */
 const guessedStartMs = 1_000;
 
+/** Creates the stock and starts to fill it. */
 export function createSpares(options: SparesOptions): Spares {
   const { now = () => performance.now(), logger } = options;
   const stock: { opened: Opened; since: number }[] = [];
@@ -72,7 +75,7 @@ export function createSpares(options: SparesOptions): Spares {
     if (closed || now() < pausedUntil) return;
     while (starting < startsAtOnce && missing() > 0) void start();
   };
-  /** One that was taken is no longer in stock. */
+  /** Ignores a spare that was taken. */
   const died = (spare: (typeof stock)[number]) => {
     const place = stock.indexOf(spare);
     if (place === -1) return;
@@ -106,7 +109,7 @@ export function createSpares(options: SparesOptions): Spares {
   };
 }
 
-/** The most of these times, in ascending order, that lie within any span of `spanMs`. */
+/** The largest number of these times (ascending) that lie within any span of `spanMs`. */
 export function mostWithin(times: readonly number[], spanMs: number): number {
   let most = 0;
   let first = 0;

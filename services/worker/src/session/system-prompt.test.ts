@@ -8,7 +8,7 @@ const active = 'The skill "tea" is active. Follow it:\n\nSteep it.';
 
 test.each([
   ['nothing', none, undefined],
-  ['its own words', { ...none, systemPrompt: 'Be brief.' }, 'Be brief.'],
+  ['a system prompt', { ...none, systemPrompt: 'Be brief.' }, 'Be brief.'],
   ['an agent', { ...none, agent, systemPrompt: 'Be brief.' }, 'You are clerk.\n\nBe brief.'],
   ['a skill', { ...none, skill }, `${defaultSystemPrompt}\n\n${active}`],
   ['all', { agent, skill, systemPrompt: 'Be brief.' }, `You are clerk.\n\nBe brief.\n\n${active}`],
@@ -16,11 +16,11 @@ test.each([
   expect(systemPromptOf(thread)).toBe(prompt);
 });
 
-test('an agent that is gone is told, not guessed', () => {
+test('a missing agent or skill is an error', () => {
   expect(() => systemPromptOf({ ...none, agent: { name: 'clerk', instructions: undefined } })).toThrow(
-    /"clerk".* not there/,
+    /"clerk".* no longer exists/,
   );
   expect(() => systemPromptOf({ ...none, skill: { name: 'tea', instructions: undefined } })).toThrow(
-    /"tea".* not there/,
+    /"tea".* no longer exists/,
   );
 });

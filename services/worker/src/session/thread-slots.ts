@@ -2,32 +2,32 @@ import type { Hold } from '@harness/dispatch';
 import type { Session } from './session.ts';
 
 /**
- * All that this worker knows of one thread. A conversation of a plugin (see invoker.ts) has a slot, too, under a key of its
- * own and with nothing but a session.
+ * All state of this worker about one thread. A conversation of a plugin (see invoker.ts) also has a slot,
+ * with only a session, under its own key.
  */
 export interface ThreadSlot {
-  /** The turn under way. */
+  /** The running turn. */
   turn: TurnUnderWay | undefined;
-  /** The thread is this worker's. */
+  /** Set while this worker holds the thread. */
   held: HeldSlot | undefined;
   /** Its session in the pool. */
   pooled: PooledSession | undefined;
 }
 
-/** A turn under way, and what arrived for its thread meanwhile. */
+/** A running turn, and what arrived for its thread meanwhile. */
 export interface TurnUnderWay {
   stop: AbortController;
   runId: string | undefined;
-  /** A doorbell rang meanwhile, or mail is left: there is more to do. */
+  /** A doorbell rang meanwhile, or mail is left: there is more to do after this turn. */
   isRung: boolean;
 }
 
-/** What this worker holds a thread by. */
+/** The hold of a thread, and the state of its session under it. */
 export interface HeldSlot {
   hold: Hold;
-  /** Of the thread's latest event under this hold. */
+  /** Counter of the latest event under this epoch. */
   counter: number;
-  /** A process was started under this hold: the next one needs another epoch. */
+  /** The process started under this epoch; the next process needs a higher one. */
   session: Session | undefined;
   /** When the session's token was signed, ms on the monotonic clock. */
   tokenAt: number;
@@ -38,12 +38,12 @@ export interface HeldSlot {
 /** A session of the pool. */
 export interface PooledSession {
   session: Session;
-  /** What the session was made for, as text. */
+  /** The session's profile, as JSON. */
   profile: string;
   busy: boolean;
   guest: boolean;
   timer: NodeJS.Timeout | undefined;
-  /** Grows with every use in this process: the lowest is the least recently used. */
+  /** Number of the latest use in this process; the lowest is the least recently used. */
   usedAt: number;
 }
 

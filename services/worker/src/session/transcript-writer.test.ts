@@ -6,7 +6,7 @@ import { createTranscriptWriter } from './transcript-writer.ts';
 const key = { sessionId: 's' };
 const entry = (uuid: string): TranscriptEntry => ({ type: 'user', uuid });
 
-/** A store that refuses while it is told to. */
+/** A store that refuses writes while `state.refusal` is set. */
 function openStore() {
   const written: string[] = [];
   const state = { refusal: undefined as Error | undefined };
@@ -23,7 +23,7 @@ function openStore() {
   return { store, written, state };
 }
 
-test('what could not be written goes first as soon as it can be, once, in order', async () => {
+test('entries that could not be written are written first later, once, in order', async () => {
   const { store, written, state } = openStore();
   const writer = createTranscriptWriter(store);
   await writer.store.append(key, [entry('a')]);
@@ -38,7 +38,7 @@ test('what could not be written goes first as soon as it can be, once, in order'
   expect(await writer.catchUp()).toBe('whole');
 });
 
-test('the last entries are written without another', async () => {
+test('the last entries are written without a further append', async () => {
   const { store, written, state } = openStore();
   const writer = createTranscriptWriter(store);
   state.refusal = new Error('away');
@@ -48,7 +48,7 @@ test('the last entries are written without another', async () => {
   expect(written).toEqual(['a']);
 });
 
-test('a transcript that is as large as it may be stays as it is', async () => {
+test('a transcript at its size limit is not extended', async () => {
   const { store, written, state } = openStore();
   const writer = createTranscriptWriter(store);
   await writer.store.append(key, [entry('a')]);
@@ -60,7 +60,7 @@ test('a transcript that is as large as it may be stays as it is', async () => {
   expect(written).toEqual(['a']);
 });
 
-test('a worker that lost the thread keeps nothing for it', async () => {
+test('a worker that lost the thread keeps no entries for it', async () => {
   const { store, written, state } = openStore();
   const writer = createTranscriptWriter(store);
   state.refusal = new AppError('stale_epoch', 'another owner');

@@ -1,29 +1,34 @@
 /**
- * Between the Agent SDK, which gives each transcript entry once and drops what could not be written, and the store in
- * Redis. What could not be written is kept and goes first the next time, so that the store always holds the beginning
- * of the conversation, without a gap; until it has caught up the conversation cannot move.
+ * A buffer between the Agent SDK, which drops transcript entries that could not be written, and the store in
+ * Redis. Entries that could not be written are kept and written first the next time, so that the store always
+ * has a prefix of the conversation without gaps. Until it has caught up, the conversation cannot move to
+ * another worker.
  */
 import { AppError } from '@harness/contracts';
 import type { TranscriptEntry, TranscriptState, TranscriptStore } from '@harness/dispatch';
 
+/** The writer of one session. */
 export interface TranscriptWriter {
-  /** What the SDK is given. */
+  /** The store for the SDK. */
   store: TranscriptStore;
-  /** A spare becomes a thread's: where entries go from now on; those that came before go there first. */
+  /** Sets the store of a spare that got its thread; the entries kept so far are written first. */
   bind(target: TranscriptStore): void;
-  /** Writes what is missing, and tells how far the store is now. */
+  /** Writes the missing entries; returns the state of the store after that. */
   catchUp(): Promise<TranscriptState>;
 }
 
 type Key = Parameters<TranscriptStore['append']>[0];
 
-/** More than this does not wait, entries of one transcript. */
+/** Most entries kept for one transcript; beyond it the transcript is full. */
 const keptLimit = 10_000;
 
-/** Without an `initial` store, entries wait for `bind`. */
+/** Creates a writer. Without an `initial` store, entries are kept until `bind`. */
 export function createTranscriptWriter(initial?: TranscriptStore): TranscriptWriter {
   let target = initial;
-  /** Not written yet, by transcript, in order. The SDK repeats a failed call with the same entries. */
+  /**
+   * Entries not yet written, by transcript, in order. The SDK repeats a failed call with the same entry
+   * objects.
+   */
   const kept = new Map<string, { key: Key; entries: TranscriptEntry[] }>();
   let writing: Promise<unknown> = Promise.resolve();
   let full = false;
@@ -44,7 +49,7 @@ export function createTranscriptWriter(initial?: TranscriptStore): TranscriptWri
       if (entries.length === 0) kept.delete(name);
     }
   };
-  /** One after another: entries must not overtake each other. */
+  /** Writes in sequence, so that entries keep their order. */
   const writeInTurn = (): Promise<void> => {
     const turn = writing.then(write);
     writing = turn.catch(() => undefined);
@@ -54,7 +59,7 @@ export function createTranscriptWriter(initial?: TranscriptStore): TranscriptWri
   return {
     bind(bound) {
       target = bound;
-      void writeInTurn().catch(() => undefined); // seen by the next append
+      void writeInTurn().catch(() => undefined); // the next append fails, too
     },
     async catchUp() {
       await writeInTurn().catch(() => undefined);
@@ -68,7 +73,11 @@ export function createTranscriptWriter(initial?: TranscriptStore): TranscriptWri
         const known = new Set(mine.entries);
         const fresh = entries.filter((entry) => !known.has(entry));
         full ||= mine.entries.length + fresh.length > keptLimit;
-        if (full) throw new AppError('body_too_large', 'The transcript is larger than what is kept.');
+        if (full)
+          throw new AppError(
+            'body_too_large',
+            'The transcript has reached its size limit, so no more of it is stored.',
+          );
         mine.entries.push(...fresh);
         kept.set(name, mine);
         await writeInTurn();

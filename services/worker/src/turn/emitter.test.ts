@@ -2,7 +2,7 @@ import type { Lease, LeaseEvent, Turn } from '@harness/dispatch';
 import { expect, test } from 'vitest';
 import { createEmitter } from './emitter.ts';
 
-/** A lease whose emit is answered by the test. */
+/** An emitter with a lease whose emit returns what the test says. */
 function openEmitter(answer: () => Promise<{ lost: boolean; cancel: boolean; interrupt: boolean }>) {
   const calls: { counter: number; events: LeaseEvent[]; path: string | undefined }[] = [];
   const told: string[] = [];
@@ -26,7 +26,7 @@ function openEmitter(answer: () => Promise<{ lost: boolean; cancel: boolean; int
 
 const delta = (text: string): LeaseEvent => ({ type: 'agent.message_delta', text, live: true });
 
-test('what comes during a call goes with the next, in order, neighbouring deltas joined', async () => {
+test('events that arrive during a call are sent with the next one, in order, adjacent deltas joined', async () => {
   const { emitter, calls } = openEmitter(async () => ({ lost: false, cancel: false, interrupt: false }));
   emitter.tellPath('warm');
   for (const event of [delta('a'), delta('b'), { type: 'agent.message', text: 'ab' } as const, delta('c')])
@@ -37,7 +37,7 @@ test('what comes during a call goes with the next, in order, neighbouring deltas
   expect(calls.flatMap(({ events }) => events.map((event) => event.text)).join('|')).toBe('ab|ab|c');
 });
 
-test('a lost lease and a wish to cancel are told', async () => {
+test('a lost lease and a request to cancel are reported', async () => {
   const lost = openEmitter(async () => ({ lost: true, cancel: false, interrupt: false }));
   lost.emitter.push(delta('a'));
   await lost.emitter.flush();

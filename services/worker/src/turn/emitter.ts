@@ -1,22 +1,24 @@
 import type { SessionPath } from '@harness/contracts';
 import type { Lease, LeaseEvent, Turn } from '@harness/dispatch';
 
+/** Writes the events of one turn. */
 export interface Emitter {
   push(event: LeaseEvent): void;
-  /** Notes on the run how it came to its session. */
+  /** Records on the run how it got its session. */
   tellPath(path: SessionPath): void;
-  /** Everything pushed so far is written, or the turn is known to be lost. */
+  /** Resolves when all events are written, or the turn is known to be lost. */
   flush(): Promise<void>;
 }
 
 /**
- * Writes a turn's events in order, one call at a time; what comes while a call is under way goes with the next, with
- * neighbouring deltas joined. So a fast stream costs few calls and a slow one no delay.
+ * Creates an emitter. It writes events in order, one call at a time; events that arrive during a call are
+ * sent with the next one, with adjacent deltas joined. So a fast stream costs few calls, and a slow one has
+ * no delay.
  */
 export function createEmitter(deps: {
   lease: Pick<Lease, 'emit'>;
   turn: Turn;
-  /** Next number of this epoch. */
+  /** Returns the next counter of this epoch. */
   nextCounter(): number;
   onLost(): void;
   onCancel(): void;

@@ -18,7 +18,7 @@ function openInvoker() {
       return { session, path: 'cold' };
     },
   });
-  /** Waits until a session was asked, and answers as it is told. */
+  /** Waits until the session was asked, and responds with the text. */
   const answer = async (nth: number, text: string) => {
     await vi.waitFor(() => expect(opened[nth]?.asked.length).toBe(1));
     opened[nth]?.answer(text);
@@ -66,7 +66,7 @@ test('other keys, other tenants and other tasks have other conversations', async
   expect(opened).toHaveLength(4);
 });
 
-test('the answer streams through onMessage', async () => {
+test('the model response is streamed through onMessage', async () => {
   const { invoker, opened, answer } = openInvoker();
   const seen: unknown[] = [];
   const call = invoker.invoke('q', { onMessage: (message) => void seen.push(message) });
@@ -104,7 +104,7 @@ test('calls with one key wait for each other', async () => {
   expect(opened).toHaveLength(1);
 });
 
-test('prewarm starts the session that the next invoke with the same key finds; of a thread it asks for its own', async () => {
+test('prewarm starts the session that the next invoke with the same key uses; for a thread it prewarms the thread', async () => {
   const { invoker, opened, answer } = openInvoker();
   await invoker.prewarm({ sessionId: 'a' });
   await invoker.prewarm({ sessionId: 'a' });

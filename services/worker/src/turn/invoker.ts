@@ -7,20 +7,22 @@ import { turnScope } from './turn-scope.ts';
 
 const defaultTimeoutMs = 300_000;
 
-/** Which conversation a call of `invoke` belongs to. */
+/** The key of the conversation that a call of `invoke` belongs to. */
 export const sessionKeyOf = (options: InvokeOptions): string =>
   options.threadId ?? options.sessionId ?? 'default';
 
 /**
- * `ctx.invoker` of a worker: sessions without tools, keyed within plugin, tenant and task. Inside a turn it is a guest
- * in that turn's slot, so a full pool cannot block a review. Calls with one key are answered one after the other.
+ * Creates `ctx.invoker` for a worker: sessions without tools, one per plugin, tenant, task and key. Inside a
+ * turn the session is a guest in the turn's slot, so a full pool cannot block a review. Calls with the same
+ * key run one at a time. Throws `invoke_timeout`, `model_error`, `session_failed`, and `turn_cancelled` when
+ * the turn ends first.
  */
 export function createInvoker(deps: {
   pool: SessionPool;
   openSession: OpenSession;
   plugin: string;
   defaultModel: string | undefined;
-  /** Asks for the session of a thread of the tenant; false where there is no such thread. */
+  /** Requests the session of a thread of the tenant; false if there is no such thread. */
   prewarmThread(tenant: string | undefined, threadId: string): Promise<boolean>;
 }): Invoker {
   const { pool, openSession } = deps;
@@ -33,7 +35,7 @@ export function createInvoker(deps: {
       tools: [],
       outputSchema: options.outputSchema,
     };
-    // A folder's name: no part of a key may choose a path.
+    // The key becomes a folder name: hashed, so that it cannot choose a path.
     const home = createHash('sha256').update(key).digest('hex').slice(0, 32);
     const open = () => openSession({ name: home, profile });
     return pool.lend({ key, profile, guest: true, open });
@@ -52,7 +54,7 @@ export function createInvoker(deps: {
       },
     });
     const reply = await within(asked, timeoutMs, turnScope.getStore()?.signal).catch((error) => {
-      // Whatever went wrong, the conversation is in an unknown state: the next call starts a new one.
+      // After any error the conversation is in an unknown state: the next call starts a new one.
       pool.evict(key);
       throw error;
     });
@@ -69,7 +71,7 @@ export function createInvoker(deps: {
     const within = [deps.plugin, scope?.tenant, scope?.taskId ?? scope?.threadId];
     return JSON.stringify(['invoke', ...within, sessionKeyOf(options)]);
   };
-  /** One after the other with what has the same key, whatever became of that. */
+  /** Runs work of the same key in sequence, also after failures. */
   const inTurn = <T>(key: string, work: () => Promise<T>): Promise<T> => {
     const turn = (turns.get(key) ?? Promise.resolve()).then(work, work);
     turns.set(key, turn);

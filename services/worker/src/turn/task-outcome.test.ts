@@ -40,19 +40,19 @@ test('a rejected result goes back with the feedback quoted', () => {
   ]);
 });
 
-test('an accepted result ends the task and tells the parent', () => {
+test('an accepted result ends the task and notifies the parent', () => {
   const { task: change, mail } = afterReview(task, 'run_2', 'done', { accepted: true });
   expect(change.set).toEqual({ status: 'completed', verdict: 'satisfied' });
   expect(mail).toMatchObject([{ kind: 'notification', threadId: 'thr_parent', id: 'run_2:notification' }]);
 });
 
-test('the last rejection is told as it is', () => {
+test('the last rejection is passed on to the parent', () => {
   const { task: change, mail } = afterReview({ ...task, iteration: 2 }, 'run_3', 'done', rejected);
   expect(change.set).toEqual({ status: 'completed', verdict: 'max_iterations_reached', feedback: 'more' });
   expect(mail[0]?.input).toContain('> The last review did not accept it: more');
 });
 
-test('a failure reaches the parent; without a parent there is nobody to tell', () => {
+test('a failure notifies the parent, if there is one', () => {
   const error = { code: 'model_error', message: 'overloaded' };
   const { task: change, mail } = afterFailure(task, 'run_1', 'error', error);
   expect(change.set).toMatchObject({ status: 'failed', verdict: 'failed' });

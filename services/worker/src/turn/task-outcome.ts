@@ -1,16 +1,17 @@
 /**
- * What the end of a task's turn leads to: pure decisions, carried out by the commit.
+ * What follows from the end of a task's turn. Pure decisions; the commit carries them out.
  *
  *   turn  --success--> review
- *   turn  --failure--> task failed, parent told
- *   review --accepted--> task completed (satisfied), parent told
+ *   turn  --failure--> task failed, parent notified
+ *   review --accepted--> task completed (satisfied), parent notified
  *   review --rejected, iterations left--> feedback, next turn
- *   review --rejected, last one--> task completed (max_iterations_reached), parent told as it is
+ *   review --rejected, last one--> task completed (max_iterations_reached), parent notified of the rejection
  */
 import type { ErrorBody, FinalRunStatus, Task } from '@harness/contracts';
 import { feedbackOf, type Mail, notificationOf, reviewOf, type TaskChange } from '@harness/dispatch';
 import type { TaskVerdict } from '@harness/plugin-kit';
 
+/** A change of the task and the mail that goes out with it. */
 export interface Consequence {
   task: TaskChange;
   mail: Mail[];
@@ -18,6 +19,7 @@ export interface Consequence {
 
 const listed = (mail: Mail | null): Mail[] => (mail ? [mail] : []);
 
+/** A successful work turn: its result goes to review. */
 export function afterWork(task: Task, runId: string, result: string): Consequence {
   const change: TaskChange = {
     taskId: task.taskId,
@@ -27,6 +29,7 @@ export function afterWork(task: Task, runId: string, result: string): Consequenc
   return { task: change, mail: [reviewOf(task, result, runId)] };
 }
 
+/** A failed or cancelled turn: the task fails or is cancelled, and its parent is notified. */
 export function afterFailure(
   task: Task,
   runId: string,
@@ -46,6 +49,7 @@ export function afterFailure(
   };
 }
 
+/** A review: the task completes, or its thread gets feedback for another iteration. */
 export function afterReview(task: Task, runId: string, result: string, verdict: TaskVerdict): Consequence {
   const last = task.iteration >= task.maxIterations;
   const word = verdict.accepted ? 'satisfied' : last ? 'max_iterations_reached' : 'needs_revision';

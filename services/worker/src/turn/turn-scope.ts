@@ -1,6 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** The turn in whose slot code runs: hooks are called inside it, so `ctx.invoker` knows whose slot it uses. */
+/**
+ * The turn within which code runs. Hooks run inside it, so that `ctx.invoker` knows the tenant, the task and
+ * the slot.
+ */
 export interface TurnScope {
   tenant: string;
   threadId: string;
@@ -8,4 +11,5 @@ export interface TurnScope {
   signal: AbortSignal;
 }
 
+/** Carries the scope through asynchronous calls. */
 export const turnScope = new AsyncLocalStorage<TurnScope>();

@@ -2,10 +2,16 @@
  * One turn: hooks, session, events, commit.
  *
  * Ends of a turn:
- *   committed    the run has its result (D1), whatever it was
- *   again        the agent process died, or Redis refused the result: the attempt is spent, the next ring begins another
- *   handed back  the worker drains or fenced itself: nobody's fault, the attempt is not counted
+ *   committed    the run has its result (D1): success or failure
+ *   again        the agent process died, or Redis did not take the result: the attempt counts, the next ring starts another
+ *   handed back  the worker drains, or is unhealthy and fenced itself: the attempt does not count
  *   lost         another worker has the thread: nothing more is written (D3, D4)
+ *
+ * This folder:
+ *   emitter.ts        writes the events of a turn
+ *   task-outcome.ts   what follows for a task from the end of its turn
+ *   turn-scope.ts     the turn within which plugin code runs
+ *   invoker.ts        `ctx.invoker` of plugins at a worker
  */
 import { type ErrorBody, type FinalRunStatus, type SessionPath, toAppError } from '@harness/contracts';
 import { type Ending, type Lease, promptUuidOf, type Turn, untilReached } from '@harness/dispatch';
@@ -17,44 +23,53 @@ import { createEmitter, type Emitter } from './emitter.ts';
 import { afterFailure, afterReview, afterWork } from './task-outcome.ts';
 import { type TurnScope, turnScope } from './turn-scope.ts';
 
+/** How a turn ended; see the head of this file. */
 export type TurnEnd = 'committed' | 'again' | 'handed back' | 'lost';
 
 /** Why a turn is stopped from outside. */
 export type StopReason = 'cancelled' | 'interrupted' | 'timeout' | 'drain' | 'unhealthy' | 'lost';
 
+/** What a turn needs. */
 export interface TurnDeps {
   lease: Lease;
   hooks: HookRunner;
   logger: Logger;
   turnTimeoutMs: number;
+  /** False when the worker may no longer own its threads. */
   healthy(): boolean;
-  /** The thread's session, warm, resumed or new. Throws before anything was sent to the model. */
+  /** Returns the thread's session: warm, resumed or new. Throws before anything was sent to the model. */
   lend(turn: Turn): Promise<Lent>;
-  /** A session that is given back stays warm for this long, ms. */
+  /** How long a session stays warm after a turn, ms. */
   sessionTtlMs: number;
+  /** Returns the thread's session to the pool. */
   give(threadId: string): void;
+  /** Ends the thread's session. */
   evict(threadId: string): void;
-  /** Whether the session that is lent has this message in its transcript already. */
+  /** Whether the session's transcript already has the run's message. */
   wasSent(turn: Turn, session: Session): Promise<boolean>;
-  /** A skill took tools from the session during the turn. */
+  /** A skill narrowed the tools of the session during the turn: it must list them again. */
   relist(threadId: string): void;
+  /** Returns the next event counter of the thread's epoch. */
   nextCounter(threadId: string): number;
-  /** Told of every result, and how many messages wait behind it. */
+  /** Called after every commit. `remaining`: messages that wait in the mailbox. */
   onCommitted(turn: Turn, ending: Ending, remaining: number): void;
-  /** Told of every turn that came to a session. */
+  /** Called for every turn that got a session. */
   onPath(path: SessionPath): void;
 }
 
-/** After an interrupt the session has this long to say how far it came, ms; then it is ended. */
+/** Time for the session to end its turn after an interrupt, ms; then it is killed. */
 const interruptGraceMs = 5_000;
-/** What a turn came to is told to Redis for at least this long, ms, even if the turn's time is over. */
+/** Minimum time for writing a turn's result to Redis, ms, even after the turn timeout. */
 const leastTellMs = 30_000;
 
 const continuation =
   'The agent process ended in the middle of your last turn. Continue that turn now. Tool calls without a result may or may not have happened.';
 
 interface Told extends TurnDeps {
-  /** A step of a turn that Redis must hear of: repeated while Redis is away or full, as long as the turn has time. */
+  /**
+   * Runs a step that must reach Redis: repeats it while Redis is unreachable or full, until the turn's time
+   * is over.
+   */
   tell<T>(step: () => Promise<T>): Promise<T>;
 }
 
@@ -67,6 +82,7 @@ function telling(deps: TurnDeps): Told {
   return { ...deps, tell };
 }
 
+/** Runs one turn. Throws when it failed before the prompt was sent; the caller hands the turn back then. */
 export async function runTurn(turn: Turn, stop: AbortController, rest: TurnDeps): Promise<TurnEnd> {
   const deps = telling(rest);
   const scope: TurnScope = {
@@ -86,8 +102,12 @@ export async function runTurn(turn: Turn, stop: AbortController, rest: TurnDeps)
     );
   } catch (error) {
     if (!asked) throw error;
-    // The model has the prompt, or the reviewer: this attempt is spent, and the next one sees how far it came.
-    deps.logger.error({ err: error, threadId: turn.hold.threadId, runId: turn.runId }, 'turn broke off');
+    // The model or the review hooks have the prompt: this attempt counts, and the next one resumes the
+    // transcript.
+    deps.logger.error(
+      { err: error, threadId: turn.hold.threadId, runId: turn.runId },
+      'turn failed after its prompt was sent',
+    );
     deps.evict(turn.hold.threadId);
     return 'again';
   } finally {
@@ -108,19 +128,25 @@ const emitterOf = (turn: Turn, stop: AbortController, deps: Told): Emitter =>
 const refusals = {
   cancelled: { code: 'turn_cancelled', message: 'The run was cancelled while it waited.' },
   interrupted: { code: 'turn_cancelled', message: 'A later message interrupted the run before it began.' },
-  park: { code: 'attempts_exhausted', message: 'The agent process died in every attempt at this turn.' },
+  park: {
+    code: 'attempts_exhausted',
+    message: 'The agent process died in every attempt at this run. Send the message again to retry.',
+  },
 } as const;
 
-/** Commits a run that must not begin: cancelled or overtaken while it waited, or parked after too many crashes. */
+/**
+ * Commits a run that must not start: cancelled or interrupted while it waited, or parked after too many
+ * crashes.
+ */
 export function refuseTurn(turn: Turn, outcome: keyof typeof refusals, deps: TurnDeps): Promise<TurnEnd> {
   return fail(turn, outcome === 'park' ? 'error' : outcome, refusals[outcome], deps);
 }
 
-/** Gives a turn back that did not come to its prompt: the attempt does not count. */
+/** Hands back a turn whose prompt was not sent: the attempt does not count. */
 export const handBack = (turn: Turn, deps: TurnDeps): Promise<void> =>
   telling(deps).tell(() => deps.lease.handBack(turn));
 
-/** Commits the failure of a turn that did not come to a session, or is over. */
+/** Commits a failure of the run. */
 export const fail = (
   turn: Turn,
   status: FinalRunStatus,
@@ -128,7 +154,7 @@ export const fail = (
   deps: TurnDeps,
 ): Promise<TurnEnd> => failTurn(turn, status, error, telling(deps));
 
-/** Commits a failure, with what it means for the task. */
+/** Commits a failure and its consequence for the task. */
 async function failTurn(
   turn: Turn,
   status: FinalRunStatus,
@@ -149,7 +175,10 @@ interface TurnParts {
 }
 
 type AskingDeps = Told & {
-  /** The model, or whoever reviews, is asked from now on: what fails after this spends the attempt. */
+  /**
+   * Called just before the model or the review hooks get the prompt: from now on a failure counts as an
+   * attempt.
+   */
   onAsked(): void;
 };
 
@@ -165,7 +194,8 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   emitter.tellPath(path);
   await emitter.flush();
 
-  // What the transcript holds decides, whatever became of the attempts before: a prompt sent twice is never answered.
+  // Only the transcript tells whether an earlier attempt sent the prompt: the SDK never responds to the same
+  // message id twice.
   const sent = path === 'resume' && (await deps.wasSent(turn, session));
   const about = { runId: turn.runId, path, finishedRuns: turn.finishedRuns, kind: turn.kind };
   const prompt = sent ? continuation : await deps.hooks.beforeInvoke(turn.shownId, turn.input, about);
@@ -218,7 +248,7 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   return end;
 }
 
-/** A review is a turn of its own in the child's mailbox: it runs the `onTaskComplete` hooks. */
+/** A review is a separate turn in the child thread's mailbox: it runs the `onTaskComplete` hooks. */
 async function reviewTurn(turn: Turn, stop: AbortController, deps: AskingDeps): Promise<TurnEnd> {
   const parts = { turn, stop, deps };
   const emitter = emitterOf(turn, stop, deps);
@@ -243,7 +273,7 @@ interface Asked {
   timings(): Ending['timings'];
 }
 
-/** Ends a turn that was stopped from outside; `asked` when the model had the prompt already. */
+/** Ends a turn that was stopped from outside; `asked` is set when the model already had the prompt. */
 async function stopped({ turn, stop, deps }: TurnParts, asked: Asked | undefined): Promise<TurnEnd> {
   const { threadId } = turn.hold;
   const reason: StopReason = stop.signal.aborted ? stop.signal.reason : 'unhealthy';
@@ -275,7 +305,7 @@ async function stopped({ turn, stop, deps }: TurnParts, asked: Asked | undefined
   return end;
 }
 
-/** True when the session ended its turn in good order and can go on. */
+/** Interrupts the session. Returns true when it ended its turn in time and can be kept. */
 async function interrupted({ session, answering }: Asked): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {
@@ -295,7 +325,9 @@ async function interrupted({ session, answering }: Asked): Promise<boolean> {
   }
 }
 
-/** The answer, the error it failed with, or undefined when the turn was stopped first. */
+/**
+ * Returns the model response, the error that it failed with, or undefined when the turn was stopped first.
+ */
 async function untilStopped(
   answering: Promise<Answer>,
   signal: AbortSignal,

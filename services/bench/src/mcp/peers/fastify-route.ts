@@ -1,4 +1,7 @@
-/** The raw limit: a bare Fastify route with the same Ajv schema and a serialiser made for its answer. No key, no checks. */
+/**
+ * The raw limit: a bare Fastify route with the same Ajv schema and a compiled serializer for its response. No
+ * key, no checks.
+ */
 import { fastify } from 'fastify';
 import { echoed, echoSchema } from '../echo-tools.ts';
 

@@ -1,4 +1,4 @@
-/** SDK 1.x as its documentation shows it for sessions: a server and a transport for each session, in memory. */
+/** SDK 1.x as documented for sessions: one server and one transport per session, in memory. */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';

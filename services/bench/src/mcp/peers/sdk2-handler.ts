@@ -1,4 +1,4 @@
-/** SDK 2 as its documentation shows it: createMcpHandler, and a factory that registers every tool for each request. */
+/** SDK 2 as documented: createMcpHandler, with a factory that registers every tool for each request. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';

@@ -6,24 +6,28 @@ import type { Params, RequestId } from '../wire/json-rpc.ts';
 import { readAnswer } from './legacy-protocol.ts';
 
 /**
- * Requests to clients of the 2025 protocols. The answer comes as a request of its own, to any gateway: the id says which
- * one waits for it.
+ * Requests of the gateway to clients of the 2025 protocols. The client's response is a separate HTTP request,
+ * to any gateway; the request id names the gateway that waits for it.
  */
 export interface ClientRequests {
-  /** Sends it and waits. Throws `capability_missing` for an error of the client, or no answer, and the signal's reason. */
+  /**
+   * Sends the request and resolves with the client's response. Throws `capability_missing` if the client
+   * responds with an error or an invalid result, `tool_timeout` after 10 minutes, and the signal's reason.
+   */
   ask(
     request: InputRequest,
     send: (message: object) => void,
     signal: AbortSignal,
   ): Promise<Record<string, unknown>>;
-  /** A client's answer. One that nobody waits for any more is dropped. */
+  /** Delivers a client's response to the waiting gateway; dropped when nothing waits for it. */
   settle(id: RequestId, message: Params): Promise<void>;
   close(): void;
 }
 
-/** A person may be reading it. */
+/** Long, because a person may have to respond. */
 const timeoutMs = 600_000;
 
+/** Creates them for one gateway. */
 export function createClientRequests(replicas: Replicas): ClientRequests {
   const waiting = new Map<string, (message: Params) => void>();
   const stop = replicas.onSignal((signal) => {
@@ -36,7 +40,7 @@ export function createClientRequests(replicas: Replicas): ClientRequests {
       const id = `${replicas.id}.${randomUUID()}`;
       const late = new AbortController();
       const timer = setTimeout(() => {
-        const message = `The client did not answer ${method} within ${timeoutMs / 60_000} minutes.`;
+        const message = `The client did not respond to ${method} within ${timeoutMs / 60_000} minutes.`;
         late.abort(new AppError('tool_timeout', message));
       }, timeoutMs);
       const limit = AbortSignal.any([signal, late.signal]);

@@ -1,6 +1,11 @@
 /**
- * MCP 2025-03-26 to 2025-11-25. What a client said at its start is in Redis, so that any gateway answers any request of
- * it; without a session id a request is answered on its own, and its client cannot be asked anything.
+ * MCP 2025-03-26 to 2025-11-25. Sessions are stored in Redis, so that any gateway can serve any request. A
+ * request without a session id is served by itself, and the client cannot be asked anything.
+ *
+ * This folder:
+ *   legacy-protocol.ts   validates params and results with the SDK's schemas
+ *   legacy-streams.ts    SSE streams opened with GET; resumption
+ *   client-requests.ts   requests to clients: elicitation, sampling, roots
  */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { AppError } from '@harness/contracts';
@@ -30,13 +35,15 @@ import type { LegacyStreams } from './legacy-streams.ts';
 
 const versions = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
 const latest = versions[0];
-/** From this on a stream begins with an id, and the client comes back for the rest. */
+/** From this version on, streams begin with an event id, and clients can resume them. */
 const resumableSince = '2025-11-25';
-/** Rounds of questions in one call. */
+/** Most rounds of questions in one call. */
 const maxRounds = 10;
 
+/** Header with the MCP session id. */
 export const sessionHeader = 'mcp-session-id';
 
+/** What this era needs. */
 export interface LegacyDeps {
   dispatch: Dispatch;
   tools: ToolCalls;
@@ -59,9 +66,10 @@ interface Exchange {
   session: McpSession | undefined;
 }
 
+/** Creates the legacy era of one gateway. */
 export function createLegacyEra({ dispatch, tools, methods, requests, streams, answers }: LegacyDeps) {
   const { mcpSessions } = dispatch;
-  /** Calls under way at this gateway, to be cancelled by `<sessionId>:<request id>`. */
+  /** Calls in progress at this gateway, by `<sessionId>:<request id>`. */
   const running = new Map<string, AbortController>();
   const stop = dispatch.replicas.onSignal((signal) => {
     if (signal.kind === 'cancel') running.get(signal.call)?.abort(cancelled());
@@ -71,7 +79,8 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
     const sessionId = headers[sessionHeader];
     if (typeof sessionId !== 'string') return undefined;
     const session = await mcpSessions.get(sessionId, ownerOf(caller));
-    if (!session) throw new AppError('not_found', 'Session not found.');
+    if (!session)
+      throw new AppError('not_found', 'Session not found: it has ended or expired. Initialize a new one.');
     return session;
   };
 
@@ -87,7 +96,7 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
     return { session, result };
   };
 
-  /** What only this era has, and only in a session. */
+  /** Methods that only this era has; they need a session. */
   const inSession: Record<string, (session: McpSession, params: Params) => Promise<object>> = {
     async 'logging/setLevel'({ sessionId }, params) {
       await mcpSessions.setLogLevel(sessionId, readParams('logging/setLevel', params).level);
@@ -141,7 +150,7 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
       accepts: acceptedBy(headers),
       log: resumable ? streams.logOf(session.sessionId, id) : undefined,
     });
-    // Without a session nobody can come back for the answer.
+    // Without a session the client cannot resume, so a disconnect cancels the call.
     const signal = session ? abort.signal : leavingOf(response);
     try {
       if (incoming.method === 'tools/list') return answer.end(toolListMessage(id, tools.listBytes(caller)));
@@ -154,9 +163,16 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
   };
 
   return {
-    /** A request whose session is known, or that needs none. Throws nothing: what goes wrong is its answer. */
+    /**
+     * Serves a request whose session, if any, has been looked up. Never throws: errors become the response.
+     */
     serve,
+    /**
+     * The session that the headers name; undefined without a header. Throws `not_found`, also for another
+     * caller's.
+     */
     sessionOf,
+    /** Serves any message of this era. Throws `not_found` for an unknown session and `invalid_request`. */
     async post({ request, reply, caller }: Http, incoming: Incoming) {
       if (incoming.kind === 'request' && incoming.method === 'initialize') {
         const { session, result } = await initialize({ caller, params: incoming.params });
@@ -179,7 +195,7 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
       }
       return reply.code(202).send();
     },
-    /** The client's standing stream, or the rest of one that was cut. */
+    /** Opens the session's notification stream or, with Last-Event-ID, resumes an interrupted one. */
     async get(request: FastifyRequest, reply: FastifyReply, caller: Caller) {
       checkVersion(request.headers);
       const session = await sessionOf(request.headers, caller);
@@ -191,9 +207,11 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
       if (typeof lastEventId === 'string') return streams.resume(session, lastEventId, reply);
       return streams.open(session, reply);
     },
+    /** Ends the session. */
     async delete(request: FastifyRequest, reply: FastifyReply, caller: Caller) {
       const session = await sessionOf(request.headers, caller);
-      if (!session) throw new AppError('invalid_request', 'Which session? Send Mcp-Session-Id.');
+      if (!session)
+        throw new AppError('invalid_request', 'The session is not named. Send the header Mcp-Session-Id.');
       await mcpSessions.end(session.sessionId);
       return reply.code(204).send();
     },
@@ -201,13 +219,17 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
   };
 }
 
+/** MCP 2025-03-26 to 2025-11-25. */
 export type LegacyEra = ReturnType<typeof createLegacyEra>;
 
 const ownerOf = ({ principal }: Caller) => ({ tenant: principal.tenant, keyId: principal.keyId });
 const cancelled = () => new AppError('turn_cancelled', 'The call was cancelled.');
 const acceptsStreams = (headers: IncomingHttpHeaders) => acceptedBy(headers) !== 'json';
 
-/** Whether the version that a request names is one of this era's; none is older than the header. */
+/**
+ * Whether the named protocol version is one of this era's. No header means 2025-03-26, which does not have
+ * it.
+ */
 export const speaksLegacy = ({ 'mcp-protocol-version': version }: IncomingHttpHeaders): boolean =>
   version === undefined || versions.some((known) => known === version);
 
@@ -219,14 +241,17 @@ function checkVersion(headers: IncomingHttpHeaders): void {
   });
 }
 
-/** The codes of this era, where they differ. */
+/** The JSON-RPC error, with the codes of this era where they differ. */
 function legacyFaultOf(thrown: unknown): RpcError {
   const fault = faultOf(thrown);
   const { code } = fault.data as { code?: string };
   return code === 'resource_not_found' ? { ...fault, code: rpcCodes.resourceNotFound } : fault;
 }
 
-/** This era asks in the middle of a call: the handler is called again until it has what it needs. */
+/**
+ * This era asks the client during a call: runs the method again with the responses until it needs no more
+ * input.
+ */
 async function untilAnswered(
   run: Methods[string],
   request: McpRequest,
@@ -234,7 +259,8 @@ async function untilAnswered(
 ): Promise<object> {
   let result: MethodResult = await run(request);
   for (let round = 0; isInputRequired(result); round++) {
-    if (round >= maxRounds) throw new AppError('tool_failed', 'The tool asked too many times.');
+    if (round >= maxRounds)
+      throw new AppError('tool_failed', `The tool asked for input more than ${maxRounds} times.`);
     result = await run({ ...request, inputs: await ask(result), state: result.state });
   }
   return result;

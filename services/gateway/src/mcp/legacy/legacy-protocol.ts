@@ -1,7 +1,7 @@
 /**
- * What clients of the 2025 protocols say and are told, as the official SDK defines it. Its schemas and types are used;
- * its sessions and streams are not, for they live in one process: see legacy-era.ts. tools/call and tools/list are read
- * by hand (methods.ts), since they are most of the traffic.
+ * The messages of the 2025 protocols, validated with the official SDK's schemas. The SDK's sessions and
+ * streams are not used, because they are bound to one process (see legacy-era.ts). tools/call and tools/list,
+ * most of the traffic, are read by hand (methods.ts).
  */
 import { AppError } from '@harness/contracts';
 import type { InputRequest } from '@harness/plugin-kit';
@@ -25,7 +25,7 @@ import type { Params } from '../wire/json-rpc.ts';
 export type { InitializeResult, ServerNotification } from '@modelcontextprotocol/sdk/types.js';
 
 const said = {
-  // Who the client is stands in no answer of ours: a client that does not say so is served, too.
+  // clientInfo is not used, so clients that omit it are served, too.
   initialize: InitializeRequestParamsSchema.pick({ protocolVersion: true, capabilities: true }),
   'logging/setLevel': SetLevelRequestParamsSchema,
   'resources/subscribe': SubscribeRequestParamsSchema,
@@ -47,7 +47,7 @@ const answered: Readonly<Record<InputRequest['method'], z.ZodType>> = {
 
 type Said = typeof said;
 
-/** The params of a message, as its method wants them. Throws `invalid_request` with every problem. */
+/** Validates the params of a method. Throws `invalid_request` with every problem. */
 export function readParams<Method extends keyof Said>(
   method: Method,
   params: Params,
@@ -57,17 +57,22 @@ export function readParams<Method extends keyof Said>(
   throw new AppError('invalid_request', `${method}: ${problemsOf(parsed.error)}`);
 }
 
-/** Throws `invalid_request` for params that are not as their method wants them; methods not listed here pass. */
+/**
+ * Throws `invalid_request` if the params do not fit the method; other methods than the above are not checked.
+ */
 export function checkParams(method: string, params: Params): void {
   if (Object.hasOwn(said, method)) readParams(method as keyof Said, params);
 }
 
-/** A client's answer to a request of ours. Throws `capability_missing` for what is none. */
+/**
+ * Validates the client's result of a request to it. Throws `capability_missing` if it does not fit the
+ * method.
+ */
 export function readAnswer(method: InputRequest['method'], result: unknown): Record<string, unknown> {
   const parsed = answered[method].safeParse(result);
   if (parsed.success) return result as Record<string, unknown>;
   const problems = problemsOf(parsed.error);
-  throw new AppError('capability_missing', `The client answered ${method} with something else: ${problems}`);
+  throw new AppError('capability_missing', `The client's result of ${method} is not valid: ${problems}`);
 }
 
 const problemsOf = ({ issues }: z.ZodError): string =>

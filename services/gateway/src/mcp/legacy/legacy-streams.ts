@@ -1,4 +1,7 @@
-/** Streams that clients of the 2025 protocols open with GET: news of what is offered, and the rest of a cut answer. */
+/**
+ * SSE streams that clients of the 2025 protocols open with GET: change notifications, and the rest of an
+ * interrupted response.
+ */
 import { randomUUID } from 'node:crypto';
 import { AppError } from '@harness/contracts';
 import { type Dispatch, type McpSession, untilReached } from '@harness/dispatch';
@@ -10,12 +13,19 @@ import { notificationMessage, type RequestId } from '../wire/json-rpc.ts';
 import type { AnswerOptions } from '../wire/mcp-response.ts';
 import type { ServerNotification } from './legacy-protocol.ts';
 
+/** The streams of one gateway. */
 export interface LegacyStreams {
-  /** A session's standing stream. A newer one takes its place, at whichever gateway. */
+  /**
+   * Opens the session's notification stream; it replaces an older one, at any gateway. Throws
+   * `too_many_streams`.
+   */
   open(session: McpSession, reply: FastifyReply): Promise<void>;
-  /** What followed the event, then what follows. Throws `invalid_request` for an event of another session or long ago. */
+  /**
+   * Sends the messages after the event, then later ones until the response ends. Throws `invalid_request` if
+   * the event belongs to another session or is no longer stored, and `too_many_streams`.
+   */
   resume(session: McpSession, lastEventId: string, reply: FastifyReply): Promise<void>;
-  /** Where an answer of the session is kept for those who come back. */
+  /** The log in which a response of the session is stored for resumption. */
   logOf(sessionId: string, requestId: RequestId): NonNullable<AnswerOptions['log']>;
   close(): void;
 }
@@ -24,14 +34,18 @@ const keepAliveMs = 15_000;
 const maxStreams = 5_000;
 const maxStreamsPerKey = 1_000;
 
+/** Creates the streams of one gateway. */
 export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes }): LegacyStreams {
   const { dispatch, changes } = deps;
   const { answerLog, mcpSessions, replicas } = dispatch;
-  /** Redis brings every gateway the openings in one order: what is heard before one's own is older, and has lost. */
+  /**
+   * Notification streams by session. All gateways receive the `stream_opened` signals in the same order: a
+   * stream whose own signal has arrived (`heard`) is closed when the signal of another one arrives.
+   */
   const standing = new Map<string, { stream: string; keyId: string; reply: FastifyReply; heard: boolean }>();
   const open = new Set<FastifyReply>();
   let closed = false;
-  // One timer for all: thousands of idle streams are to cost little.
+  // One timer for all streams, so that thousands of idle ones cost little.
   const keepAlive = setInterval(() => {
     for (const reply of open) write(reply, ':\n\n');
   }, keepAliveMs);
@@ -100,15 +114,18 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
       const over = new AbortController();
       onGone(reply.raw, () => over.abort());
       const messages = await answerLog.follow(`${sessionId}:${stream}`, position, over.signal);
-      // Not 404: by that a client would take its session for lost.
+      // Not 404, which would tell the client that its session has ended.
       if (!messages)
-        throw new AppError('invalid_request', 'There is nothing to come back for under this event id.');
+        throw new AppError(
+          'invalid_request',
+          'The stream of this event id is not known or no longer stored. Call again.',
+        );
       const raw = begin(session, reply);
       try {
         for await (const { id, message } of messages)
           write(reply, `event: message\nid: ${stream}_${id}\ndata: ${JSON.stringify(message)}\n\n`);
       } finally {
-        raw.end(); // also when Redis has gone: the client comes back once more
+        raw.end(); // also when Redis is unreachable: the client resumes again
       }
     },
     logOf(sessionId, requestId) {
@@ -130,7 +147,7 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
   };
 }
 
-/** A stream may have been ended meanwhile, by the client, a newer one, or the end of this gateway. */
+/** Writes unless the stream has ended meanwhile: by the client, a newer stream or shutdown. */
 function write({ raw }: FastifyReply, text: string): void {
   if (!raw.writableEnded && !raw.destroyed) raw.write(text);
 }

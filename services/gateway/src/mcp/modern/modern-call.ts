@@ -1,18 +1,22 @@
-/** A request of MCP 2026-07-28 that is in every way as it should be; anything else is left to the SDK to refuse. */
+/** Reads well-formed requests of MCP 2026-07-28; the SDK refuses all others. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { LogLevel, ToolDescriptor } from '@harness/plugin-kit';
 import { logLevels } from '../methods.ts';
 import type { Incoming, Params, RequestId } from '../wire/json-rpc.ts';
 
+/** The protocol version of this era. */
 export const modernVersion = '2026-07-28';
 
+/** A well-formed request. */
 export interface ModernCall {
   id: RequestId;
   method: string;
   params: Params;
   capabilities: Record<string, unknown>;
   logLevel: LogLevel | undefined;
+  /** The client's responses to the questions of an earlier round, by key. */
   inputs: Record<string, Record<string, unknown>> | undefined;
+  /** The sealed state of that round. */
   requestState: string | undefined;
 }
 
@@ -21,6 +25,7 @@ const metaKey = (name: string) => `io.modelcontextprotocol/${name}`;
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Returns undefined for anything that is not a well-formed request of this era. */
 export function readModernCall(headers: IncomingHttpHeaders, incoming: Incoming): ModernCall | undefined {
   if (incoming.kind !== 'request') return undefined;
   const { id, method, params } = incoming;
@@ -52,7 +57,9 @@ export function readModernCall(headers: IncomingHttpHeaders, incoming: Incoming)
 const sentinel = /^=\?base64\?(.*)\?=$/s;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** A header's value, decoded where it says that it is encoded; undefined when absent or no valid encoding. */
+/**
+ * A header's value, with `=?base64?…?=` decoded; undefined if the header is absent or its encoding not valid.
+ */
 export function headerText(header: string | string[] | undefined): string | undefined {
   if (typeof header !== 'string') return undefined;
   const value = header.trim();
@@ -61,7 +68,10 @@ export function headerText(header: string | string[] | undefined): string | unde
   return base64.test(encoded) ? Buffer.from(encoded, 'base64').toString('utf8') : undefined;
 }
 
-/** The first input whose header (`x-mcp-header` in its schema) is missing or says something else; null = all agree. */
+/**
+ * The first header (`x-mcp-header` in the input schema) that is missing or differs from the argument; null =
+ * none.
+ */
 export function disagreeingParam(
   headers: IncomingHttpHeaders,
   tool: ToolDescriptor | undefined,

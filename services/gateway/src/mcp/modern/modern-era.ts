@@ -1,10 +1,10 @@
 /**
- * MCP 2026-07-28, stateless: each request brings all that it needs. tools/list, tools/call and the tasks extension are
- * served here; everything else, and every malformed request, by the SDK.
+ * MCP 2026-07-28, stateless: each request carries all its context. tools/list, tools/call and the tasks
+ * extension are served here; all other methods, and every malformed request, by the SDK.
  *
  *   modern-call.ts    reads a well-formed request
  *   request-state.ts  seals the state of calls in several rounds
- *   sdk-handler.ts    the SDK's part
+ *   sdk-handler.ts    the methods that the SDK serves
  */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -27,16 +27,16 @@ import { disagreeingParam, headerText, type ModernCall } from './modern-call.ts'
 import { createRequestStates } from './request-state.ts';
 import { createSdkHandler, listCache, type SdkHandlerDeps } from './sdk-handler.ts';
 
-/** What this era is made of. */
+/** What this era needs. */
 export interface ModernDeps extends Omit<SdkHandlerDeps, 'states'> {
   tools: ToolCalls;
   tasks: TaskDoor;
   answers: Answers;
-  /** Signs the state that travels through clients; the same at every gateway. */
+  /** Signs request state that travels through clients; the same at every gateway. */
   secret: string;
 }
 
-/** One HTTP exchange, and who asks. */
+/** One HTTP exchange and its caller. */
 interface Exchange {
   headers: IncomingHttpHeaders;
   response: ServerResponse;
@@ -46,9 +46,12 @@ interface Exchange {
 const serverInfoKey = 'io.modelcontextprotocol/serverInfo';
 const listTail = `,"ttlMs":${listCache.ttlMs},"cacheScope":"${listCache.cacheScope}","resultType":"complete","_meta":{"${serverInfoKey}":${JSON.stringify(serverInfo)}}`;
 
-/** MCP 2026-07-28 for both entrances of /mcp. */
+/** MCP 2026-07-28, for the short path and for Fastify. */
 export interface ModernEra {
-  /** Serves a well-formed request of a method that `isOwn`. Never throws: an error is the response. */
+  /**
+   * Serves a well-formed request of a method for which `isOwn` is true. Never throws: errors become the
+   * response.
+   */
   serve(exchange: Exchange, call: ModernCall): Promise<void>;
   /** Whether the method is served here and not by the SDK. */
   isOwn(call: ModernCall): boolean;
@@ -60,7 +63,7 @@ export interface ModernEra {
   close(): Promise<void>;
 }
 
-/** Creates this era of one gateway. */
+/** Creates the modern era of one gateway. */
 export function createModernEra(deps: ModernDeps): ModernEra {
   const { tools, tasks, answers } = deps;
   const states = createRequestStates(deps.secret);
@@ -80,7 +83,7 @@ export function createModernEra(deps: ModernDeps): ModernEra {
       const result = await (own[method] as (typeof own)[string])({
         caller,
         params,
-        signal: leavingOf(response), // in this era, to disconnect is to cancel
+        signal: leavingOf(response), // in this era a disconnect cancels the call
         capabilities: call.capabilities,
         inputs: call.inputs,
         state: await states.open(call.requestState, asked),
@@ -109,7 +112,7 @@ export function createModernEra(deps: ModernDeps): ModernEra {
   };
 }
 
-/** The methods that are served here: most of the traffic, and what the SDK does not have. */
+/** The methods served here: most of the traffic, and those that the SDK lacks. */
 function ownMethods(tasks: TaskDoor): Record<string, (request: McpRequest) => Promise<MethodResult>> {
   return {
     'tools/call': tasks.call,
@@ -128,7 +131,7 @@ function ownMethods(tasks: TaskDoor): Record<string, (request: McpRequest) => Pr
   };
 }
 
-/** The error for a header that disagrees with the body. */
+/** The error if a header differs from the body. */
 function mismatchOf(
   headers: IncomingHttpHeaders,
   { method, params }: ModernCall,
@@ -136,7 +139,7 @@ function mismatchOf(
 ): RpcError | undefined {
   const disagrees = (header: string) => ({
     code: rpcCodes.headerMismatch,
-    message: `The header ${header} does not say what the body says.`,
+    message: `The header ${header} is missing or differs from the body.`,
   });
   const name =
     method === 'tools/call' ? params.name : method.startsWith('tasks/') ? params.taskId : undefined;

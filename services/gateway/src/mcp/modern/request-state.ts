@@ -5,24 +5,32 @@ import type { Caller } from '../../http/authenticate.ts';
 import type { MethodResult } from '../methods.ts';
 import type { Params } from '../wire/json-rpc.ts';
 
-/** A request: who asks for what. Its state is bound to all three. */
+/** The request that state is bound to: its caller, method, and tool, prompt or resource. */
 export interface Asked {
   caller: Caller;
   method: string;
   params: Params;
 }
 
-/** State of a call in several rounds. It travels through the client, sealed for one caller and one request, for an hour. */
+/**
+ * State of a call in several rounds. It travels through the client, sealed for one caller and one request,
+ * and expires after an hour.
+ */
 export interface RequestStates {
-  /** Throws `invalid_request` for a state that was not issued here, or has expired. */
+  /**
+   * Returns the state. Throws `invalid_request` if it was issued for another request or caller, was altered,
+   * or has expired.
+   */
   open(sealed: unknown, asked: Asked): Promise<unknown>;
-  /** A method's result as this era writes it: complete, a question with its sealed state, or a task. */
+  /**
+   * Converts a method's result to this era's format: complete, a question with its sealed state, or a task.
+   */
   toWire(result: MethodResult, asked: Asked): Promise<object>;
 }
 
 const stateTtlSeconds = 3_600;
 
-/** `secret` is the same at every gateway. */
+/** `secret` must be the same at every gateway. */
 export function createRequestStates(secret: string): RequestStates {
   const codec = createRequestStateCodec<{ state: unknown }>({
     key: `harness/request-state/${secret}`.padEnd(32, '.'),
@@ -39,7 +47,11 @@ export function createRequestStates(secret: string): RequestStates {
       try {
         return (await codec.verify(String(sealed), boundTo(asked))).state;
       } catch (cause) {
-        throw new AppError('invalid_request', 'requestState was not issued here, or has expired.', { cause });
+        throw new AppError(
+          'invalid_request',
+          'requestState was not issued for this request, or has expired. Call again without it.',
+          { cause },
+        );
       }
     },
     async toWire(result, asked) {

@@ -1,6 +1,6 @@
 /**
- * What the official SDK serves of MCP 2026-07-28: discovery, subscriptions, every method but those that modern-era.ts
- * serves itself, and the refusal of each malformed request.
+ * The part of MCP 2026-07-28 that the official SDK serves: discovery, subscriptions, every method that
+ * modern-era.ts does not serve, and errors for malformed requests.
  */
 import type { Logger } from '@harness/runtime';
 import { toNodeHandler } from '@modelcontextprotocol/node';
@@ -22,7 +22,7 @@ import { faultOf, type Params } from '../wire/json-rpc.ts';
 import { capabilities, serverInfo, tasksExtension } from '../wire/server-identity.ts';
 import type { Asked, RequestStates } from './request-state.ts';
 
-/** How long clients may keep a list, ms; they are notified when it changes. */
+/** How long clients may cache a list, ms; subscribers are notified when it changes. */
 export const listCache = { ttlMs: 60_000, cacheScope: 'private' as const };
 
 const sdkMethods = [
@@ -36,7 +36,7 @@ const sdkMethods = [
   'completion/complete',
 ] as const;
 
-/** What the handler is made of. */
+/** What the handler needs. */
 export interface SdkHandlerDeps {
   methods: Methods;
   states: RequestStates;
@@ -51,7 +51,7 @@ export interface SdkHandler {
   close(): Promise<void>;
 }
 
-/** Creates the handler; the SDK makes one server for each request. */
+/** Creates the handler. The SDK creates a server per request. */
 export function createSdkHandler(deps: SdkHandlerDeps): SdkHandler {
   const handler = createMcpHandler(({ authInfo }) => serverFor(authInfo?.extra?.caller as Caller, deps), {
     legacy: 'reject',
@@ -122,11 +122,11 @@ async function requestOf(ctx: ServerContext, asked: Asked, states: RequestStates
   };
 }
 
-/** Changes of lists and resources, from any gateway, as the SDK's subscriptions take them. */
+/** Changes of lists and resources, from any gateway, as a bus of the SDK. */
 function subscriptionsTo(changes: Changes) {
   return {
-    publish: () => undefined, // nothing is published from within the SDK
-    /** Called within the request that subscribes. */
+    publish: () => undefined, // the SDK's handlers publish nothing
+    /** The SDK calls it within the subscribing request, so its caller scope is set. */
     subscribe(listener: (event: ServerEvent) => void) {
       const keyId = callerScope.getStore()?.keyId;
       return changes.onChange((change) => {

@@ -1,17 +1,20 @@
 import type { ServerResponse } from 'node:http';
 
-/** In pieces, which are written as one. */
+/** The pieces of one body. */
 type Body = readonly (string | Buffer)[];
 
 /**
- * Answers that are ready in one turn of the event loop leave together, when it has read all that has come. To write is
- * to wake the reader, which costs more than the write; woken by the first answer it is awake for the others.
+ * Sends the responses of one turn of the event loop together, at its end. The first write wakes the reader,
+ * which costs more than the write itself; the reader is then awake for the others.
  */
 export interface Outbox {
-  /** Ends a response whose head is written, with its length. One whose client has left is dropped. */
+  /**
+   * Ends a response whose head, with content-length, is written. A no-op when the client has disconnected.
+   */
   post(response: ServerResponse, body: Body): void;
 }
 
+/** Creates an outbox. */
 export function createOutbox(): Outbox {
   let posted: [response: ServerResponse, body: Body][] = [];
   const send = () => {

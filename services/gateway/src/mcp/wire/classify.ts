@@ -3,17 +3,18 @@ import { AppError } from '@harness/contracts';
 import { type ModernCall, readModernCall } from '../modern/modern-call.ts';
 import { type Incoming, parseIncoming } from './json-rpc.ts';
 
-/** What a POST to /mcp is: its era, and the message in it. */
+/** A POST to /mcp: its era and message. */
 export type McpPost =
-  /** `call` is undefined where the request is malformed: the SDK refuses it. */
+  /** `call` is undefined for a malformed request, which the SDK refuses. */
   { era: 'modern'; call: ModernCall | undefined } | { era: 'legacy'; incoming: Incoming };
 
 const envelopeKey = 'io.modelcontextprotocol/protocolVersion';
 
 /**
- * Classifies a POST to /mcp, for both of its entrances. A request with the 2026 envelope in its `_meta` is modern: the body
- * decides, since some clients send modern headers with old requests; without an envelope, a version that only the modern
- * protocol has does. Throws `invalid_request` for a batch, and what `parseIncoming` throws for a legacy one.
+ * Classifies a POST to /mcp, for the short path and for Fastify. A request is modern if its `_meta` has the
+ * 2026 envelope. Without one, the version header decides. The body goes first, because some clients send
+ * modern headers with legacy requests. Throws `invalid_request` for a batch, and like `parseIncoming` for a
+ * legacy request.
  */
 export function classify(headers: IncomingHttpHeaders, body: unknown): McpPost {
   if (!isModern(headers, body)) return { era: 'legacy', incoming: parseIncoming(body) };

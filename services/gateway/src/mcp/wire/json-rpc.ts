@@ -1,28 +1,33 @@
 /** JSON-RPC 2.0 as MCP uses it: one message per request, never a batch. */
 import { AppError, type ErrorCode, toAppError } from '@harness/contracts';
 
+/** Id of a JSON-RPC request. */
 export type RequestId = string | number;
+/** Params of a message, not validated. */
 export type Params = Record<string, unknown>;
 
+/** A message from a client. */
 export type Incoming =
   | { kind: 'request'; id: RequestId; method: string; params: Params }
   | { kind: 'notification'; method: string; params: Params }
-  /** A client's answer to a request of ours. */
+  /** The client's response to a request of the gateway. */
   | { kind: 'response'; id: RequestId; message: Params };
 
+/** The `error` of a JSON-RPC response. */
 export interface RpcError {
   code: number;
   message: string;
   data?: unknown;
 }
 
+/** Error codes of JSON-RPC and MCP. */
 export const rpcCodes = {
   parseError: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** Of 2025; later ones say invalidParams. */
+  /** 2025 versions only; 2026-07-28 uses invalidParams. */
   resourceNotFound: -32002,
   forbidden: -32003,
   headerMismatch: -32020,
@@ -32,7 +37,7 @@ export const rpcCodes = {
 const isObject = (value: unknown): value is Params =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Throws `invalid_request`. */
+/** Parses one JSON-RPC message. Throws `invalid_request`. */
 export function parseIncoming(body: unknown): Incoming {
   if (Array.isArray(body)) throw new AppError('invalid_request', 'JSON-RPC batches are not accepted.');
   if (!isObject(body) || body.jsonrpc !== '2.0')
@@ -49,14 +54,20 @@ export function parseIncoming(body: unknown): Incoming {
   throw new AppError('invalid_request', '"id" must be a string or a number.');
 }
 
+/** A response with a result. */
 export const resultMessage = (id: RequestId, result: object) => ({ jsonrpc: '2.0', id, result });
-/** A list of tools that is JSON already, as bytes; `tail` is what follows it in the result. */
+/**
+ * A response to tools/list, in pieces; `tools` is the list as JSON, `tail` the JSON that follows it in the
+ * result.
+ */
 export const toolListMessage = (id: RequestId, tools: Buffer, tail = ''): readonly Buffer[] => [
   Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":`),
   tools,
   Buffer.from(`${tail}}}`),
 ];
+/** A response with an error; `id` is null if that of the request is unknown. */
 export const errorMessage = (id: RequestId | null, error: RpcError) => ({ jsonrpc: '2.0', id, error });
+/** A notification. */
 export const notificationMessage = <Notification extends { method: string; params?: object | undefined }>(
   notification: Notification,
 ) => ({ jsonrpc: '2.0' as const, ...notification });
@@ -76,8 +87,8 @@ const faults: Partial<Record<ErrorCode, number>> = {
 };
 
 /**
- * MCP's door: what a request that came to no result becomes. `data.code` is the code of the error table; never the text
- * of an unexpected failure.
+ * Converts anything thrown into a JSON-RPC error. `data.code` is the code of the error table. The text of an
+ * unexpected failure is never sent.
  */
 export function faultOf(thrown: unknown): RpcError {
   const error = toAppError(thrown);

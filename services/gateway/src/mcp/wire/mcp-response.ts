@@ -1,50 +1,55 @@
 /**
- * The answer to one request over HTTP: a single JSON body when the result comes first; a stream of server-sent events as
- * soon as anything else does, or when the result is long in coming and a proxy might think that nobody is there.
+ * The HTTP response to one MCP request: a JSON body if the result comes first; an SSE stream as soon as a
+ * notification or a request to the client comes first, or after 5 s, so that no proxy times out.
  */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { onGone } from '../../http/client-disconnect.ts';
 import { createOutbox, type Outbox } from './batched-writes.ts';
 import { createPatience, type Patience } from './response-timer.ts';
 
-/** An object, or JSON that is spelt already, in pieces: a long one is not copied for each client. */
+/** An object, or serialized JSON in pieces: a long list is not copied for each client. */
 export type Message = object | readonly Buffer[];
 
+/** The response to one request. */
 export interface Answer {
-  /** Something before the result. Throws, and sends nothing, where it is no JSON; so does `end`. */
+  /**
+   * Sends a message before the result. Throws, and sends nothing, if it cannot be serialized; `end` does the
+   * same.
+   */
   send(message: object): void;
-  /** The result; nothing is sent after it. */
+  /** Sends the result and ends the response. */
   end(message: Message, status?: number): void;
-  /** Ends the stream without the result: the client comes back for it. Only with a log. */
+  /** Closes the stream before the result, which the client fetches by resuming. A no-op without a log. */
   release(): void;
 }
 
-/** JSON alone, both, or server-sent events alone: then the result is one event. */
+/** What the client accepts: JSON only, JSON and SSE, or SSE only (then the result is one event). */
 export type Accepted = 'json' | 'both' | 'events';
 
+/** Reads the Accept header. */
 export const acceptedBy = ({ accept = '' }: IncomingHttpHeaders): Accepted => {
   if (accept.includes('*/*')) return 'both';
   if (!accept.includes('text/event-stream')) return 'json';
   return accept.includes('application/json') ? 'both' : 'events';
 };
 
+/** How to respond to one request. */
 export interface AnswerOptions {
   response: ServerResponse;
-  /** What the client takes. */
   accepts: Accepted;
-  /** Keeps what is sent on a stream, so that a client may come back for it: gives each message its id. */
+  /** Stores what is sent on the stream and returns event ids, so that the client can resume. */
   log?: { open(): Promise<string>; append(message: object, last: boolean): Promise<string> } | undefined;
 }
 
-/** A result that takes longer than this is streamed, ms. */
+/** A response without a result after this time becomes a stream, ms. */
 const patienceMs = 5_000;
 const keepAliveMs = 15_000;
-/** How soon a client may come back, ms. */
+/** Delay before a client reconnects (SSE `retry`), ms. */
 const retryMs = 500;
 
-/** Unsent bytes of a reader that is too slow: it is cut, and what it has of a log it may come back for. */
+/** A client with more unsent bytes is disconnected; with a log it can resume. */
 const maxUnsentBytes = 1024 * 1024;
-/** Notifications of one request; further ones (of progress, mostly) are dropped. */
+/** Most notifications of one request; further ones are dropped. */
 const maxNotices = 10_000;
 
 const streamHeaders = {
@@ -53,12 +58,13 @@ const streamHeaders = {
   'x-accel-buffering': 'no',
 };
 
-/** What the answers of one gateway have in common. */
+/** Creates responses, which share one timer and one outbox. */
 export interface Answers {
   begin(options: AnswerOptions): Answer;
   close(): void;
 }
 
+/** Creates them for one gateway. */
 export function createAnswers(): Answers {
   const patience = createPatience(patienceMs);
   const outbox = createOutbox();
@@ -75,7 +81,7 @@ function createAnswer(
   let state: 'undecided' | 'streaming' | 'ended' = 'undecided';
   let keepAlive: NodeJS.Timeout | undefined;
   let notices = 0;
-  /** What is sent waits for its place in the log. */
+  /** Writes are sequential: each waits for its event id from the log. */
   let writing: Promise<unknown> = Promise.resolve();
 
   const write = (text: string) => {
@@ -125,7 +131,7 @@ function createAnswer(
       if (streaming) return push(message, body, true);
       const asEvent = accepts === 'events' && status === 200;
       const parts = asEvent ? eventOf(body) : body;
-      // With its length a body in pieces is not chunked: Node would end a corked chunked one before its last pieces.
+      // The length prevents chunked encoding: Node would end a corked chunked body before its last pieces.
       response.writeHead(status, {
         'content-type': asEvent ? 'text/event-stream' : 'application/json',
         'content-length': parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0),
@@ -143,7 +149,7 @@ function createAnswer(
 const isSpelt = (message: Message): message is readonly Buffer[] => Array.isArray(message);
 type Parts = readonly (string | Buffer)[];
 const partsOf = (message: Message): Parts => (isSpelt(message) ? message : [JSON.stringify(message)]);
-/** What is one text stays one: it leaves with its head in a single write. */
+/** Keeps a single text in one piece, which Node sends together with the head in one write. */
 const eventOf = (body: Parts): Parts =>
   body.length === 1 ? [`event: message\ndata: ${body[0]}\n\n`] : ['event: message\ndata: ', ...body, '\n\n'];
 const objectOf = (message: Message): object =>

@@ -1,17 +1,18 @@
-/** One clock for all answers that are not decided yet: most are given long before their time. */
+/** One timer for all undecided responses: nearly all end long before the limit. */
 export interface Patience {
+  /** Calls `onOver` once the limit has passed, unless `end` is called before. */
   begin(onOver: () => void): void;
   end(onOver: () => void): void;
   close(): void;
 }
 
-/** `patienceMs` is how long an answer may stay undecided. */
+/** `patienceMs`: the limit; checked five times within it, so up to a fifth late. */
 export function createPatience(patienceMs: number): Patience {
   const waiting = new Map<() => void, number>();
   const clock = setInterval(() => {
     const now = performance.now();
     for (const [onOver, at] of waiting) {
-      if (at > now) return; // in the order of their coming
+      if (at > now) return; // in order of their deadlines
       onOver();
     }
   }, patienceMs / 5);

@@ -1,6 +1,7 @@
+/** Name and version of this MCP server. */
 export const serverInfo = { name: 'harness', version: '0.1.0' };
 
-/** The same in every era. */
+/** Server capabilities, the same in every era. */
 export const capabilities = {
   tools: { listChanged: true },
   resources: { subscribe: true, listChanged: true },
@@ -9,4 +10,5 @@ export const capabilities = {
   completions: {},
 };
 
+/** Name of the tasks extension among the capabilities. */
 export const tasksExtension = 'io.modelcontextprotocol/tasks';

@@ -1,8 +1,7 @@
 /**
- * The short way of tools/call and tools/list, below Fastify and the SDKs. It reads every POST to /mcp and answers those
- * that are ordinary in every way: JSON from an allowed host with no web page behind it, a credential that is good, one
- * request as its era wants it. All others go on to Fastify with the body that was read, which serves or refuses them as
- * if nothing had been.
+ * The short path of tools/call and tools/list, below Fastify and the SDKs. It reads POSTs to /mcp that have a
+ * JSON body of known size and no Origin, and serves those from an allowed host with a valid credential and
+ * one well-formed request. It passes all others to Fastify together with the body that it has read.
  */
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -15,6 +14,7 @@ import type { ModernEra } from '../modern/modern-era.ts';
 import { classify, type McpPost } from './classify.ts';
 import type { Incoming } from './json-rpc.ts';
 
+/** What the short path needs. */
 export interface ShortPathDeps {
   authenticate: Authenticate;
   checkSite(headers: IncomingMessage['headers']): void;
@@ -23,23 +23,25 @@ export interface ShortPathDeps {
   modern: ModernEra;
   /** Largest body, bytes. */
   bodyLimit: number;
-  /** Told of every answer, when it has been given. */
+  /** Called after every response of the short path. */
   onAnswered(status: number, seconds: number): void;
 }
 
+/** The short path of one gateway. */
 export interface ShortPath {
-  /** From now on it sees requests before Fastify does. */
+  /** From now on the short path gets every request before Fastify. */
   takeOver(server: Server): void;
-  /** From now on every request goes on: Fastify ends connections while it closes. */
+  /** From now on every request goes to Fastify, which ends connections while it closes. */
   close(): void;
-  /** What was read of a request that went on; undefined when nothing was. */
+  /** The body of a request that was passed to Fastify; undefined if the short path has not read it. */
   bodyOf(request: IncomingMessage): Buffer | undefined;
 }
 
+/** Creates the short path. */
 export function createShortPath(deps: ShortPathDeps): ShortPath {
   const { tools, legacy, modern, bodyLimit } = deps;
   const bodies = new WeakMap<IncomingMessage, Buffer>();
-  /** The last good credential of a connection: saying it again needs no second look for a while. */
+  /** The last verified credential of each connection, reused until `goodUntil`. */
   const lastCallers = new WeakMap<Socket, { authorization: string | undefined; caller: Caller }>();
   let closed = false;
 
@@ -52,7 +54,7 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
     return caller;
   };
 
-  /** False: not for us. Throws what makes it somebody else's to refuse. */
+  /** Returns false, or throws, when Fastify must handle the request. */
   const serve = async (
     request: IncomingMessage,
     response: ServerResponse,
@@ -112,7 +114,7 @@ const isGood = ({ goodUntil = 0 }: Caller) => Date.now() < goodUntil;
 
 const isJson = /^application\/json *(;|$)/i;
 
-/** By its first line and headers alone; a body of unknown or too large a size is Fastify's to bound. */
+/** Decides by request line and headers alone. Fastify limits bodies of unknown or excessive size. */
 function isForUs({ method, url, headers }: IncomingMessage, bodyLimit: number): boolean {
   return (
     method === 'POST' &&
@@ -128,7 +130,7 @@ type ToolRequest =
   | { era: 'modern'; call: ModernCall }
   | { era: 'legacy'; incoming: Extract<Incoming, { kind: 'request' }> };
 
-/** Whether it is a well-formed tools/call or tools/list: of 2026, or of 2025 in a session. */
+/** Whether the message is a well-formed tools/call or tools/list: modern, or legacy within a session. */
 function isToolRequest(post: McpPost, headers: IncomingHttpHeaders): post is ToolRequest {
   if (post.era === 'modern') return post.call !== undefined && isToolMethod(post.call.method);
   const { incoming } = post;

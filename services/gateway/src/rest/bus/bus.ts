@@ -1,6 +1,6 @@
 /**
- * The bus over REST: a mirror of its tools, made from their table, and lists. What a route does, the tool does: one
- * validation, one audit, one set of permissions; only the failures become HTTP statuses.
+ * The bus over REST: one route per bus tool, generated from their table, and lists. A tool's route calls the
+ * tool, so validation, audit and permissions are the same; failures become HTTP statuses.
  */
 import {
   AppError,
@@ -24,6 +24,7 @@ const tags = ['bus'];
 const scope = 'bus';
 const failures = [400, 404, 409, 412, 422, 428, 429] as const;
 
+/** Adds the routes below /v1/bus. */
 export function addBusRoutes(app: FastifyInstance, routes: RouteDeps): void {
   for (const name of Object.keys(busTools) as BusToolName[]) addToolRoute(app, routes, name);
   addLists(app, routes);
@@ -76,16 +77,16 @@ function addToolRoute(app: FastifyInstance, { tools, plugins }: RouteDeps, name:
       ...(Object.keys(body.properties).length > 0 ? { body } : {}),
       response: answers({ 200: jsonSchemaOf(output), ...created }, ...failures),
     },
-    // The tool checks its input, with the old names that it understands besides.
+    // The tool validates its input, which may also use old field names.
     validatorCompiler: () => () => true,
     async handler(request, reply) {
       if (typeof (request.body ?? {}) !== 'object' || Array.isArray(request.body))
         throw new AppError('invalid_request', 'The body must be an object.');
-      // Another plugin of this name has other tools.
+      // Not by name: if the built-in plugin is disabled, another plugin may have its name.
       if (!plugins.plugins.includes(busPlugin))
         throw new AppError(
           'not_found',
-          'The bus is switched off at this gateway (HARNESS_DISABLED_PLUGINS).',
+          'The bus is disabled at this gateway. Remove it from HARNESS_DISABLED_PLUGINS to enable it.',
         );
       const outcome = await tools.call(request.caller, {
         name: `${busPluginName}__${name}`,
@@ -99,7 +100,7 @@ function addToolRoute(app: FastifyInstance, { tools, plugins }: RouteDeps, name:
   });
 }
 
-/** Throws what the tool told as its failure. */
+/** Returns the structured content of a tool result. Throws an AppError for a failed one. */
 function structuredOf({ structuredContent, isError, _meta }: ToolResult): Record<string, unknown> {
   if (!isError && structuredContent) return structuredContent;
   const { code, message, details } = (_meta?.['harness/error'] ?? {}) as Partial<ErrorBody>;
@@ -115,7 +116,7 @@ function addLists(app: FastifyInstance, { dispatch }: RouteDeps): void {
       schema: {
         tags,
         operationId: 'listBusTasks',
-        summary: 'List tasks of the bus, latest first; `state=dead` are the dead letters',
+        summary: 'List bus tasks, latest first; `state=dead` lists the dead letters',
         querystring: {
           ...page,
           properties: { ...page.properties, state: { enum: [...BusTaskState.options] } },
@@ -134,7 +135,7 @@ function addLists(app: FastifyInstance, { dispatch }: RouteDeps): void {
       schema: {
         tags,
         operationId: 'getBusTask',
-        summary: 'Get a task of the bus, with its payload and result',
+        summary: 'Get a bus task with its payload and result',
         params: { type: 'object', properties: { taskId: { type: 'string' } }, required: ['taskId'] },
         response: answers({ 200: refTo('BusTaskDetail') }, 404),
       },
@@ -150,7 +151,7 @@ function addLists(app: FastifyInstance, { dispatch }: RouteDeps): void {
       schema: {
         tags,
         operationId: 'listBusWorkers',
-        summary: 'List external workers, those heard of last first',
+        summary: 'List external workers, last seen first',
         querystring: page,
         response: answers({ 200: listOf('workers', 'BusWorker') }, 400),
       },

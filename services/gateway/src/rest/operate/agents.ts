@@ -3,6 +3,7 @@ import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
 import { answers, loadedOf } from '../../openapi/schemas.ts';
 
+/** Adds GET /v1/agents. */
 export function addAgentRoutes(app: FastifyInstance, { agents, folders }: RouteDeps): void {
   app.get(
     '/v1/agents',
@@ -10,7 +11,7 @@ export function addAgentRoutes(app: FastifyInstance, { agents, folders }: RouteD
       schema: {
         tags: ['threads'],
         operationId: 'listAgents',
-        summary: 'List agents and what is wrong with those that did not load',
+        summary: 'List agents, and why others did not load',
         response: answers({ 200: loadedOf('agents', 'Agent') }),
       },
     },

@@ -8,7 +8,7 @@ const alive = jsonSchemaOf(z.object({ status: z.literal('ok') }));
 type Trouble = Parameters<typeof readinessOf>[0];
 const readiness = jsonSchemaOf(Readiness);
 
-/** Public: no key, no secret; Host and Origin rules hold as everywhere. */
+/** Adds /healthz and /readyz: no credential is needed, but the Host and Origin checks apply. */
 export function addHealthRoutes(app: FastifyInstance, { dispatch, writes, leaving }: RouteDeps): void {
   const config = { public: true, probe: true };
   app.get(
@@ -18,7 +18,7 @@ export function addHealthRoutes(app: FastifyInstance, { dispatch, writes, leavin
       schema: {
         tags: ['health'],
         operationId: 'getHealth',
-        summary: 'The process answers',
+        summary: 'Whether the process responds',
         response: { 200: alive },
       },
     },
@@ -29,9 +29,10 @@ export function addHealthRoutes(app: FastifyInstance, { dispatch, writes, leavin
 
   const troubleNow = async (): Promise<Trouble> => {
     if (leaving?.aborted)
-      return { part: 'gateway', error: new AppError('unavailable', 'The gateway is leaving.') };
+      return { part: 'gateway', error: new AppError('unavailable', 'The gateway is shutting down.') };
     const found = writes.trouble();
-    // That Redis did not answer may have been a gateway without CPU: it is asked again. A refusal is a fact.
+    // A timed-out write may be due to a gateway short of CPU, so ping again. A refusal by Redis (`details`)
+    // is certain.
     const error = found?.details ? found : await dispatch.ping().then(() => undefined, toAppError);
     return error && { part: 'redis', error };
   };
@@ -42,7 +43,7 @@ export function addHealthRoutes(app: FastifyInstance, { dispatch, writes, leavin
       schema: {
         tags: ['health'],
         operationId: 'getReadiness',
-        summary: 'The parts it needs answer, and Redis takes writes',
+        summary: 'Whether the gateway can serve: Redis accepts writes, and no shutdown is in progress',
         response: { 200: readiness, 503: readiness },
       },
     },

@@ -7,8 +7,8 @@ import { addPluginMetrics } from '../../metrics/plugin-metrics.ts';
 import { answers } from '../../openapi/schemas.ts';
 
 /**
- * `/metrics` for Prometheus: this gateway, from `registry`, and the fleet. While Redis is away the fleet is left out, and
- * `harness_redis_up` says so.
+ * Adds `/metrics` for Prometheus: metrics of this gateway, from `registry`, and of the fleet. While Redis is
+ * unreachable the metrics of the fleet are missing and `harness_redis_up` is 0.
  */
 export function addMetricsRoute(app: FastifyInstance, deps: RouteDeps & { registry: Registry }): void {
   const { registry } = deps;
@@ -17,7 +17,7 @@ export function addMetricsRoute(app: FastifyInstance, deps: RouteDeps & { regist
   addPluginMetrics(registry, deps);
   const redisUp = new Gauge({
     name: 'harness_redis_up',
-    help: 'Redis told this gateway of the fleet (1), or did not answer (0)',
+    help: '1: Redis responds to this gateway; 0: it does not, so the metrics of the fleet are missing',
     registers: [registry],
   });
   app.get(
@@ -29,7 +29,10 @@ export function addMetricsRoute(app: FastifyInstance, deps: RouteDeps & { regist
         operationId: 'getMetrics',
         summary: 'Metrics for Prometheus (scope admin)',
         response: answers({
-          200: { description: 'Its text format', content: { 'text/plain': { schema: { type: 'string' } } } },
+          200: {
+            description: 'Prometheus text format',
+            content: { 'text/plain': { schema: { type: 'string' } } },
+          },
         }),
       },
     },
@@ -38,7 +41,7 @@ export function addMetricsRoute(app: FastifyInstance, deps: RouteDeps & { regist
       const told = await collect().then(
         () => true,
         (error) => {
-          request.log.warn({ err: error }, 'metrics: nothing is known of the fleet');
+          request.log.warn({ err: error }, 'metrics: those of the fleet cannot be read');
           return false;
         },
       );

@@ -5,6 +5,7 @@ import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
 import { answers, jsonSchemaOf, loadedOf, refTo } from '../../openapi/schemas.ts';
 
+/** Adds GET /v1/plugins and PATCH /v1/plugins/:plugin. */
 export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins }: RouteDeps): void {
   const tags = ['tools'];
   const described = ({ name, version, prefix, tools = [] }: PluginDefinition, enabled: boolean) => ({
@@ -30,7 +31,7 @@ export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins }: Rou
       schema: {
         tags,
         operationId: 'listPlugins',
-        summary: 'List plugins and what was wrong with those that did not load',
+        summary: 'List plugins, and why others did not load',
         response: answers({ 200: loadedOf('plugins', 'Plugin') }),
       },
     },
@@ -49,7 +50,7 @@ export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins }: Rou
       schema: {
         tags,
         operationId: 'updatePlugin',
-        summary: 'Enable or disable a plugin, in the whole fleet and until it is said otherwise',
+        summary: 'Enable or disable a plugin in the whole fleet, until changed again',
         params: { type: 'object', properties: { plugin: { type: 'string' } }, required: ['plugin'] },
         body: jsonSchemaOf(UpdatePlugin),
         response: answers({ 200: refTo('Plugin') }, 400, 404),

@@ -4,6 +4,7 @@ import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
 import { answers, loadedOf } from '../../openapi/schemas.ts';
 
+/** Adds GET /v1/skills. */
 export function addSkillRoutes(app: FastifyInstance, { skills, commands, folders }: RouteDeps): void {
   app.get(
     '/v1/skills',
@@ -11,7 +12,7 @@ export function addSkillRoutes(app: FastifyInstance, { skills, commands, folders
       schema: {
         tags: ['tools'],
         operationId: 'listSkills',
-        summary: 'List skills and what is wrong with those that did not load',
+        summary: 'List skills, and why others did not load',
         response: answers({ 200: loadedOf('skills', 'Skill') }),
       },
     },

@@ -7,6 +7,7 @@ import { answers, jsonSchemaOf, listOf } from '../../openapi/schemas.ts';
 
 const drained = jsonSchemaOf(WorkerInfo.pick({ workerId: true }).extend({ draining: z.literal(true) }));
 
+/** Adds GET /v1/workers and POST /v1/workers/:workerId/drain. */
 export function addWorkerRoutes(app: FastifyInstance, { dispatch }: RouteDeps): void {
   const tags = ['workers'];
   app.get(
@@ -30,7 +31,7 @@ export function addWorkerRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
       schema: {
         tags,
         operationId: 'drainWorker',
-        summary: 'Let a worker finish its turns and leave',
+        summary: 'Let a worker finish its turns and exit',
         params: { type: 'object', properties: { workerId: { type: 'string' } }, required: ['workerId'] },
         response: answers({ 202: drained }, 404),
       },

@@ -16,6 +16,7 @@ const taskParams = {
   required: ['taskId'],
 };
 
+/** Adds the routes below /v1/tasks. */
 export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
   const { tasks } = deps.dispatch;
   const tags = ['tasks'];
@@ -30,7 +31,13 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
         headers: idempotencyHeader,
         body: jsonSchemaOf(CreateTask),
         response: answers(
-          { 200: { description: 'The same request made it before', ...refTo('Task') }, 201: refTo('Task') },
+          {
+            200: {
+              description: 'An earlier request with the same Idempotency-Key created it',
+              ...refTo('Task'),
+            },
+            201: refTo('Task'),
+          },
           400,
           404,
           422,

@@ -5,6 +5,7 @@ import { requireScope } from '../../http/authenticate.ts';
 import { answers, jsonSchemaOf, listOf, refTo } from '../../openapi/schemas.ts';
 import { threadParams } from './threads.ts';
 
+/** Adds GET /v1/commands and POST /v1/threads/:threadId/commands. */
 export function addCommandRoutes(app: FastifyInstance, { commands }: RouteDeps): void {
   const tags = ['commands'];
 

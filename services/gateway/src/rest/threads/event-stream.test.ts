@@ -5,7 +5,7 @@ import { createEventStreams } from './event-stream.ts';
 
 type Subscribe = Parameters<ReturnType<typeof createEventStreams>['send']>[2];
 
-/** A server on which one key may hold one stream. */
+/** A server on which a key may have one open stream. */
 function openServer(subscribe: Subscribe) {
   const streams = createEventStreams({ maxStreamsPerKey: 1 });
   const app = fastify();
@@ -18,7 +18,7 @@ function openServer(subscribe: Subscribe) {
   return { app, streams };
 }
 
-test('a client that leaves before its stream has begun takes no place', async () => {
+test('a client that disconnects before its stream has begun takes no slot', async () => {
   const subscribe: Subscribe = async ({ take }) => {
     take([]);
     return () => undefined;
@@ -43,7 +43,7 @@ test('a client that leaves before its stream has begun takes no place', async ()
   await next.body?.cancel();
 });
 
-test('a stream that is over before its first event is an empty stream', async () => {
+test('a stream that ends before its first event is empty', async () => {
   const { app } = openServer(async ({ end }) => {
     end();
     return () => undefined;

@@ -5,34 +5,41 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { onGone } from '../../http/client-disconnect.ts';
 import { createPlaces } from '../../http/stream-slots.ts';
 
-/** A comment this often keeps proxies from closing a quiet stream, ms. */
+/** Interval of SSE comments, ms: they keep proxies from closing a quiet stream. */
 const heartbeatMs = 10_000;
-/** Unsent bytes beyond which nothing more is written; a reader that does not take them in time is cut, and resumes. */
+/**
+ * With more unsent bytes the gateway stops writing; a client that does not read them within `slowReaderMs` is
+ * disconnected, and can resume.
+ */
 const maxUnsentBytes = 256 * 1024;
 const slowReaderMs = 5_000;
 const maxStreams = 2_000;
 const maxOfKey = 500;
 
+/** The SSE streams of one gateway. */
 export interface EventStreams {
-  /** Sends events as SSE until they end or the client leaves. Throws before anything is sent when the first one fails. */
+  /**
+   * Sends events as SSE until they end or the client disconnects. Throws `too_many_streams`, and what the
+   * subscription throws before the first event.
+   */
   send(
     request: FastifyRequest,
     reply: FastifyReply,
     subscribe: (subscriber: Subscriber) => Promise<() => void>,
   ): Promise<void>;
-  /** Aborted by `close()`: whatever else waits for events ends, too. */
+  /** Aborted by `close()`; ends other waits for events. */
   closing: AbortSignal;
-  /** Ends every open stream: an open one would keep the server from closing. */
+  /** Ends all streams, which would keep the server from closing. */
   close(): void;
 }
 
-/** `maxStreamsPerKey`: open at one time. */
+/** `maxStreamsPerKey`: limit of open streams of one key; `too_many_streams` beyond it. */
 export function createEventStreams({ maxStreamsPerKey = maxOfKey } = {}): EventStreams {
   const open = new Set<ServerResponse>();
   const places = createPlaces({ most: maxStreams, mostOfKey: maxStreamsPerKey });
   const closing = new AbortController();
   const frameOf = createFrames();
-  // One timer for all: a thousand idle streams are to cost little.
+  // One timer for all streams, so that a thousand idle ones cost little.
   const heartbeat = setInterval(() => {
     for (const raw of open) if (raw.headersSent && !raw.writableEnded) raw.write(':\n\n');
   }, heartbeatMs);
@@ -50,7 +57,7 @@ export function createEventStreams({ maxStreamsPerKey = maxOfKey } = {}): EventS
       open.add(raw);
       try {
         await begin(reply, subscribe, frameOf, exit);
-        // It may have left already, or the gateway be closing: neither would be told again.
+        // `close` ended only the streams whose head had been sent.
         if (closing.signal.aborted) raw.end();
       } catch (error) {
         exit();
@@ -68,7 +75,10 @@ export function createEventStreams({ maxStreamsPerKey = maxOfKey } = {}): EventS
   };
 }
 
-/** Resolves with the first event, or when the client has left. From then on, the stream runs by what is pushed to it. */
+/**
+ * Subscribes; resolves with the first event or when the client has disconnected. Later events are pushed by
+ * the subscription.
+ */
 async function begin(
   reply: FastifyReply,
   subscribe: (subscriber: Subscriber) => Promise<() => void>,
@@ -96,8 +106,8 @@ async function begin(
     },
     end(error) {
       if (error && !raw.headersSent) return begun.reject(error);
-      if (!raw.headersSent && !raw.destroyed) sendHead(reply); // over before its first event
-      raw.end(); // where Redis went away in mid-stream, the client comes back with its last event id
+      if (!raw.headersSent && !raw.destroyed) sendHead(reply); // ended before its first event
+      raw.end(); // if Redis failed in mid-stream, the client resumes with its last event id
     },
   };
   try {
@@ -110,7 +120,7 @@ async function begin(
   }
 }
 
-/** Its `close` follows, and does what is to do. */
+/** The `close` event follows and cleans up. */
 const ignore = () => undefined;
 
 function sendHead(reply: FastifyReply): void {
@@ -123,7 +133,10 @@ function sendHead(reply: FastifyReply): void {
   reply.raw.flushHeaders();
 }
 
-/** Resolves when a reader with much unsent has taken it, or left; one that does not take it within the limit is cut. */
+/**
+ * Resolves when a slow client has read the unsent bytes or has disconnected; disconnects it after
+ * `slowReaderMs`.
+ */
 function drained(raw: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const late = setTimeout(() => raw.destroy(), slowReaderMs);
@@ -136,7 +149,7 @@ function drained(raw: ServerResponse): Promise<void> {
   });
 }
 
-/** A batch that goes to many subscribers is made into bytes once. */
+/** Serializes a batch of events once for all its subscribers. */
 function createFrames(): (events: readonly ThreadEvent[]) => Buffer {
   const made = new WeakMap<readonly ThreadEvent[], Buffer>();
   return (events) => {

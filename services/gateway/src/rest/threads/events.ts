@@ -8,10 +8,12 @@ import { threadParams } from './threads.ts';
 
 const pageLimit = 200;
 
-const after = { type: 'string', description: 'An event id; Last-Event-ID does the same and wins' };
-const follow = { type: 'boolean', default: false, description: 'Stay and send what happens' };
+const after = { type: 'string', description: 'An event id; the header Last-Event-ID has precedence' };
+const follow = { type: 'boolean', default: false, description: 'Keep the stream open and send new events' };
+/** The query of routes that send events. */
 export const eventQuery = { type: 'object', properties: { after, follow }, additionalProperties: false };
 
+/** The 200 response of those routes. */
 export const eventResponse = {
   200: {
     description: 'Events',
@@ -22,7 +24,7 @@ export const eventResponse = {
           type: 'object',
           properties: {
             events: { type: 'array', items: refTo('Event') },
-            next: { type: ['string', 'null'], description: 'The cursor to go on with' },
+            next: { type: ['string', 'null'], description: 'The cursor of the next page' },
           },
           required: ['events', 'next'],
         },
@@ -33,7 +35,10 @@ export const eventResponse = {
 
 type EventRequest = FastifyRequest<{ Querystring: { after?: string; follow: boolean } }>;
 
-/** Answers with the events of a scope that the caller may see: a page, a replay, or a stream. */
+/**
+ * Creates the handler that sends the events of a scope: a JSON page, the stored events as SSE, or with
+ * `follow` a live stream. The route must check that the caller may see the scope.
+ */
 export function createEventDoor({ dispatch: { events }, streams }: RouteDeps) {
   return async (request: EventRequest, reply: FastifyReply, scope: EventScope) => {
     const after = request.headers['last-event-id']?.toString() ?? request.query.after;
@@ -48,6 +53,7 @@ export function createEventDoor({ dispatch: { events }, streams }: RouteDeps) {
   };
 }
 
+/** Adds GET /v1/threads/:threadId/events. */
 export function addEventRoutes(app: FastifyInstance, routes: RouteDeps): void {
   const { threads } = routes.dispatch;
   const send = createEventDoor(routes);
@@ -69,7 +75,7 @@ export function addEventRoutes(app: FastifyInstance, routes: RouteDeps): void {
             children: {
               type: 'boolean',
               default: false,
-              description: 'With the threads below this root thread',
+              description: 'Include the threads below this root thread',
             },
           },
         },
@@ -82,7 +88,10 @@ export function addEventRoutes(app: FastifyInstance, routes: RouteDeps): void {
       const { thread, ownId } = await threads.locate(tenant, request.params.threadId);
       const { children } = request.query;
       if (children && thread.parentThreadId) {
-        throw new AppError('invalid_request', 'children=true shows a whole tree: ask its root thread.');
+        throw new AppError(
+          'invalid_request',
+          'children=true works on a root thread only. Use the root of this thread, or leave children out.',
+        );
       }
       const scope = { threadId: ownId, shownId: thread.threadId, children };
       return send(request as EventRequest, reply, scope);

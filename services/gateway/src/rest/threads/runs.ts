@@ -1,3 +1,13 @@
+/**
+ * REST routes that send messages to threads, and read, stream and cancel their runs.
+ *
+ * This folder:
+ *   threads.ts        threads
+ *   events.ts         events of a thread
+ *   event-stream.ts   SSE streams, shared by runs, threads and the bus
+ *   sessions.ts       sessions of threads; prewarm
+ *   commands.ts       slash commands
+ */
 import { randomUUID } from 'node:crypto';
 import { CreateRun, type Run } from '@harness/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -27,6 +37,7 @@ const runParams = {
   required: ['threadId', 'runId'],
 };
 
+/** The Idempotency-Key header of routes that create something. */
 export const idempotencyHeader = {
   type: 'object',
   properties: {
@@ -34,7 +45,7 @@ export const idempotencyHeader = {
       type: 'string',
       minLength: 1,
       maxLength: 255,
-      description: 'A repeat with the same key is the same request, for 24 hours',
+      description: 'Within 24 hours, a request with the same key has the result of the first one',
     },
   },
 };
@@ -48,16 +59,18 @@ const eventStream = {
 const tags = ['runs'];
 const post = { params: threadParams, headers: idempotencyHeader, body: jsonSchemaOf(CreateRun) };
 
-/** What the routes of runs share. */
+/** What the routes of runs need. */
 interface RunRouteDeps extends RouteDeps {
   follower: RunFollower;
-  /** Takes the message of a request into its thread's mailbox. Throws what `acceptMessage` throws, and `forbidden`. */
+  /**
+   * Accepts the request's message into the thread's mailbox. Throws like `acceptMessage`, and `forbidden`.
+   */
   accept(request: FastifyRequest<ThreadRoute>): Promise<Run>;
-  /** Sends a run's events as SSE, after Last-Event-ID where the client names one. */
+  /** Sends the run's events as SSE, from its first event or after Last-Event-ID. */
   sendStream(request: FastifyRequest, reply: FastifyReply, run: Run): Promise<unknown>;
 }
 
-/** Messages to a thread, and the runs that they begin. */
+/** Adds the routes below /v1/threads/:threadId/runs. */
 export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
   const follower = createRunFollower(deps.dispatch);
   const runDeps: RunRouteDeps = {
@@ -126,8 +139,8 @@ function addWaitRoute(app: FastifyInstance, { accept, follower, streams, waitLim
         ...post,
         response: answers(
           {
-            200: { description: 'It has ended', ...refTo('Run') },
-            202: { description: 'It has not ended in time', ...refTo('AcceptedRun') },
+            200: { description: 'The run has ended', ...refTo('Run') },
+            202: { description: 'The run did not end within the time limit', ...refTo('AcceptedRun') },
           },
           400,
           404,

@@ -9,6 +9,7 @@ interface ThreadRoute {
   Params: { threadId: string };
 }
 
+/** Adds the routes for prewarming and reading a thread's session. */
 export function addSessionRoutes(app: FastifyInstance, { dispatch }: RouteDeps): void {
   const { sessions, threads } = dispatch;
   const tags = ['sessions'];
@@ -32,7 +33,7 @@ export function addSessionRoutes(app: FastifyInstance, { dispatch }: RouteDeps):
       schema: {
         tags,
         operationId: 'prewarmThread',
-        summary: 'Start the thread’s session where its next run will be',
+        summary: 'Start the thread’s session before its next run',
         params: threadParams,
         response: answers({ 202: prewarmed }, 404),
       },
@@ -46,7 +47,7 @@ export function addSessionRoutes(app: FastifyInstance, { dispatch }: RouteDeps):
       schema: {
         tags,
         operationId: 'prewarm',
-        summary: 'The same under its old name; makes a thread that is not there',
+        summary: 'Old name of prewarmThread; creates the thread if it does not exist',
         deprecated: true,
         body: jsonSchemaOf(Prewarm),
         response: answers({ 202: prewarmed }, 400, 404),
@@ -67,7 +68,7 @@ export function addSessionRoutes(app: FastifyInstance, { dispatch }: RouteDeps):
       schema: {
         tags,
         operationId: 'getThreadSession',
-        summary: 'Where the thread’s session is, and how warm',
+        summary: 'Get the state and worker of the thread’s session',
         params: threadParams,
         response: answers({ 200: refTo('ThreadSession') }, 404),
       },

@@ -5,12 +5,14 @@ import { checkProfile } from '../../content/thread-profile.ts';
 import { requireScope } from '../../http/authenticate.ts';
 import { answers, jsonSchemaOf, listOf, page, refTo } from '../../openapi/schemas.ts';
 
+/** The path parameter of all routes below a thread. */
 export const threadParams = {
   type: 'object',
-  properties: { threadId: { type: 'string', description: 'As it was made, or as its caller named it' } },
+  properties: { threadId: { type: 'string', description: 'Generated, or chosen by the creator' } },
   required: ['threadId'],
 };
 
+/** Adds the routes below /v1/threads that create, read, change and delete threads. */
 export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
   const { threads } = deps.dispatch;
   const tags = ['threads'];
@@ -25,7 +27,7 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
         body: jsonSchemaOf(CreateThread),
         response: answers(
           {
-            200: { description: 'It existed (ifExists: doNothing)', ...refTo('Thread') },
+            200: { description: 'It already existed (ifExists: doNothing)', ...refTo('Thread') },
             201: refTo('Thread'),
           },
           400,
@@ -105,7 +107,7 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
         operationId: 'deleteThread',
         summary: 'Delete a thread, its runs and events, and every thread below it',
         params: threadParams,
-        response: answers({ 204: { type: 'null', description: 'Gone' } }, 404),
+        response: answers({ 204: { type: 'null', description: 'Deleted' } }, 404),
       },
     },
     async (request, reply) => {

@@ -17,6 +17,7 @@ const toolParams = {
   required: ['name'],
 };
 
+/** Adds the routes below /v1/tools. */
 export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void {
   const tags = ['tools'];
 
@@ -75,7 +76,7 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
     async (request, reply) => {
       const { arguments: input = {}, threadId } = request.body;
       const { name } = request.params;
-      // Nobody is asked here: what needs an answer fails with capability_missing.
+      // A REST caller cannot be asked for input: a tool that needs it fails with capability_missing.
       const call = {
         name,
         door: 'rest',
@@ -86,7 +87,7 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
       } as const;
       const outcome = await tools.call(request.caller, call);
       const { content, structuredContent, isError = false, _meta } = outcome as ToolResult;
-      // What the schema refuses is the caller's mistake here, where a model would read it as the tool's answer.
+      // Invalid input is a client error over REST; over MCP it is a tool result, for the model to read.
       const failure = _meta?.['harness/error'] as ErrorBody | undefined;
       if (failure?.code === 'invalid_tool_input') {
         throw new AppError('invalid_tool_input', failure.message, { details: failure.details });
