@@ -150,7 +150,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     const log = logger.child({ threadId, runId: turn.runId });
     log.debug({ kind: turn.kind, attempt: turn.attempt, epoch: turn.hold.epoch }, 'turn begins');
     const end = await seeTurn(turn, { deps: turnDeps, onTurn: deps.onTurn }, (seen) =>
-      outcome === 'run' ? tryTurn(turn, stop, lastTry, seen) : refuseTurn(turn, outcome, seen),
+      outcome === 'run' ? tryTurn(turn, { stop, lastTry }, seen) : refuseTurn(turn, outcome, seen),
     );
     log.debug({ end }, 'turn ended');
     // Fenced where it really is lost; otherwise the next claim starts a new epoch, with its own counters and tokens.
@@ -165,8 +165,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
 
   const tryTurn = async (
     turn: Turn,
-    stop: AbortController,
-    lastTry: boolean,
+    { stop, lastTry }: { stop: AbortController; lastTry: boolean },
     seen: TurnDeps,
   ): Promise<TurnEnd> => {
     try {
@@ -179,7 +178,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       logger.warn({ err: error, threadId, runId: turn.runId }, 'turn did not start');
       const current = { ...turn, hold: lending.holdOf(threadId) ?? turn.hold };
       const hopeless = error.code === 'agent_not_found' || error.code === 'skill_not_found';
-      if (lastTry || hopeless) return fail(current, 'error', error.toBody(), seen);
+      if (lastTry || hopeless) return fail(current, { status: 'error', error: error.toBody() }, seen);
       await handBack(current, seen);
       throw error;
     }

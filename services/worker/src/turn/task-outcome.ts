@@ -16,6 +16,12 @@ export interface Consequence {
   mail: Mail[];
 }
 
+/** How a turn failed. */
+export interface Failure {
+  status: FinalRunStatus;
+  error: ErrorBody;
+}
+
 const listed = (mail: Mail | null): Mail[] => (mail ? [mail] : []);
 
 export function afterWork(task: Task, runId: string, result: string): Consequence {
@@ -27,12 +33,7 @@ export function afterWork(task: Task, runId: string, result: string): Consequenc
   return { task: change, mail: [reviewOf(task, result, runId)] };
 }
 
-export function afterFailure(
-  task: Task,
-  runId: string,
-  status: FinalRunStatus,
-  error: ErrorBody,
-): Consequence {
+export function afterFailure(task: Task, runId: string, { status, error }: Failure): Consequence {
   const cancelled = status === 'cancelled';
   const end = {
     status: cancelled ? ('cancelled' as const) : ('failed' as const),
@@ -46,7 +47,11 @@ export function afterFailure(
   };
 }
 
-export function afterReview(task: Task, runId: string, result: string, verdict: TaskVerdict): Consequence {
+export function afterReview(
+  task: Task,
+  runId: string,
+  { result, verdict }: { result: string; verdict: TaskVerdict },
+): Consequence {
   const last = task.iteration >= task.maxIterations;
   const word = verdict.accepted ? 'satisfied' : last ? 'max_iterations_reached' : 'needs_revision';
   const change = (set: TaskChange['set']): TaskChange => ({

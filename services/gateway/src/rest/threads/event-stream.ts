@@ -49,7 +49,7 @@ export function createEventStreams({ maxStreamsPerKey = maxOfKey } = {}): EventS
       };
       open.add(raw);
       try {
-        await begin(reply, subscribe, frameOf, exit);
+        await begin(reply, subscribe, { frameOf, onEnd: exit });
         // It may have left already, or the gateway be closing: neither would be told again.
         if (closing.signal.aborted) raw.end();
       } catch (error) {
@@ -72,8 +72,7 @@ export function createEventStreams({ maxStreamsPerKey = maxOfKey } = {}): EventS
 async function begin(
   reply: FastifyReply,
   subscribe: (subscriber: Subscriber) => Promise<() => void>,
-  frameOf: (events: readonly ThreadEvent[]) => Buffer,
-  onEnd: () => void,
+  { frameOf, onEnd }: { frameOf: (events: readonly ThreadEvent[]) => Buffer; onEnd: () => void },
 ): Promise<void> {
   const { raw } = reply;
   const begun = Promise.withResolvers<void>();
