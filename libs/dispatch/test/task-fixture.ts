@@ -30,7 +30,11 @@ export const kindsOf = async (bench: Bench, threadId: string) =>
   (await bench.dispatch.runs.list(threadId, { limit: 50, offset: 0 })).map((run) => run.kind).reverse();
 
 /** Ends the next turn of a task's thread with a result, as a worker does. */
-export async function endWork(bench: Bench, threadId: string, me: string, result: string) {
+export async function endWork(
+  bench: Bench,
+  { threadId, me }: { threadId: string; me: string },
+  result: string,
+) {
   const turn = await beginTurn(bench, threadId, me);
   const { task } = turn;
   if (!task) throw new Error(`not the task's: ${turn.kind}`);

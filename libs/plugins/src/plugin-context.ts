@@ -70,7 +70,7 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
         if (!server) throw new AppError('tool_not_found', `There is no tool "${name}".`);
         const outer = deps.outerCall?.();
         const meta = outer ? innerMetaOf(outer.meta) : ownMetaOf(plugin, deps);
-        return (await server.call(name, input, meta, await outer?.view())) as ToolResult;
+        return (await server.call(name, { input, meta, view: await outer?.view() })) as ToolResult;
       },
       async narrow({ runId }, tools) {
         if (runId) await dispatch.narrowTools({ runId, tools });
@@ -120,7 +120,7 @@ function createPluginTasks({ dispatch, onTaskCreate, tokenSecret, outerCall }: C
       const { tools } = (await outerCall?.()?.view()) ?? {};
       // An outside caller's default thread is created only when it is first needed.
       if (wish.parentThreadId === defaultThreadIdOf(tokenSecret, principal)) {
-        await dispatch.threads.ensure(principal.tenant, wish.parentThreadId, {}, tools);
+        await dispatch.threads.ensure({ tenant: principal.tenant, ownId: wish.parentThreadId }, {}, tools);
       }
       const call = runId ? { runId, toolUseId, attempt } : undefined;
       const made = await dispatch.tasks.create({

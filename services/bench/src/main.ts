@@ -61,7 +61,9 @@ runMain(async () => {
   }
   const chosen = wanted === undefined ? Object.values(sections) : [sections[wanted]];
   if (chosen.includes(undefined))
-    throw new ConfigError(`There is no section "${wanted}". Sections: ${Object.keys(sections).join(', ')}, draw.`);
+    throw new ConfigError(
+      `There is no section "${wanted}". Sections: ${Object.keys(sections).join(', ')}, draw.`,
+    );
   const dir = await mkdtemp(join(tmpdir(), 'harness-bench-'));
   const redis = await startEmbeddedRedis(dir);
   console.log(`${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}, appendfsync always`);

@@ -22,7 +22,11 @@ export interface Gateway {
   /** Every registered route. */
   routes: { method: string; url: string }[];
   /** fetch with a path, JSON in and out. */
-  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  call(
+    method: string,
+    path: string,
+    sent?: { body?: unknown; headers?: Record<string, string> },
+  ): Promise<Answer>;
 }
 
 export interface Answer {
@@ -100,29 +104,25 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     await dispatch.close();
     redis.disconnect();
   });
-  return { url, app, dispatch, routes, call: (...args) => callJson(url, ...args) };
+  return { url, app, dispatch, routes, call: callerAt(url) };
 }
 
-async function callJson(
-  url: string,
-  method: string,
-  path: string,
-  body?: unknown,
-  headers: Record<string, string> = {},
-): Promise<Answer> {
-  const response = await fetch(url + path, {
-    method,
-    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  const isJson = response.headers.get('content-type')?.includes('json');
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: isJson && text ? JSON.parse(text) : text,
+const callerAt =
+  (url: string): Gateway['call'] =>
+  async (method, path, { body, headers = {} } = {}) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json');
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: isJson && text ? JSON.parse(text) : text,
+    };
   };
-}
 
 export const keyFor = (key: string, overrides: Partial<ApiKey> = {}): ApiKey => ({
   ...apiKeyOf(key),

@@ -80,14 +80,25 @@ export async function openWire(url: string, init: RequestInit): Promise<Wire> {
 
 type HeaderTexts = Record<string, string>;
 const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-const post = (url: string, headers: HeaderTexts, body: object, signal: AbortSignal | null = null) =>
-  openWire(url, { method: 'POST', headers: { ...json, ...headers }, body: JSON.stringify(body), signal });
+export type Params = Record<string, unknown>;
+interface Post {
+  headers: HeaderTexts;
+  body: object;
+  signal?: AbortSignal | undefined;
+}
+const post = (url: string, { headers, body, signal }: Post) =>
+  openWire(url, {
+    method: 'POST',
+    headers: { ...json, ...headers },
+    body: JSON.stringify(body),
+    signal: signal ?? null,
+  });
 
 /** A session of the 2025 era; every verb names the gateway it goes to. */
 export interface OldSession {
   sessionId: string;
-  request(url: string, method: string, params?: object, id?: string | number): Promise<Wire>;
-  call(url: string, name: string, args?: object, more?: { id?: number; _meta?: object }): Promise<Wire>;
+  request(url: string, method: string, more?: { params?: object; id?: string | number }): Promise<Wire>;
+  call(url: string, name: string, more?: { args?: object; id?: number; _meta?: object }): Promise<Wire>;
   /** A notification or an answer; gives the status. */
   say(url: string, message: object): Promise<number>;
   /** The standing stream, or the rest of a cut one. */
@@ -103,21 +114,22 @@ export async function beginSession(
 ): Promise<OldSession> {
   const { headers = {}, capabilities = {}, version = '2025-11-25' } = options;
   const params = { protocolVersion: version, capabilities, clientInfo: { name: 'wire', version: '1' } };
-  const wire = await post(url, headers, { jsonrpc: '2.0', id: 0, method: 'initialize', params });
+  const body = { jsonrpc: '2.0', id: 0, method: 'initialize', params };
+  const wire = await post(url, { headers, body });
   const sessionId = wire.headers.get('mcp-session-id');
   if (!sessionId) throw new Error(`initialize: ${wire.status}`);
   return oldSession(sessionId, { ...headers, 'mcp-session-id': sessionId, 'mcp-protocol-version': version });
 }
 
 function oldSession(sessionId: string, headers: HeaderTexts): OldSession {
-  const request: OldSession['request'] = (url, method, params = {}, id = 1) =>
-    post(url, headers, { jsonrpc: '2.0', id, method, params });
+  const request: OldSession['request'] = (url, method, { params = {}, id = 1 } = {}) =>
+    post(url, { headers, body: { jsonrpc: '2.0', id, method, params } });
   return {
     sessionId,
     request,
-    call: (url, name, args = {}, { id, ...more } = {}) =>
-      request(url, 'tools/call', { name, arguments: args, ...more }, id),
-    say: async (url, message) => (await post(url, headers, { jsonrpc: '2.0', ...message })).status,
+    call: (url, name, { args = {}, id = 1, ...more } = {}) =>
+      request(url, 'tools/call', { params: { name, arguments: args, ...more }, id }),
+    say: async (url, message) => (await post(url, { headers, body: { jsonrpc: '2.0', ...message } })).status,
     listen: (url, lastEventId) =>
       openWire(url, {
         headers: {
@@ -133,14 +145,20 @@ function oldSession(sessionId: string, headers: HeaderTexts): OldSession {
 
 const metaKey = (name: string) => `io.modelcontextprotocol/${name}`;
 
+interface ModernCall {
+  args?: object;
+  _meta?: object;
+  inputResponses?: object;
+  requestState?: string;
+}
+
 /** A client of 2026-07-28. */
 export function modernCaller(options: { headers?: HeaderTexts; capabilities?: object } = {}) {
   const { headers = {}, capabilities = {} } = options;
   const request = (
     url: string,
     method: string,
-    params: Record<string, unknown> = {},
-    { id = 1, signal }: { id?: number; signal?: AbortSignal } = {},
+    { params = {}, id = 1, signal }: { params?: Params; id?: number; signal?: AbortSignal } = {},
   ) => {
     const { _meta, ...rest } = params;
     const meta = {
@@ -155,12 +173,12 @@ export function modernCaller(options: { headers?: HeaderTexts; capabilities?: ob
       ...(name === undefined ? {} : { 'mcp-name': String(name) }),
     };
     const body = { jsonrpc: '2.0', id, method, params: { ...rest, _meta: meta } };
-    return post(url, { ...headers, ...own }, body, signal);
+    return post(url, { headers: { ...headers, ...own }, body, signal });
   };
   return {
     request,
-    call: (url: string, name: string, args: object = {}, more: Record<string, unknown> = {}) =>
-      request(url, 'tools/call', { name, arguments: args, ...more }),
+    call: (url: string, name: string, { args = {}, ...more }: ModernCall = {}) =>
+      request(url, 'tools/call', { params: { name, arguments: args, ...more } }),
   };
 }
 

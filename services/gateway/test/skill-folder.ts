@@ -12,7 +12,11 @@ export async function openSkills(names: readonly string[] = []): Promise<string>
 }
 
 /** `front`: further lines of front matter, each with its line end. */
-export async function writeSkill(folder: string, name: string, body = 'Do it.', front = ''): Promise<void> {
+export async function writeSkill(
+  folder: string,
+  name: string,
+  { body = 'Do it.', front = '' } = {},
+): Promise<void> {
   await mkdir(join(folder, name), { recursive: true });
   await writeFile(
     join(folder, name, 'SKILL.md'),
@@ -28,8 +32,8 @@ export async function openAgents(agents: Record<string, string>): Promise<string
   return folder;
 }
 
-export const writeAgent = (folder: string, name: string, front = '', body = `You are ${name}.`) =>
+export const writeAgent = (folder: string, name: string, front = '') =>
   writeFile(
     join(folder, `${name}.md`),
-    `---\nname: ${name}\ndescription: About ${name}\n${front}${front && '\n'}---\n${body}\n`,
+    `---\nname: ${name}\ndescription: About ${name}\n${front}${front && '\n'}---\nYou are ${name}.\n`,
   );

@@ -71,8 +71,7 @@ export async function openFleet(options: FleetOptions = {}): Promise<TestFleet> 
   const call = async <T>(
     method: string,
     path: string,
-    body?: object,
-    headers: Record<string, string> = {},
+    { body, headers = {} }: { body?: object | undefined; headers?: Record<string, string> | undefined } = {},
   ): Promise<T> => {
     const response = await fetch(fleet.url + path, {
       method,
@@ -85,10 +84,12 @@ export async function openFleet(options: FleetOptions = {}): Promise<TestFleet> 
   return {
     ...fleet,
     get: (path) => call('GET', path),
-    post: (path, body, headers) => call('POST', path, body, headers),
+    post: (path, body, headers) => call('POST', path, { body, headers }),
     thread: async (body = {}) => (await call<{ threadId: string }>('POST', '/v1/threads', body)).threadId,
-    ask: (threadId, input, more) => call('POST', `/v1/threads/${threadId}/runs/wait`, { input, ...more }),
-    send: (threadId, input, headers) => call('POST', `/v1/threads/${threadId}/runs`, { input }, headers),
+    ask: (threadId, input, more) =>
+      call('POST', `/v1/threads/${threadId}/runs/wait`, { body: { input, ...more } }),
+    send: (threadId, input, headers) =>
+      call('POST', `/v1/threads/${threadId}/runs`, { body: { input }, headers }),
     task: (taskId) => call('GET', `/v1/tasks/${taskId}`),
     watch: (path, until, resume) => watch((resume?.from ?? fleet.url) + path, until, resume?.lastEventId),
   };

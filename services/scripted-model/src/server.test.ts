@@ -155,12 +155,12 @@ test('count_tokens returns about a quarter of the characters', async () => {
   expect(input_tokens).toBeLessThan(1100);
 });
 
-test.each([
+test.for<[what: string, path: string, body: string, status: number, type: string]>([
   ['no JSON', '/v1/messages', '{', 400, 'invalid_request_error'],
   ['no JSON to count', '/v1/messages/count_tokens', '{', 400, 'invalid_request_error'],
   ['no messages', '/v1/messages', '{}', 400, 'invalid_request_error'],
   ['an unknown path', '/v1/other', '{}', 404, 'not_found_error'],
-])('%s is refused', async (_, path, body, status, type) => {
+])('%s is refused', async ([, path, body, status, type]) => {
   const response = await fetch(model.url + path, { method: 'POST', body });
   expect(response.status).toBe(status);
   expect(await response.json()).toMatchObject({ type: 'error', error: { type } });

@@ -245,7 +245,7 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
   });
 
   const control = new AbortController();
-  followControl({ feed, keys }, workerId, worker.onControl, control.signal).catch((error) =>
+  followControl({ feed, keys }, { workerId, onControl: worker.onControl }, control.signal).catch((error) =>
     logger.error({ err: error }, 'control channel lost'),
   );
   const consumers = consumeRings(

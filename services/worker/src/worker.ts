@@ -169,7 +169,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     const log = logger.child({ threadId, runId: turn.runId });
     log.debug({ kind: turn.kind, attempt: turn.attempt, epoch: turn.hold.epoch }, 'turn begins');
     const end = await seeTurn(turn, { deps: turnDeps, onTurn: deps.onTurn }, (seen) =>
-      outcome === 'run' ? tryTurn(turn, stop, lastTry, seen) : refuseTurn(turn, outcome, seen),
+      outcome === 'run' ? tryTurn(turn, { stop, lastTry }, seen) : refuseTurn(turn, outcome, seen),
     );
     log.debug({ end }, 'turn ended');
     // If the thread is lost, the release is fenced. Otherwise the next claim starts a new epoch with new
@@ -185,8 +185,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
 
   const tryTurn = async (
     turn: Turn,
-    stop: AbortController,
-    lastTry: boolean,
+    { stop, lastTry }: { stop: AbortController; lastTry: boolean },
     seen: TurnDeps,
   ): Promise<TurnEnd> => {
     try {
@@ -199,7 +198,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       logger.warn({ err: error, threadId, runId: turn.runId }, 'turn did not start');
       const current = { ...turn, hold: lending.holdOf(threadId) ?? turn.hold };
       const hopeless = error.code === 'agent_not_found' || error.code === 'skill_not_found';
-      if (lastTry || hopeless) return fail(current, 'error', error.toBody(), seen);
+      if (lastTry || hopeless) return fail(current, { status: 'error', error: error.toBody() }, seen);
       await handBack(current, seen);
       throw error;
     }

@@ -62,7 +62,11 @@ export function createAnswerLog(deps: {
   const rowsAfter = (stream: string, id: string) =>
     reached(redis.xrange(keyOf(stream), `(${id}`, '+')) as Promise<Row[]>;
 
-  async function* messagesAfter(stream: string, after: string, opening: Opening, signal: AbortSignal) {
+  async function* messagesAfter(
+    { stream, opening }: { stream: string; opening: Opening },
+    after: string,
+    signal: AbortSignal,
+  ) {
     const news = await feed.listen([keyOf(stream)], signal);
     const watch = setInterval(() => {
       replicas
@@ -102,7 +106,8 @@ export function createAnswerLog(deps: {
     async follow(stream, after, signal) {
       const [first] = (await reached(redis.xrange(keyOf(stream), '-', '+', 'COUNT', 1))) as Row[];
       if (!first || !/^\d+-\d+$/.test(after)) return null;
-      return messagesAfter(stream, after, JSON.parse(first[1][1] as string), signal);
+      const opening: Opening = JSON.parse(first[1][1] as string);
+      return messagesAfter({ stream, opening }, after, signal);
     },
   };
 }

@@ -77,11 +77,10 @@ export function createCallTasks(deps: {
   replicas: Replicas;
 }): CallTasks {
   const { redis, keys, scripts, replicas } = deps;
-  const run = (op: string, tenant: string, taskId: string, args: object) =>
+  const run = (op: string, task: { tenant: string; taskId: string }, args: object) =>
     scripts.call<{ outcome: 'ok' | 'not_found' | 'ended'; resumed?: boolean }>(lua['call-task'], {
       op,
-      tenant,
-      taskId,
+      ...task,
       replica: replicas.id,
       ...args,
     });
@@ -91,12 +90,9 @@ export function createCallTasks(deps: {
   };
   const move: CallTasks['move'] = async (tenant, taskId, change) => {
     const { status, ...rest } = change;
-    const { requests, ...fields } = rest as Record<string, unknown>;
-    const { outcome } = await run('move', tenant, taskId, {
-      status,
-      fields: textsOf(fields),
-      requests: textsOf((requests ?? {}) as Record<string, unknown>),
-    });
+    const { requests = {}, ...fields } = rest as Record<string, unknown>;
+    const changed = { fields: textsOf(fields), requests: textsOf(requests as Record<string, unknown>) };
+    const { outcome } = await run('move', { tenant, taskId }, { status, ...changed });
     return outcome === 'ok';
   };
 
@@ -105,7 +101,7 @@ export function createCallTasks(deps: {
     async create(tenant, call) {
       const taskId = `call_${randomUUID().replaceAll('-', '')}`;
       const fields = { call: jsonOf(call), replica: replicas.id };
-      await run('create', tenant, taskId, { fields, ttlMs });
+      await run('create', { tenant, taskId }, { fields, ttlMs });
       return (await read(tenant, taskId))?.task as CallTask;
     },
     async get(tenant, taskId) {
@@ -118,10 +114,8 @@ export function createCallTasks(deps: {
       return (await read(tenant, taskId))?.task;
     },
     async answer(tenant, taskId, { answerId, inputs }) {
-      const { outcome, resumed } = await run('answer', tenant, taskId, {
-        answerId,
-        inputs: textsOf(inputs),
-      });
+      const given = { answerId, inputs: textsOf(inputs) };
+      const { outcome, resumed } = await run('answer', { tenant, taskId }, given);
       if (outcome === 'not_found') return 'unknown';
       return resumed ? 'resumed' : 'noted';
     },

@@ -48,9 +48,7 @@ export interface Lease {
    */
   emit(
     turn: Turn,
-    counter: number,
-    events: LeaseEvent[],
-    path?: SessionPath,
+    batch: { counter: number; events: LeaseEvent[]; path?: SessionPath | undefined },
   ): Promise<{ lost: boolean; cancel: boolean; interrupt: boolean }>;
   /**
    * Stores the result of the run. `remaining`: messages that wait. `narrowed`: a skill took tools from the
@@ -109,7 +107,7 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
         turn: turnOf(hold, nonce, answer as Begun & { run: Hash; thread: Hash }),
       };
     },
-    async emit(turn, counter, events, path) {
+    async emit(turn, { counter, events, path }) {
       const { hold, runId } = turn;
       const sent = events.map(({ type, live, delivered, taskId, ...data }) => ({
         type,

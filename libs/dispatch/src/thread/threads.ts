@@ -49,8 +49,7 @@ export interface Threads {
   ): Promise<{ thread: Thread; created: boolean }>;
   /** Creates a thread under a derived own id, unless it exists: see `derivedThreadId`. */
   ensure(
-    tenant: string,
-    ownId: string,
+    thread: { tenant: string; ownId: string },
     profile?: Omit<CreateThread, 'threadId' | 'ifExists'>,
     callerTools?: readonly string[],
   ): Promise<void>;
@@ -66,8 +65,7 @@ export interface Threads {
    * are not among `callerTools`.
    */
   update(
-    tenant: string,
-    threadId: string,
+    thread: { tenant: string; threadId: string },
     change: UpdateThread,
     callerTools?: readonly string[],
   ): Promise<Thread>;
@@ -111,7 +109,7 @@ export function createThreads(deps: {
   return {
     get,
     locate,
-    async ensure(tenant, ownId, profile = {}, callerTools) {
+    async ensure({ tenant, ownId }, profile = {}, callerTools) {
       const fields = { tenant, ...storedOf(profile) };
       await scripts.call(lua['create-thread'], { threadId: ownId, fields, callerTools });
     },
@@ -129,7 +127,7 @@ export function createThreads(deps: {
       }
       return { thread: await get(tenant, threadId), created: made.outcome === 'created' };
     },
-    async update(tenant, threadId, change, callerTools) {
+    async update({ tenant, threadId }, change, callerTools) {
       const clear = Object.entries(change).flatMap(([name, value]) => (value === null ? [name] : []));
       const made = await scripts.call<{ outcome: 'updated' | 'not_found' | 'too_wide' }>(
         lua['update-thread'],

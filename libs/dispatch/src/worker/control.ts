@@ -12,8 +12,7 @@ export type Control =
 /** Calls `onControl` for each message on the worker's control channel until `signal` aborts. */
 export async function followControl(
   deps: { feed: Feed; keys: Keys },
-  workerId: string,
-  onControl: (control: Control) => void,
+  { workerId, onControl }: { workerId: string; onControl: (control: Control) => void },
   signal: AbortSignal,
 ): Promise<void> {
   for await (const message of await deps.feed.listen([deps.keys.of('ctl', workerId)], signal)) {

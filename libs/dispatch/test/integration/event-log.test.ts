@@ -11,9 +11,10 @@ async function openTurn(bench: Bench) {
   const turn = await beginTurn(bench, threadId, await bench.alive('wrk_a'));
   let counter = 0;
   const say = (text: string, live = false) =>
-    bench.dispatch.lease.emit(turn, ++counter, [
-      { type: live ? 'agent.message_delta' : 'agent.message', text, live },
-    ]);
+    bench.dispatch.lease.emit(turn, {
+      counter: ++counter,
+      events: [{ type: live ? 'agent.message_delta' : 'agent.message', text, live }],
+    });
   return { threadId, say };
 }
 

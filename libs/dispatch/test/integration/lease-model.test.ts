@@ -123,8 +123,7 @@ const begin = (thread: number, zombie: number) =>
 /** Runs `act` with the turn that an incarnation believes to be in, if any. */
 const inTurn = (
   name: string,
-  thread: number,
-  zombie: number,
+  { thread, zombie }: { thread: number; zombie: number },
   act: (state: ThreadModel, current: { turn: Turn; counter: number }, real: Real) => Promise<void>,
 ) =>
   command(`${name} ${thread} by ${zombie}`, async (model, real) => {
@@ -134,10 +133,11 @@ const inTurn = (
   });
 
 const emit = (thread: number, zombie: number) =>
-  inTurn('emit', thread, zombie, async (state, current, { dispatch }) => {
-    const answer = await dispatch.lease.emit(current.turn, ++current.counter, [
-      { type: 'agent.message', text: 'x' },
-    ]);
+  inTurn('emit', { thread, zombie }, async (state, current, { dispatch }) => {
+    const answer = await dispatch.lease.emit(current.turn, {
+      counter: ++current.counter,
+      events: [{ type: 'agent.message', text: 'x' }],
+    });
     expect(answer.lost).toBe(!holdsIt(state, current.turn.hold));
   });
 
@@ -146,7 +146,7 @@ const emit = (thread: number, zombie: number) =>
  * was not there.
  */
 const ask = (thread: number, zombie: number) =>
-  inTurn('ask', thread, zombie, async (state, { turn }, { dispatch }) => {
+  inTurn('ask', { thread, zombie }, async (state, { turn }, { dispatch }) => {
     const { transcripts } = dispatch;
     const { hold, runId, seq } = turn;
     const has = (uuid: string) => transcripts.hasMessage(hold.threadId, session, uuid);
@@ -166,7 +166,7 @@ const ask = (thread: number, zombie: number) =>
 
 /** A drain or a self-fence: the attempt does not count. */
 const handBack = (thread: number, zombie: number) =>
-  inTurn('hand back', thread, zombie, async (state, { turn }, { dispatch }) => {
+  inTurn('hand back', { thread, zombie }, async (state, { turn }, { dispatch }) => {
     await dispatch.lease.handBack(turn);
     if (!holdsIt(state, turn.hold) || state.nonce !== turn.nonce) return;
     state.attempt--;
@@ -180,7 +180,7 @@ const cut = (thread: number, zombie: number) =>
   });
 
 const commit = (thread: number, zombie: number) =>
-  inTurn('commit', thread, zombie, async (state, { turn }, { dispatch }) => {
+  inTurn('commit', { thread, zombie }, async (state, { turn }, { dispatch }) => {
     const answer = await dispatch.lease.commit(turn, { status: 'success', result: `done: ${turn.input}` });
     if (turn.seq <= state.done)
       expect(answer).toBeDefined(); // a repeat of what is committed

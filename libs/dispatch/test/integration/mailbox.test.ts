@@ -47,7 +47,9 @@ test('a worker that lost its thread is fenced from emit and commit', async () =>
   expect(turn).toMatchObject({ attempt: 2, runId: zombie.runId });
   expect(turn.hold.epoch).toBeGreaterThan(zombie.hold.epoch);
   const { lease } = bench.dispatch;
-  expect(await lease.emit(zombie, 1, [{ type: 'agent.message', text: 'stale' }])).toEqual({
+  expect(
+    await lease.emit(zombie, { counter: 1, events: [{ type: 'agent.message', text: 'stale' }] }),
+  ).toEqual({
     lost: true,
     cancel: false,
     interrupt: false,
@@ -78,7 +80,8 @@ test('a repeat of begin, emit or commit changes nothing', async () => {
   const first = await lease.begin(held, 'n1');
   expect(await lease.begin(held, 'n1')).toEqual(first);
   if (first.outcome !== 'run') throw new Error(first.outcome);
-  for (const _ of [1, 2]) await lease.emit(first.turn, 1, [{ type: 'agent.message', text: 'once' }]);
+  for (const _ of [1, 2])
+    await lease.emit(first.turn, { counter: 1, events: [{ type: 'agent.message', text: 'once' }] });
   for (const _ of [1, 2]) await lease.commit(first.turn, { status: 'success', result: 'done' });
   const types = (await events.read({ threadId }, undefined, 100)).map((event) => event.type);
   expect(types).toEqual(['thread.created', 'run.queued', 'run.started', 'agent.message', 'run.completed']);

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openRedisGroup, type RedisGroup } from '../../../runtime/test/redis-group.ts';
+import type { Hold } from '../../src/index.ts';
 import { type Bench, beginTurn, hold, openBench } from '../fixture.ts';
 
 const tenant = 'default';
@@ -99,7 +100,7 @@ test('when Redis becomes another one, the change is counted once, listeners are 
 });
 
 /** What a lagging replica knows of a thread: an earlier claim. */
-const takeBack = (bench: Bench, threadId: string, owner: string, epoch: number) =>
+const takeBack = (bench: Bench, { threadId, me: owner, epoch }: Hold) =>
   bench.redis.hset(bench.dispatch.keys.of('th', threadId), { owner, epoch });
 
 test('an epoch that a fail-over took back is never used again, and its token is no longer valid', async () => {
@@ -108,7 +109,7 @@ test('an epoch that a fail-over took back is never used again, and its token is 
   const first = await beginTurn(bench, threadId, await bench.alive('wrk_a'));
   await bench.dies('wrk_a');
   const lost = await beginTurn(bench, threadId, await bench.alive('wrk_b'));
-  await takeBack(bench, threadId, first.hold.me, first.hold.epoch);
+  await takeBack(bench, first.hold);
 
   const third = await hold(bench, threadId, await bench.alive('wrk_c'));
   expect(third.epoch).toBeGreaterThan(lost.hold.epoch);

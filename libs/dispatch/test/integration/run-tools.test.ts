@@ -22,7 +22,7 @@ test('a run in progress has no more tools than it began with, even if its thread
   const turn = await openRun(bench);
   const { threadId } = turn.hold;
   const { threads, tasks, narrowTools } = bench.dispatch;
-  await threads.update(tenant, threadId, { allowedTools: null });
+  await threads.update({ tenant, threadId }, { allowedTools: null });
   const call = { runId: turn.runId, toolUseId: 'toolu_1', attempt: 1 };
   const { task } = await tasks.create({ tenant, prompt: 'x', parentThreadId: threadId, call });
   const child = await beginTurn(bench, task.threadId, await bench.alive('wrk_b'));
@@ -36,7 +36,7 @@ test('tools narrowed by a skill stay narrowed in the next attempt, within those 
   const turn = await openRun(bench);
   const { threadId } = turn.hold;
   await bench.dispatch.narrowTools({ runId: turn.runId, tools: ['a__*'] });
-  await bench.dispatch.threads.update(tenant, threadId, { allowedTools: ['a__y', 'b__z'] });
+  await bench.dispatch.threads.update({ tenant, threadId }, { allowedTools: ['a__y', 'b__z'] });
   expect(await toolsNow(bench, turn)).toEqual(['a__x', 'a__y']);
   await bench.dies('wrk_a');
   const next = await beginTurn(bench, threadId, await bench.alive('wrk_b'));

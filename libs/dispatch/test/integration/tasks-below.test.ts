@@ -11,13 +11,13 @@ test('a task is done only when the tasks below it are: each continues with the r
   const below = await tasks.create({ tenant, prompt: 'deeper', parentThreadId: task.threadId });
   const me = await bench.alive('wrk_a');
 
-  expect(await endWork(bench, task.threadId, me, 'I have delegated it')).toBe('delegate');
+  expect(await endWork(bench, { threadId: task.threadId, me }, 'I have delegated it')).toBe('delegate');
   expect(await tasks.get(tenant, task.taskId)).toMatchObject({ status: 'working' });
   expect(await kindsOf(bench, task.threadId)).toEqual(['delegate']); // nothing to review yet
 
-  await endWork(bench, below.task.threadId, me, 'the answer');
+  await endWork(bench, { threadId: below.task.threadId, me }, 'the answer');
   await accept(bench, below.task.threadId, me);
-  expect(await endWork(bench, task.threadId, me, 'It is the answer')).toBe('notification');
+  expect(await endWork(bench, { threadId: task.threadId, me }, 'It is the answer')).toBe('notification');
   expect(await accept(bench, task.threadId, me)).toBe('It is the answer');
   expect(await tasks.get(tenant, task.taskId)).toMatchObject({ status: 'completed' });
   expect(await kindsOf(bench, parentThreadId)).toEqual(['message', 'notification']);
@@ -34,7 +34,7 @@ test('an unread notification from a task below is handled before the review', as
     prompt: 'deeper',
     parentThreadId: task.threadId,
   });
-  await endWork(bench, below.task.threadId, me, 'the answer');
+  await endWork(bench, { threadId: below.task.threadId, me }, 'the answer');
   await accept(bench, below.task.threadId, me); // while the turn above is still under way
   const change = { taskId: task.taskId, iteration: 1, set: { phase: 'review', result: 'too early' } };
   await bench.dispatch.lease.commit(turn, {
@@ -43,7 +43,7 @@ test('an unread notification from a task below is handled before the review', as
     mail: [reviewOf(task, 'too early', turn.runId)],
     task: change,
   });
-  expect(await endWork(bench, task.threadId, me, 'with the answer')).toBe('notification');
+  expect(await endWork(bench, { threadId: task.threadId, me }, 'with the answer')).toBe('notification');
   expect(await accept(bench, task.threadId, me)).toBe('with the answer');
 });
 
@@ -54,8 +54,8 @@ test('an interrupting message does not drop a notification that a task waits for
   const { threadId } = task;
   const me = await bench.alive('wrk_a');
   const below = await bench.dispatch.tasks.create({ tenant, prompt: 'deeper', parentThreadId: threadId });
-  await endWork(bench, threadId, me, 'waiting');
-  await endWork(bench, below.task.threadId, me, 'the answer');
+  await endWork(bench, { threadId, me }, 'waiting');
+  await endWork(bench, { threadId: below.task.threadId, me }, 'the answer');
   await accept(bench, below.task.threadId, me);
   const waiting = await beginTurn(bench, threadId, me);
   expect(waiting).toMatchObject({ kind: 'notification', task: { taskId: task.taskId } });
@@ -65,7 +65,7 @@ test('an interrupting message does not drop a notification that a task waits for
     request: { input: 'stop', multitaskStrategy: 'interrupt' },
     idempotencyKey: 'stop',
   });
-  const told = await bench.dispatch.lease.emit(waiting, 1, []);
+  const told = await bench.dispatch.lease.emit(waiting, { counter: 1, events: [] });
   expect(told).toEqual({ lost: false, cancel: false, interrupt: false });
 });
 
@@ -79,7 +79,7 @@ test('a task whose notification from below was lost with a torn log continues to
     prompt: 'deeper',
     parentThreadId: task.threadId,
   });
-  await endWork(bench, task.threadId, me, 'so far');
+  await endWork(bench, { threadId: task.threadId, me }, 'so far');
   const { keys, scripts } = bench.dispatch;
   const repair = () =>
     scripts.call<{ outcome: string }>(scriptAt('worker/repair-task'), {

@@ -21,7 +21,10 @@ test('a second equal delegation is a new task once the model has seen the result
   const { delegate, parentThreadId } = await openParent(bench);
   const turn = await beginTurn(bench, parentThreadId, await bench.alive('wrk_a'));
   const first = await delegate('toolu_1');
-  await bench.dispatch.lease.emit(turn, 1, [{ type: 'agent.tool_result', delivered: 'toolu_1' }]);
+  await bench.dispatch.lease.emit(turn, {
+    counter: 1,
+    events: [{ type: 'agent.tool_result', delivered: 'toolu_1' }],
+  });
   expect((await delegate('toolu_2')).task.taskId).not.toBe(first.task.taskId);
 });
 

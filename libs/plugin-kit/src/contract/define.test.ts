@@ -52,7 +52,10 @@ describe('defineTool with Zod', () => {
   });
 
   it('passes the value that Zod parsed to the handler', async () => {
-    await serverOf(find).call('p__find', { query: 'xy', at: '1970-01-01T00:00:01Z' }, { threadId: 't1' });
+    await serverOf(find).call('p__find', {
+      input: { query: 'xy', at: '1970-01-01T00:00:01Z' },
+      meta: { threadId: 't1' },
+    });
     expect(seen).toHaveBeenCalledExactlyOnceWith({ query: 'xy', limit: 10, at: 1000 });
   });
 
@@ -60,7 +63,7 @@ describe('defineTool with Zod', () => {
     const handler = vi.fn(() => 'x');
     const input = z.object({ a: z.object({ even: z.number().refine((n) => n % 2 === 0, 'must be even') }) });
     const server = serverOf(defineTool({ name: 'even', description: 'x', input, handler }));
-    const result = await server.call('p__even', { a: { even: 3 } }, { threadId: 't1' });
+    const result = await server.call('p__even', { input: { a: { even: 3 } }, meta: { threadId: 't1' } });
     expect(result).toMatchObject({
       isError: true,
       content: [{ text: expect.stringContaining('/a/even: must be even') }],
@@ -83,7 +86,7 @@ describe('defineTool with Zod', () => {
     expect(validatePluginExport({ plugin: pluginWith(tool) }, 'x')).toMatchObject({ valid: true });
     expect(tool.schema).toMatchObject({ properties: { url: { format: 'uri' }, mail: { format: 'email' } } });
     const good = { took: 'P1D', icon: '🙂', id: 'abc', url: 'https://a.b', mail: 'a@b.cd', raw: 'YQ==' };
-    const call = (given: object) => serverOf(tool).call('p__t', given, { threadId: 't1' });
+    const call = (given: object) => serverOf(tool).call('p__t', { input: given, meta: { threadId: 't1' } });
     expect(await call(good)).not.toHaveProperty('isError');
     expect(await call({ ...good, icon: 'x' })).toMatchObject({ isError: true });
     expect(await call({ ...good, took: 'PT' })).toMatchObject({ isError: true });

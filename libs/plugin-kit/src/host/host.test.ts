@@ -126,7 +126,7 @@ describe('tools', () => {
     const handler = vi.fn((ctx) => String(ctx.config.name));
     const named = [{ name: 'name', description: 'x', schema: {}, handler }];
     const { host } = await hostOf(pluginOf('a'), pluginOf('b', { tools: named }));
-    const result = await host.toolServer?.call('b__name', {}, { threadId: 't' });
+    const result = await host.toolServer?.call('b__name', { input: {}, meta: { threadId: 't' } });
     expect(result).toMatchObject({ content: [{ type: 'text', text: 'b' }] });
   });
 
@@ -187,7 +187,7 @@ describe('a plugin at run time', () => {
     await host.hooks.broadcast('resting', null);
     expect([names(), host.isEnabled('a')]).toEqual([['b__tool'], false]);
     // A running call ends on the snapshot that it started with.
-    expect(await before?.call('a__tool', {}, { threadId: 't' })).toMatchObject({
+    expect(await before?.call('a__tool', { input: {}, meta: { threadId: 't' } })).toMatchObject({
       content: [{ text: 'done' }],
     });
     host.disable([]);

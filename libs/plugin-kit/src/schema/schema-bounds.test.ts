@@ -115,7 +115,7 @@ describe('accepts', () => {
       { a: 1, b: 1 },
     ],
   ];
-  it.each(plain)('%s', (_what, schema, good, bad) => {
+  it.for(plain)('%s', ([, schema, good, bad]) => {
     const check = compile(schema);
     expect(check(good)).toEqual([]);
     expect(check(bad)).not.toEqual([]);

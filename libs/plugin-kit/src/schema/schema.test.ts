@@ -97,7 +97,7 @@ describe('JSON Schema 2020-12 is enforced', () => {
       '/ab',
     ],
   ];
-  it.each(cases)('%s', (_what, schema, good, bad, path) => {
+  it.for(cases)('%s', ([, schema, good, bad, path]) => {
     expect(errorsOf(schema, good)).toEqual([]);
     expect(reportOf(schema, bad)).toContain(`- ${path}:`);
   });

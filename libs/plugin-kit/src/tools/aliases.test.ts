@@ -20,8 +20,9 @@ const plugin = definePlugin({
 });
 
 async function echo(input: object): Promise<string> {
-  const answer = await createToolServer(collectTools([plugin]))?.call('old__echo', input, {
-    threadId: 'thr',
+  const answer = await createToolServer(collectTools([plugin]))?.call('old__echo', {
+    input,
+    meta: { threadId: 'thr' },
   });
   const [block] = (answer as { content: { text: string }[] }).content;
   return block?.text ?? '';

@@ -186,7 +186,7 @@ describe('the tool server bounds', () => {
     } as PluginTool;
     const plugin = { name: 'p', version: '1', register: () => undefined, tools: [tool] };
     const server = createToolServer(collectTools([plugin]));
-    return server?.call('p__t', {}, { threadId: 't1' }) as Promise<ToolResult>;
+    return server?.call('p__t', { input: {}, meta: { threadId: 't1' } }) as Promise<ToolResult>;
   };
 
   it('what a tool returns', async () => {
@@ -218,6 +218,6 @@ it('the tool server also bounds the result of a middleware', async () => {
       { name: 'long', afterCall: async () => ({ content: [text(`\u001b[1m${'x'.repeat(2_000_000)}`)] }) },
     ],
   });
-  const result = (await server?.call('p__t', {}, { threadId: 't1' })) as ToolResult;
+  const result = (await server?.call('p__t', { input: {}, meta: { threadId: 't1' } })) as ToolResult;
   expect(result.content.at(-1)).toEqual(text(expect.stringContaining('of 2,000,004 bytes')));
 });

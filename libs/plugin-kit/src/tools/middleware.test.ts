@@ -38,7 +38,10 @@ it('runs in order before a call and in reverse order after it', async () => {
       call.input = { n: 2 };
     },
   };
-  const result = await serverWith(traced('one'), rewriting, traced('two')).call('p__echo', { n: 1 }, meta);
+  const result = await serverWith(traced('one'), rewriting, traced('two')).call('p__echo', {
+    input: { n: 1 },
+    meta,
+  });
   expect(steps).toEqual(['before one {"n":1}', 'before two {"n":2}', 'after two', 'after one']);
   expect(result).toMatchObject({ content: [{ text: '{"n":2}' }] });
 });
@@ -50,7 +53,7 @@ it('an error in beforeCall keeps its code, and the handler does not run', async 
       throw new AppError('forbidden', 'Not on Sundays.');
     },
   };
-  expect(await serverWith(refusing).call('p__echo', {}, meta)).toMatchObject({
+  expect(await serverWith(refusing).call('p__echo', { input: {}, meta })).toMatchObject({
     isError: true,
     _meta: { 'harness/error': { code: 'forbidden', message: 'Not on Sundays.' } },
   });
@@ -68,8 +71,10 @@ it('a filtered tool is neither listed nor callable; each view is filtered once',
   for (let i = 0; i < 3; i++)
     expect(server.list({ scopes: ['tools'] }).map(({ name }) => name)).toEqual(['p__other']);
   expect(asked).toBe(1);
-  await expect(server.call('p__echo', {}, meta, { scopes: ['tools'] })).rejects.toMatchObject({
+  await expect(
+    server.call('p__echo', { input: {}, meta, view: { scopes: ['tools'] } }),
+  ).rejects.toMatchObject({
     code: 'forbidden',
   });
-  expect(await server.call('p__echo', {}, meta)).toMatchObject({ content: [{ text: '{}' }] });
+  expect(await server.call('p__echo', { input: {}, meta })).toMatchObject({ content: [{ text: '{}' }] });
 });

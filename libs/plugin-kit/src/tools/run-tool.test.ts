@@ -30,14 +30,14 @@ it('the caller’s cancellation reaches the running handler, with its reason', a
       throw signal.reason;
     },
   });
-  const result = await server.call('p__t', {}, { ...meta, signal: caller.signal });
+  const result = await server.call('p__t', { input: {}, meta: { ...meta, signal: caller.signal } });
   expect(await seen.promise).toMatchObject({ message: 'enough' });
   expect(result).toMatchObject({ _meta: { 'harness/error': { code: 'turn_cancelled' } } });
 });
 
 it('a tool’s own time limit overrides the default', async () => {
   const never = () => new Promise<string>(() => {});
-  const call = serverOf({ handler: never, timeoutMs: 7 }).call('p__t', {}, meta);
+  const call = serverOf({ handler: never, timeoutMs: 7 }).call('p__t', { input: {}, meta });
   expect(await call).toMatchObject({
     _meta: { 'harness/error': { code: 'tool_timeout', message: expect.stringContaining('7 ms') } },
   });
@@ -50,7 +50,7 @@ it.each([
 ])('an output schema requires structured content: %s is a failure', async (_what, returned) => {
   const handler = (() => returned) as unknown as PluginTool['handler'];
   const server = serverOf({ outputSchema: {}, handler });
-  expect(await server.call('p__t', {}, meta)).toMatchObject(failure('structuredContent'));
+  expect(await server.call('p__t', { input: {}, meta })).toMatchObject(failure('structuredContent'));
 });
 
 it('structured content that breaks the output schema never reaches the caller', async () => {
@@ -58,8 +58,7 @@ it('structured content that breaks the output schema never reaches the caller', 
   const structuredContent = { n: 1, secret: 's3cret' };
   const result = await serverOf({ outputSchema, handler: () => ({ content: [], structuredContent }) }).call(
     'p__t',
-    {},
-    meta,
+    { input: {}, meta },
   );
   expect(result).toMatchObject(failure('/secret: unknown property'));
   expect(JSON.stringify(result)).not.toContain('s3cret');

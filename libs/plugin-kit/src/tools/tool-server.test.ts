@@ -25,7 +25,7 @@ function serverOf(tools: PluginTool[], deps?: ToolServerDeps) {
   return server;
 }
 const callTool = (parts: Partial<PluginTool>, input: unknown = {}) =>
-  serverOf([toolOf(parts)]).call('p__tool', input, meta);
+  serverOf([toolOf(parts)]).call('p__tool', { input, meta });
 const failure = (code: string, text = '') => ({
   isError: true,
   content: [{ type: 'text', text: expect.stringContaining(text) }],
@@ -95,13 +95,17 @@ describe('the list', () => {
     expect([['two__a', 'x'], ['two__a x']].map((tools) => names({ tools }))).toEqual([['two__a'], []]);
     expect(names({ scopes: ['tools'] })).toEqual(['one__a', 'two__a']);
     expect(names({ scopes: ['tools', 'bus'] })).toHaveLength(3);
-    await expect(server?.call('one__a', {}, meta, { tools: ['two__a'] })).rejects.toMatchObject({
+    await expect(
+      server?.call('one__a', { input: {}, meta, view: { tools: ['two__a'] } }),
+    ).rejects.toMatchObject({
       code: 'forbidden',
     });
-    await expect(server?.call('one__b', {}, meta, { scopes: [] })).rejects.toMatchObject({
+    await expect(server?.call('one__b', { input: {}, meta, view: { scopes: [] } })).rejects.toMatchObject({
       code: 'forbidden',
     });
-    await expect(server?.call('two__a', {}, meta, { tools: ['two__a'], scopes: [] })).resolves.toBeDefined();
+    await expect(
+      server?.call('two__a', { input: {}, meta, view: { tools: ['two__a'], scopes: [] } }),
+    ).resolves.toBeDefined();
   });
 });
 
@@ -130,7 +134,7 @@ describe('input', () => {
   it('that is refused is logged with its tool and fields, never with its values', async () => {
     const info = vi.fn();
     const server = serverOf([toolOf({ schema })], { logger: { ...silentLogger, info } });
-    await server.call('p__tool', { path: 5, n: 'a secret' }, meta);
+    await server.call('p__tool', { input: { path: 5, n: 'a secret' }, meta });
     expect(info.mock.calls).toEqual([
       [{ tool: 'p__tool', threadId: meta.threadId, fields: ['/n', '/path'] }, 'tool input refused'],
     ]);
@@ -164,10 +168,10 @@ describe('input', () => {
         pluginOf('two', toolOf({ schema: schemaOf('string') })),
       ]),
     );
-    expect(await server?.call('one__tool', { a: 1 }, meta)).not.toHaveProperty('isError');
-    expect(await server?.call('one__again', { a: null }, meta)).not.toHaveProperty('isError');
-    expect(await server?.call('two__tool', { a: 'x' }, meta)).not.toHaveProperty('isError');
-    expect(await server?.call('two__tool', { a: 1 }, meta)).toHaveProperty('isError', true);
+    expect(await server?.call('one__tool', { input: { a: 1 }, meta })).not.toHaveProperty('isError');
+    expect(await server?.call('one__again', { input: { a: null }, meta })).not.toHaveProperty('isError');
+    expect(await server?.call('two__tool', { input: { a: 'x' }, meta })).not.toHaveProperty('isError');
+    expect(await server?.call('two__tool', { input: { a: 1 }, meta })).toHaveProperty('isError', true);
   });
 });
 
@@ -211,7 +215,7 @@ describe('a failure of the tool is a result', () => {
     const server = serverOf([toolOf({ handler: () => Promise.reject(cause) })], {
       logger: { ...silentLogger, warn },
     });
-    await server.call('p__tool', {}, meta);
+    await server.call('p__tool', { input: {}, meta });
     expect(warn).toHaveBeenCalledWith(
       expect.objectContaining({ err: cause, tool: 'p__tool' }),
       expect.any(String),
@@ -234,7 +238,7 @@ describe('time', () => {
       return new Promise<string>(() => {});
     };
     const server = serverOf([toolOf({ handler, timeoutMs: 10 })]);
-    expect(await server.call('p__tool', {}, { ...meta, progress })).toMatchObject(
+    expect(await server.call('p__tool', { input: {}, meta: { ...meta, progress } })).toMatchObject(
       failure('tool_timeout', '10 ms'),
     );
     expect(await reason).toMatchObject({ code: 'tool_timeout' });
@@ -245,14 +249,14 @@ describe('time', () => {
   it('the default limit comes from the deps', async () => {
     const handler = () => new Promise<string>(() => {});
     const server = serverOf([toolOf({ handler })], { defaultTimeoutMs: 10 });
-    expect(await server.call('p__tool', {}, meta)).toMatchObject(failure('tool_timeout'));
+    expect(await server.call('p__tool', { input: {}, meta })).toMatchObject(failure('tool_timeout'));
   });
 
   it('the caller’s signal ends the call, even if the handler ignores it', async () => {
     const caller = new AbortController();
     const handler = vi.fn(() => new Promise<string>(() => caller.abort()));
     const server = serverOf([toolOf({ handler })]);
-    const call = () => server.call('p__tool', {}, { ...meta, signal: caller.signal });
+    const call = () => server.call('p__tool', { input: {}, meta: { ...meta, signal: caller.signal } });
     expect(await call()).toMatchObject(failure('turn_cancelled'));
     expect(await call()).toMatchObject(failure('turn_cancelled'));
     expect(handler).toHaveBeenCalledOnce();
@@ -268,7 +272,10 @@ describe('where a call comes from', () => {
     };
     const server = serverOf([toolOf({ handler })]);
     const calls = ['t1', 't2', 't3'].map((threadId) =>
-      server.call('p__tool', {}, { threadId, ...(threadId === 't2' ? { taskId: 'task_2' } : {}) }),
+      server.call('p__tool', {
+        input: {},
+        meta: { threadId, ...(threadId === 't2' ? { taskId: 'task_2' } : {}) },
+      }),
     );
     gate.resolve();
     expect(await Promise.all(calls)).toMatchObject(
@@ -299,11 +306,13 @@ describe('where a call comes from', () => {
       pluginOf('two', toolOf({ handler })),
     ]);
     const server = createToolServer(collected, { contextOf });
-    expect(await server?.call('two__tool', {}, meta)).toEqual({ content: [{ type: 'text', text: 'two' }] });
+    expect(await server?.call('two__tool', { input: {}, meta })).toEqual({
+      content: [{ type: 'text', text: 'two' }],
+    });
   });
 
   it('a call of an unknown tool rejects', async () => {
-    const call = serverOf([toolOf()]).call('p__other', {}, meta);
+    const call = serverOf([toolOf()]).call('p__other', { input: {}, meta });
     await expect(call).rejects.toMatchObject({ code: 'tool_not_found' });
   });
 });

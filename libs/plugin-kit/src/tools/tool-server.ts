@@ -55,17 +55,19 @@ export interface ToolServer {
    * `_meta['harness/error']`. Rejects with `tool_not_found`, with `forbidden` for a tool that `list(view)` does not show,
    * and with `capability_missing` when the tool asks for input that the client cannot give.
    */
-  call(name: string, input: unknown, meta: ToolCallMeta, view?: ToolView): Promise<ToolOutcome>;
+  call(name: string, call: ServerCall): Promise<ToolOutcome>;
   /**
    * Runs the tool's `beforeTask`. Returns its request for input, if any. Rejects like `call`, with `invalid_tool_input`,
    * and with the error of `beforeTask`.
    */
-  beforeTask(
-    name: string,
-    input: unknown,
-    meta: ToolCallMeta,
-    view?: ToolView,
-  ): Promise<InputRequired | undefined>;
+  beforeTask(name: string, call: ServerCall): Promise<InputRequired | undefined>;
+}
+
+/** One call of a tool. `input` is not checked yet; `view` is what the caller sees of the tools: all, unless given. */
+export interface ServerCall {
+  input: unknown;
+  meta: ToolCallMeta;
+  view?: ToolView | undefined;
 }
 
 /** What a tool server needs. */
@@ -138,7 +140,7 @@ export function createToolServer(
     taskModeOf: (name) => entries.get(name)?.tool.task,
     list: (view = {}) => shownIn(view).list,
     find: (name, view = {}) => shownIn(view).byName.get(name),
-    async call(name, input, meta, view = {}) {
+    async call(name, { input, meta, view = {} }) {
       let outcome = await run(find(name, view), input, meta);
       for (const { afterCall } of after) {
         const changed = await afterCall?.({ tool: name, meta }, outcome);
@@ -146,7 +148,7 @@ export function createToolServer(
       }
       return outcome;
     },
-    async beforeTask(name, input, meta, view = {}) {
+    async beforeTask(name, { input, meta, view = {} }) {
       const entry = find(name, view);
       const parsed = parseInput(entry, input);
       const { tool } = entry;

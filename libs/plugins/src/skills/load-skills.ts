@@ -37,7 +37,7 @@ export async function loadSkills(
 ): Promise<LoadedSkills> {
   const diagnostics: Diagnostic[] = [];
   const found: { folder: string; skill: Skill; nameLine: number; tell: Tell }[] = [];
-  const report = (path: string, line: number, message: string, level: Diagnostic['level'] = 'error') => {
+  const report = ({ path, line }: At, message: string, level: Diagnostic['level'] = 'error') => {
     const source = join(directory, path);
     diagnostics.push({ source, level, message: `${source}:${line}: ${message}` });
   };
@@ -45,13 +45,17 @@ export async function loadSkills(
   try {
     entries = await readdir(directory, { withFileTypes: true });
   } catch (error) {
-    report('', 1, `the skills folder cannot be read: ${(error as Error).message}`, levelOf(error));
+    report(
+      { path: '', line: 1 },
+      `the skills folder cannot be read: ${(error as Error).message}`,
+      levelOf(error),
+    );
     return { loaded: [], diagnostics };
   }
   for (const { name: folder } of entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
     if (folder.startsWith('.')) continue;
-    const tell = (path: string, line: number, message: string, level?: Diagnostic['level']) =>
-      report(join(folder, path), line, message, level);
+    const tell: Tell = ({ path, line }, message, level) =>
+      report({ path: join(folder, path), line }, message, level);
     const made = await loadSkill({ directory, name: folder, tell, ...options });
     if (made) found.push({ folder, tell, ...made });
   }
@@ -63,12 +67,12 @@ export async function loadSkills(
     ...found.filter((one) => !isOwn(one)),
   ]) {
     const owner = owners.get(skill.name);
-    if (owner) tell('SKILL.md', nameLine, `the name "${skill.name}" is taken by ${owner.place}`);
+    if (owner)
+      tell({ path: 'SKILL.md', line: nameLine }, `the name "${skill.name}" is taken by ${owner.place}`);
     else owners.set(skill.name, skill);
     if (!owner && folder !== skill.name)
       tell(
-        'SKILL.md',
-        nameLine,
+        { path: 'SKILL.md', line: nameLine },
         `name: the folder must have the same name: rename it to "${skill.name}"`,
         'warning',
       );
@@ -79,7 +83,11 @@ export async function loadSkills(
   };
 }
 
-type Tell = (path: string, line: number, message: string, level?: Diagnostic['level']) => void;
+interface At {
+  path: string;
+  line: number;
+}
+type Tell = (at: At, message: string, level?: Diagnostic['level']) => void;
 
 async function loadSkill({
   directory,
@@ -94,22 +102,22 @@ async function loadSkill({
     const folder = await realpath(join(directory, name));
     if (!(await stat(folder)).isDirectory()) return undefined; // a README beside the skills
     if (!isWithin(await realpath(directory), folder)) {
-      tell('', 1, 'the link points outside the skills folder');
+      tell({ path: '', line: 1 }, 'the link points outside the skills folder');
       return undefined;
     }
     const text = await readTextWithin(folder, 'SKILL.md').catch((error) => error as Error);
     if (text instanceof Error) {
-      tell('SKILL.md', 1, text.message, levelOf(text.cause));
+      tell({ path: 'SKILL.md', line: 1 }, text.message, levelOf(text.cause));
       return undefined;
     }
     const said = fieldsOf(text, SkillFields, withFormatNames);
     if (Array.isArray(said)) {
-      for (const { line, message } of said) tell('SKILL.md', line, message);
+      for (const { line, message } of said) tell({ path: 'SKILL.md', line }, message);
       return undefined;
     }
     const { fields: data, frontMatter } = said;
     for (const foreign of foreignNames(data['allowed-tools']))
-      tell('SKILL.md', lineOf(text, 'allowed-tools'), `allowed-tools: ${foreign}`, 'warning');
+      tell({ path: 'SKILL.md', line: lineOf(text, 'allowed-tools') }, `allowed-tools: ${foreign}`, 'warning');
     const files = await filesOf(folder, tell);
     const skill: Skill = {
       name: data.name,
@@ -132,7 +140,7 @@ async function loadSkill({
   } catch (error) {
     // Broken code makes the whole skill fail, because its instructions need its tools.
     const file = error instanceof BrokenCode ? codeFile : 'SKILL.md';
-    for (const line of (error as Error).message.split('\n')) tell(file, 1, line);
+    for (const line of (error as Error).message.split('\n')) tell({ path: file, line: 1 }, line);
     return undefined;
   }
 }
@@ -150,8 +158,7 @@ async function toolsOf({
   if (!files.some(({ path }) => path === codeFile)) return [];
   if (!code) {
     tell(
-      codeFile,
-      1,
+      { path: codeFile, line: 1 },
       'its tools are not loaded; set HARNESS_SKILLS_CODE=1 to allow code in skills',
       'warning',
     );
@@ -178,8 +185,7 @@ async function filesOf(folder: string, tell: Tell): Promise<SkillFile[]> {
       bytes += content.length;
       if (files.length >= maxFiles || bytes > maxSkillBytes) {
         tell(
-          path,
-          1,
+          { path, line: 1 },
           `more than ${maxFiles} files or ${maxSkillBytes} bytes: this file and the following ones are left out`,
           'warning',
         );
@@ -188,7 +194,7 @@ async function filesOf(folder: string, tell: Tell): Promise<SkillFile[]> {
       const digest = `sha256:${createHash('sha256').update(content).digest('hex')}`;
       files.push({ path, size: content.length, digest });
     } catch (error) {
-      tell(path, 1, (error as Error).message, 'warning');
+      tell({ path, line: 1 }, (error as Error).message, 'warning');
     }
   }
   return files;

@@ -49,7 +49,10 @@ async function open({
   const [plugin] = host.plugins;
   const status = () => plugin && isolation.statusOf(plugin);
   const call = async (name: string, input: object = {}, meta: object = {}) => {
-    const outcome = await host.toolServer?.call(`whole__${name}`, input, { threadId: 'thr_x', ...meta });
+    const outcome = await host.toolServer?.call(`whole__${name}`, {
+      input,
+      meta: { threadId: 'thr_x', ...meta },
+    });
     return outcome as { content: { text: string }[]; isError?: boolean; _meta?: Record<string, unknown> };
   };
   const textOf = async (answer: ReturnType<typeof call>) => (await answer).content[0]?.text ?? '';

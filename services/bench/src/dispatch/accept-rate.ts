@@ -38,12 +38,10 @@ export async function measureAccept(redisUrl: string, acks = 0): Promise<AcceptR
       });
       threadIds.push(((await response.json()) as { threadId: string }).threadId);
     }
-    const ours = await fire(
-      gateway.ready.url,
-      headers,
-      (n) => `/v1/threads/${threadIds[n % threads]}/runs`,
-      202,
-    );
+    const ours = await fire(gateway.ready.url, headers, {
+      pathOf: (n) => `/v1/threads/${threadIds[n % threads]}/runs`,
+      expected: 202,
+    });
     for (const threadId of threadIds) {
       await fetch(`${gateway.ready.url}/v1/threads/${threadId}`, {
         method: 'DELETE',
@@ -69,7 +67,7 @@ async function measureRaw(headers: Record<string, string>) {
     reply.code(202).send({ ok: true }),
   );
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
-  const raw = await fire(url, headers, () => '/v1/threads/x/runs', 202);
+  const raw = await fire(url, headers, { pathOf: () => '/v1/threads/x/runs', expected: 202 });
   await app.close();
   return raw;
 }
@@ -77,8 +75,7 @@ async function measureRaw(headers: Record<string, string>) {
 async function fire(
   url: string,
   headers: Record<string, string>,
-  pathOf: (n: number) => string,
-  expected: number,
+  { pathOf, expected }: { pathOf: (n: number) => string; expected: number },
 ) {
   let n = 0;
   const result = await autocannon({

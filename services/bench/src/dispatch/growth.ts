@@ -100,10 +100,13 @@ async function wholeRun(dispatch: Dispatch, threadId: string, me: string): Promi
   const key = { projectKey: 'thread', sessionId: 'one' };
   const entry = () => ({ type: 'user', uuid: randomUUID(), text: 'x'.repeat(600) });
   let counter = Date.now() * 1_000 + turn.seq * 10;
-  await lease.emit(turn, counter++, [], 'warm');
-  await lease.emit(turn, counter++, [{ type: 'agent.message_delta', live: true, text: 'done' }]);
+  await lease.emit(turn, { counter: counter++, events: [], path: 'warm' });
+  await lease.emit(turn, {
+    counter: counter++,
+    events: [{ type: 'agent.message_delta', live: true, text: 'done' }],
+  });
   await store.append(key, [entry()]);
-  await lease.emit(turn, counter++, [{ type: 'agent.message', text: 'done' }]);
+  await lease.emit(turn, { counter: counter++, events: [{ type: 'agent.message', text: 'done' }] });
   await store.append(key, [entry()]);
   await lease.commit(turn, { status: 'success', result: 'done', path: 'warm', warmForMs: 480_000 });
 }
@@ -170,7 +173,7 @@ async function tellSizes(redisUrl: string): Promise<void> {
       tag,
     });
     try {
-      console.log(await sizeLine(redisUrl, redis, dispatch, size));
+      console.log(await sizeLine({ redisUrl, redis, dispatch }, size));
     } finally {
       await dispatch.close();
       await redis.flushall();
@@ -182,9 +185,7 @@ async function tellSizes(redisUrl: string): Promise<void> {
 type Size = (typeof sizes)[number];
 
 async function sizeLine(
-  redisUrl: string,
-  redis: Redis,
-  dispatch: Dispatch,
+  { redisUrl, redis, dispatch }: { redisUrl: string; redis: Redis; dispatch: Dispatch },
   { threads, tenants }: Size,
 ): Promise<string> {
   const empty = await memoryOf(redis);

@@ -48,12 +48,12 @@ export async function startContender(
 ): Promise<Contender> {
   switch (name) {
     case 'fastify route':
-      return contend(name, await startPeer('peers/fastify-route.ts', tools), '2025', {});
+      return contend(name, await startPeer('peers/fastify-route.ts', tools), { era: '2025' });
     case 'sdk 2 handler':
-      return contend(name, await startPeer('peers/sdk2-handler.ts', tools), '2026', {});
+      return contend(name, await startPeer('peers/sdk2-handler.ts', tools), { era: '2026' });
     case 'sdk 1 session': {
       const peer = await startPeer('peers/sdk1-session.ts', tools);
-      return contend(name, peer, '2025', await beginSession(peer.ready.url, {}));
+      return contend(name, peer, { era: '2025', headers: await beginSession(peer.ready.url, {}) });
     }
     case 'ours 2025 SSE':
     case 'ours 2025': {
@@ -61,18 +61,20 @@ export async function startContender(
       // A client that does not accept JSON gets the result as one event.
       const accepts = name === 'ours 2025 SSE' ? { accept: 'text/event-stream' } : {};
       const auth = { authorization: `Bearer ${key}`, ...accepts };
-      return contend(
-        name,
-        gateway,
-        '2025',
-        { ...auth, ...(await beginSession(gateway.ready.url, auth)) },
-        'bench__',
-      );
+      return contend(name, gateway, {
+        era: '2025',
+        headers: { ...auth, ...(await beginSession(gateway.ready.url, auth)) },
+        prefix: 'bench__',
+      });
     }
     case 'ours 2026, thread token': {
       const gateway = await openGateway(tools, redisUrl);
       const { token, close } = await openThreadToken(redisUrl, secret);
-      const contender = contend(name, gateway, '2026', { authorization: `Bearer ${token}` }, 'bench__');
+      const contender = contend(name, gateway, {
+        era: '2026',
+        headers: { authorization: `Bearer ${token}` },
+        prefix: 'bench__',
+      });
       const end = async () => {
         await contender.end();
         await close();
@@ -81,11 +83,19 @@ export async function startContender(
     }
     case 'ours 2026': {
       const gateway = await openGateway(tools, redisUrl);
-      return contend(name, gateway, '2026', { authorization: `Bearer ${key}` }, 'bench__');
+      return contend(name, gateway, {
+        era: '2026',
+        headers: { authorization: `Bearer ${key}` },
+        prefix: 'bench__',
+      });
     }
     case 'ours 2026, isolated': {
       const gateway = await openGateway(tools, redisUrl, 'process');
-      const contender = contend(name, gateway, '2026', { authorization: `Bearer ${key}` }, 'bench__');
+      const contender = contend(name, gateway, {
+        era: '2026',
+        headers: { authorization: `Bearer ${key}` },
+        prefix: 'bench__',
+      });
       return { ...contender, helpers: childrenOf(contender.pid) };
     }
   }
@@ -133,9 +143,7 @@ async function beginSession(url: string, headers: Record<string, string>): Promi
 function contend(
   name: string,
   child: Child<{ url: string }>,
-  era: Era,
-  headers: Record<string, string>,
-  prefix = '',
+  { era, headers = {}, prefix = '' }: { era: Era; headers?: Record<string, string>; prefix?: string },
 ): Contender {
   const tool = `${prefix}${echoNames(10)[5]}`;
   return {

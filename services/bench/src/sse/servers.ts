@@ -112,7 +112,10 @@ async function openTalk(redisUrl: string) {
   return {
     threadId,
     async say() {
-      await dispatch.lease.emit(begun.turn, ++counter, [{ type: 'agent.message', text: 'a few words' }]);
+      await dispatch.lease.emit(begun.turn, {
+        counter: ++counter,
+        events: [{ type: 'agent.message', text: 'a few words' }],
+      });
     },
     async close() {
       await liveness.end();

@@ -16,11 +16,11 @@ export const agentCommand = ({ dispatch }: CommandDeps): Command =>
         return `${activeAgent === undefined ? 'This thread has no agent.' : `The agent is "${activeAgent}".`} ${known}`;
       }
       if (args === 'none') {
-        await dispatch.threads.update(tenant, threadId, { agent: null });
+        await dispatch.threads.update({ tenant, threadId }, { agent: null });
         return 'This thread has no agent from its next turn on.';
       }
       if (!agentNames.includes(args)) return refused(`There is no agent "${args}". /agent lists all.`);
-      await dispatch.threads.update(tenant, threadId, { agent: args });
+      await dispatch.threads.update({ tenant, threadId }, { agent: args });
       return `The agent is "${args}" from the next turn on; /agent none ends it.`;
     },
   });

@@ -55,13 +55,13 @@ export const skillCommandOf = ({ name, description, argumentHint }: Skill, deps:
 async function begin(deps: CommandDeps, context: CommandContext, skill: string): Promise<CommandAnswer> {
   const { tenant, threadId } = callOf(context);
   if (!context.skillNames.includes(skill)) return refused(`There is no skill "${skill}". /skills lists all.`);
-  await deps.dispatch.threads.update(tenant, threadId, { skill });
+  await deps.dispatch.threads.update({ tenant, threadId }, { skill });
   return { output: `The skill "${skill}" is active on this thread from its next turn on; /use ends it.` };
 }
 
 async function end(deps: CommandDeps, context: CommandContext): Promise<string> {
   const { tenant, threadId } = callOf(context);
   if (context.activeSkill === undefined) return 'No skill is active. /use <skill> begins one.';
-  await deps.dispatch.threads.update(tenant, threadId, { skill: null });
+  await deps.dispatch.threads.update({ tenant, threadId }, { skill: null });
   return `The skill "${context.activeSkill}" is no longer active.`;
 }

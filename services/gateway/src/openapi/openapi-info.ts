@@ -33,6 +33,7 @@ export const openApiInfo: FastifyDynamicSwaggerOptions = {
     return { url, schema: { ...rest, response: { ...generalFailures(hasBody), ...response } } };
   },
   refResolver: {
+    // biome-ignore lint/complexity/useMaxParams: the library's signature
     buildLocalReference: (json, _baseUri, _fragment, index) =>
       typeof json.$id === 'string' ? json.$id : `schema${index}`,
   },

@@ -27,7 +27,7 @@ export function createThreadInvoker(deps: {
     const tenant = tenantNow();
     const key = options.threadId ?? options.sessionId ?? 'default';
     const threadId = derivedThreadId(tokenSecret, 'invoke', tenant, plugin, key);
-    await threads.ensure(tenant, threadId, { allowedTools: [], metadata: { plugin, key } });
+    await threads.ensure({ tenant, ownId: threadId }, { allowedTools: [], metadata: { plugin, key } });
     return { tenant, threadId };
   };
   const ask = async (prompt: string, options: InvokeOptions, signal: AbortSignal): Promise<string> => {

@@ -154,7 +154,7 @@ export function createToolCalls(deps: {
       const { tenant } = caller.principal;
       const run = () =>
         callerScope.run({ tenant, call: { meta, view: viewNowOf(caller) } }, () =>
-          toolServer.call(name, input, meta, viewOf(caller)),
+          toolServer.call(name, { input, meta, view: viewOf(caller) }),
         );
       return caller.session && call.toolUseId && toolServer.runsOnce(name)
         ? once(dispatch.ledger, { ...caller.session, toolUseId: call.toolUseId }, run)
@@ -193,7 +193,7 @@ export function createToolCalls(deps: {
       const meta = await metaOf(caller, call);
       const { tenant } = caller.principal;
       return callerScope.run({ tenant, call: { meta, view: viewNowOf(caller) } }, () =>
-        toolServer.beforeTask(name, input, meta, viewOf(caller)),
+        toolServer.beforeTask(name, { input, meta, view: viewOf(caller) }),
       );
     },
     outerCallOf(caller) {

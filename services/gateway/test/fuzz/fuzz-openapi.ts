@@ -151,7 +151,7 @@ function requestsOf(operation: Operation, making: Making, credentials: string[])
       Object.fromEntries(
         placed(place).map(({ name, schema }) => [
           name,
-          fc.option(valuesOf(schema, making, name), { freq, nil: undefined }),
+          fc.option(valuesOf(schema, making, { field: name }), { freq, nil: undefined }),
         ]),
       ),
     );

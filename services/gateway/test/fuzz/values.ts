@@ -37,7 +37,7 @@ export interface Making {
 }
 
 /** Of the schema, one time in `oneIn` anything else. */
-export function valuesOf(schema: Schema, making: Making, field = '', levels = 4): Values {
+export function valuesOf(schema: Schema, making: Making, { field = '', levels = 4 } = {}): Values {
   const fitting = making.known(field) ?? fittingOf(schema, making, levels);
   return fc.oneof({ weight: 9, arbitrary: fitting }, { weight: 1, arbitrary: anything });
 }
@@ -52,10 +52,11 @@ function fittingOf(schema: Schema, making: Making, levels: number): Values {
   if (choices) return fc.oneof(...choices.map((one) => fittingOf(one, making, levels)));
   const types = [schema.type ?? []].flat() as string[];
   if (types.length === 0) return anything;
-  return fc.oneof(...types.map((type) => typedOf(type, schema, making, levels)));
+  return fc.oneof(...types.map((type) => typedOf({ ...schema, type }, making, levels)));
 }
 
-function typedOf(type: string, schema: Exclude<Schema, boolean>, making: Making, levels: number): Values {
+/** Of a schema that has one type. */
+function typedOf(schema: Exclude<Schema, boolean>, making: Making, levels: number): Values {
   const {
     minimum = -1_000_000,
     maximum = 1_000_000,
@@ -63,7 +64,7 @@ function typedOf(type: string, schema: Exclude<Schema, boolean>, making: Making,
     maxLength,
     pattern,
   } = schema as Record<string, never>;
-  switch (type) {
+  switch (schema.type) {
     case 'string':
       return pattern
         ? fc.stringMatching(new RegExp(pattern))
@@ -77,7 +78,9 @@ function typedOf(type: string, schema: Exclude<Schema, boolean>, making: Making,
     case 'null':
       return fc.constant(null);
     case 'array':
-      return fc.array(valuesOf((schema.items ?? true) as Schema, making, '', levels - 1), { maxLength: 4 });
+      return fc.array(valuesOf((schema.items ?? true) as Schema, making, { levels: levels - 1 }), {
+        maxLength: 4,
+      });
     default:
       return objectOf(schema, making, levels);
   }
@@ -94,7 +97,7 @@ function objectOf(schema: Exclude<Schema, boolean>, making: Making, levels: numb
     additionalProperties?: Schema;
   };
   const fields = Object.entries(properties).map(([name, inner]) => {
-    const present = valuesOf(inner, making, name, levels - 1);
+    const present = valuesOf(inner, making, { field: name, levels: levels - 1 });
     return [name, fc.option(present, { freq: required.includes(name) ? 15 : 2, nil: undefined })] as const;
   });
   const record = fc.record(Object.fromEntries(fields));

@@ -70,21 +70,21 @@ test('a task may be given to an agent, over REST and by delegate; an unknown one
   const folder = await openAgents({ clerk: 'tools: time__current_time\nmodel: sonnet' });
   const gateway = await openGateway({ agentsDirectory: folder });
   const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
-  const { body: task } = await gateway.call('POST', '/v1/tasks', { prompt: 'x', agent: 'clerk' });
+  const { body: task } = await gateway.call('POST', '/v1/tasks', { body: { prompt: 'x', agent: 'clerk' } });
   expect(await worker.begin(task.threadId)).toMatchObject({
     model: 'sonnet',
     allowedTools: ['time__current_time'],
     agent: { name: 'clerk', instructions: 'You are clerk.' },
   });
   const delegate = (agent: string) =>
-    gateway.call('POST', '/v1/tools/delegation__delegate', { arguments: { prompt: 'x', agent } });
+    gateway.call('POST', '/v1/tools/delegation__delegate', { body: { arguments: { prompt: 'x', agent } } });
   const { threadId } = (await delegate('clerk')).body.structuredContent;
   expect((await gateway.call('GET', `/v1/threads/${threadId}`)).body).toMatchObject({ agent: 'clerk' });
   expect((await delegate('nobody')).body).toMatchObject({
     isError: true,
     content: [{ text: expect.stringContaining('no agent "nobody"') }],
   });
-  const refused = await gateway.call('POST', '/v1/tasks', { prompt: 'x', agent: 'nobody' });
+  const refused = await gateway.call('POST', '/v1/tasks', { body: { prompt: 'x', agent: 'nobody' } });
   expect([refused.status, refused.body.error.code]).toEqual([404, 'agent_not_found']);
 });
 
@@ -97,7 +97,8 @@ test('a skill with code, in a folder anywhere, brings tools, and brings them ane
   await writeSkill(folder, 'tea');
   await writeFile(join(folder, 'tea', 'tools.ts'), code('one'));
   const gateway = await openGateway({ skillsDirectory: folder, skillsCode: true });
-  const say = async () => (await gateway.call('POST', '/v1/tools/skill__tea_say', {})).body.content?.[0].text;
+  const say = async () =>
+    (await gateway.call('POST', '/v1/tools/skill__tea_say', { body: {} })).body.content?.[0].text;
   expect(await say()).toBe('one');
   await writeFile(join(folder, 'tea', 'tools.ts'), code('two'));
   await expect.poll(say).toBe('two');
@@ -119,7 +120,8 @@ test('a call under way ends on the version that it began with', async () => {
   await writeSkill(folder, 'tea');
   await writeFile(join(folder, 'tea', 'tools.ts'), code('one'));
   const gateway = await openGateway({ skillsDirectory: folder, skillsCode: true });
-  const say = async () => (await gateway.call('POST', '/v1/tools/skill__tea_say', {})).body.content[0].text;
+  const say = async () =>
+    (await gateway.call('POST', '/v1/tools/skill__tea_say', { body: {} })).body.content[0].text;
   const first = say();
   await begun.promise;
   await writeFile(join(folder, 'tea', 'tools.ts'), code('two'));

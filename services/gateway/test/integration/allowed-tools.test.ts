@@ -80,11 +80,12 @@ async function openSession(gateway: Gateway, threadId: string) {
 
 const open = async (skills: Record<string, string>) => {
   const folder = await openSkills();
-  for (const [name, front] of Object.entries(skills)) await writeSkill(folder, name, `Do ${name}.`, front);
+  for (const [name, front] of Object.entries(skills))
+    await writeSkill(folder, name, { body: `Do ${name}.`, front });
   return openGateway({ skillsDirectory: folder, plugins: [...builtInPlugins, relay] });
 };
 const newThread = async (gateway: Gateway): Promise<string> =>
-  (await gateway.call('POST', '/v1/threads', {})).body.threadId;
+  (await gateway.call('POST', '/v1/threads', { body: {} })).body.threadId;
 
 test('a skill that a session follows leaves it the tools it names, until the run ends', async () => {
   const gateway = await open({
@@ -147,12 +148,10 @@ test('sub-agents of a narrowed session have no more than it', async () => {
 
 test('an active skill and an agent make the session of the next turn', async () => {
   const folder = await openSkills();
-  await writeSkill(
-    folder,
-    'tea',
-    'Steep it.',
-    'allowed-tools: time__current_time context__x\nmodel: small\n',
-  );
+  await writeSkill(folder, 'tea', {
+    body: 'Steep it.',
+    front: 'allowed-tools: time__current_time context__x\nmodel: small\n',
+  });
   const agents = await openAgents({
     clerk: 'tools: mcp__harness__time__current_time, delegation__*\nmodel: sonnet',
   });
@@ -171,7 +170,7 @@ test('an active skill and an agent make the session of the next turn', async () 
   });
   const threadId = await newThread(gateway);
   const command = async (line: string) =>
-    (await gateway.call('POST', `/v1/threads/${threadId}/commands`, { command: line })).body;
+    (await gateway.call('POST', `/v1/threads/${threadId}/commands`, { body: { command: line } })).body;
   expect(await command('/agent clerk')).toMatchObject({
     isError: false,
     output: expect.stringContaining('"clerk"'),

@@ -15,7 +15,7 @@ test('JSON that is nested too deep is refused at every door, and is nobody’s f
     ['/v1/bus/tasks', `{"taskId":"t","payload":${deep}}`],
     ['/v1/tools/probe__whoami', `{"arguments":${deep}}`],
   ] as const) {
-    const answer = await call('POST', path, body);
+    const answer = await call('POST', path, { body });
     expect([answer.status, answer.body.error.code]).toEqual([400, 'invalid_request']);
   }
   const { sessionId } = await beginSession(url);
@@ -29,7 +29,7 @@ test('JSON that is nested too deep is refused at every door, and is nobody’s f
     ],
   ] as const) {
     const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call",${params(meta)}}`;
-    const answer = await call('POST', '/mcp', body, { ...headers });
+    const answer = await call('POST', '/mcp', { body, headers: { ...headers } });
     expect([answer.status, answer.body.error.code, answer.body.error.data]).toEqual([
       400,
       -32602,
@@ -41,21 +41,23 @@ test('JSON that is nested too deep is refused at every door, and is nobody’s f
 test('a body that is no object, where one is wanted', async () => {
   const { call } = await openGateway();
   for (const body of [[], 5, 'x', true]) {
-    const answer = await call('POST', '/v1/bus/workers', JSON.stringify(body));
+    const answer = await call('POST', '/v1/bus/workers', { body: JSON.stringify(body) });
     expect([answer.status, answer.body.error.code]).toEqual([400, 'invalid_request']);
   }
 });
 
 test.each([{ _meta: 'x' }, { _meta: null }, { _meta: [] }])('%j is no envelope of 2026', async (params) => {
   const { call } = await openGateway({ plugins: [probe] });
-  const answer = await call('POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'ping', params });
+  const answer = await call('POST', '/mcp', { body: { jsonrpc: '2.0', id: 1, method: 'ping', params } });
   expect([answer.status, answer.body.result]).toEqual([200, {}]);
 });
 
 test('a capability of another shape than it should have is none', async () => {
   const { url } = await openGateway({ plugins: [probe] });
   const client = modernCaller({ capabilities: { extensions: 'io.modelcontextprotocol/tasks' } });
-  const { error } = await (await client.request(url, 'tasks/get', { taskId: 'call_x' })).message();
+  const { error } = await (
+    await client.request(url, 'tasks/get', { params: { taskId: 'call_x' } })
+  ).message();
   expect(error.data).toMatchObject({ code: 'capability_missing' });
 });
 
@@ -66,7 +68,7 @@ test('an unknown key is told to be one, at every door', async () => {
     ['/v1/threads', {}],
     ['/mcp', list],
   ] as const) {
-    const answer = await call('POST', path, body, bearer('unknown'));
+    const answer = await call('POST', path, { body, headers: bearer('unknown') });
     expect([answer.status, answer.body.error.message]).toEqual([
       401,
       expect.stringContaining('The API key is not known.'),

@@ -43,20 +43,22 @@ test('the tools are the table’s, as tools and as routes, and old names are not
 
 test('a task over REST: from one gateway to a worker that waits at another, and back', async () => {
   const [here, there] = await openReplicas(['a', 'b'], { more: builtInPlugins });
-  await there.call('POST', '/v1/bus/workers', { name: 'w', labels: ['gpu'] });
-  const polling = there.call('POST', '/v1/bus/workers/w/poll', { timeoutMs: 20_000 });
+  await there.call('POST', '/v1/bus/workers', { body: { name: 'w', labels: ['gpu'] } });
+  const polling = there.call('POST', '/v1/bus/workers/w/poll', { body: { timeoutMs: 20_000 } });
   await waiting(here, 1);
   const payload = { list: [1, { deep: [] }], text: 'ä' };
   const submitted = await here.call('POST', '/v1/bus/tasks', {
-    taskId: 'bd-1.2',
-    payload,
-    requires: ['gpu'],
+    body: {
+      taskId: 'bd-1.2',
+      payload,
+      requires: ['gpu'],
+    },
   });
   expect([submitted.status, submitted.body]).toMatchObject([
     201,
     { taskId: 'bd-1.2', state: 'assigned', existing: false },
   ]);
-  expect((await here.call('POST', '/v1/bus/tasks', { taskId: 'bd-1.2' })).status).toBe(200);
+  expect((await here.call('POST', '/v1/bus/tasks', { body: { taskId: 'bd-1.2' } })).status).toBe(200);
   const { body: task } = await polling;
   expect(task).toMatchObject({
     taskId: 'bd-1.2',
@@ -66,10 +68,14 @@ test('a task over REST: from one gateway to a worker that waits at another, and 
   });
 
   const { lease } = task;
-  expect((await there.call('POST', '/v1/bus/tasks/bd-1.2/ack', { name: 'w', lease })).body).toMatchObject({
+  expect(
+    (await there.call('POST', '/v1/bus/tasks/bd-1.2/ack', { body: { name: 'w', lease } })).body,
+  ).toMatchObject({
     state: 'in_progress',
   });
-  expect((await there.call('POST', '/v1/bus/tasks/bd-1.2/heartbeat', { name: 'w', lease })).status).toBe(200);
+  expect(
+    (await there.call('POST', '/v1/bus/tasks/bd-1.2/heartbeat', { body: { name: 'w', lease } })).status,
+  ).toBe(200);
   expect((await here.call('GET', '/v1/bus/status')).body).toMatchObject({
     depth: 0,
     assigned: 0,
@@ -80,7 +86,7 @@ test('a task over REST: from one gateway to a worker that waits at another, and 
     workerStates: [{ name: 'w', state: 'executing', taskId: 'bd-1.2' }],
   });
   expect(
-    (await there.call('POST', '/v1/bus/tasks/bd-1.2/done', { result: [true], lease })).body,
+    (await there.call('POST', '/v1/bus/tasks/bd-1.2/done', { body: { result: [true], lease } })).body,
   ).toMatchObject({ state: 'done' });
   expect((await here.call('GET', '/v1/bus/tasks/bd-1.2')).body).toMatchObject({
     state: 'done',
@@ -99,7 +105,7 @@ test('a task over REST: from one gateway to a worker that waits at another, and 
 test('what is refused has its status, and names the state', async () => {
   const { call } = await openGateway();
   const refused = async (path: string, body: object) => {
-    const answer = await call('POST', `/v1/bus/${path}`, body);
+    const answer = await call('POST', `/v1/bus/${path}`, { body });
     const { code, details } = answer.body.error;
     return [answer.status, code, details?.state];
   };
@@ -112,32 +118,34 @@ test('what is refused has its status, and names the state', async () => {
   ]);
   expect(await refused('workers/w/poll', { timeoutMs: 0 })).toEqual([404, 'worker_not_found', undefined]);
   expect(await refused('tasks/t/done', {})).toEqual([404, 'task_not_found', undefined]);
-  await call('POST', '/v1/bus/workers', { name: 'w' });
-  await call('POST', '/v1/bus/tasks', { taskId: 't' });
+  await call('POST', '/v1/bus/workers', { body: { name: 'w' } });
+  await call('POST', '/v1/bus/tasks', { body: { taskId: 't' } });
   expect(await refused('tasks/t/done', {})).toEqual([409, 'wrong_state', 'queued']);
-  const { lease } = (await call('POST', '/v1/bus/workers/w/poll', {})).body;
-  await call('POST', '/v1/bus/tasks/t/ack', { name: 'w' });
+  const { lease } = (await call('POST', '/v1/bus/workers/w/poll', { body: {} })).body;
+  await call('POST', '/v1/bus/tasks/t/ack', { body: { name: 'w' } });
   await call('POST', '/v1/bus/tasks/t/retry');
   expect(await refused('tasks/t/done', { lease })).toEqual([412, 'lease_lost', undefined]);
-  await call('POST', '/v1/bus/workers/w/poll', {});
+  await call('POST', '/v1/bus/workers/w/poll', { body: {} });
   expect(await refused('tasks/t/ack', { name: 'v' })).toEqual([412, 'lease_lost', undefined]);
   expect(await refused('tasks/t/done', {})).toEqual([428, 'lease_required', undefined]);
   const half = 'x'.repeat(200 * 1024);
-  expect((await call('POST', '/v1/bus/tasks', { taskId: 'large', payload: half })).status).toBe(201);
-  const large = await call('POST', '/v1/bus/tasks', { taskId: 'larger', payload: half + half });
+  expect((await call('POST', '/v1/bus/tasks', { body: { taskId: 'large', payload: half } })).status).toBe(
+    201,
+  );
+  const large = await call('POST', '/v1/bus/tasks', { body: { taskId: 'larger', payload: half + half } });
   expect([large.status, large.body.error.code]).toEqual([413, 'body_too_large']);
   const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) });
-  await call('POST', '/v1/bus/tasks', { taskId: 'deep', payload: nested(60), priority: 1 });
-  await call('POST', '/v1/bus/workers', { name: 'diver' });
-  expect((await call('POST', '/v1/bus/workers/diver/poll', {})).body.payload).toEqual(nested(60));
-  const deeper = await call('POST', '/v1/bus/tasks', { taskId: 'deeper', payload: nested(61) });
+  await call('POST', '/v1/bus/tasks', { body: { taskId: 'deep', payload: nested(60), priority: 1 } });
+  await call('POST', '/v1/bus/workers', { body: { name: 'diver' } });
+  expect((await call('POST', '/v1/bus/workers/diver/poll', { body: {} })).body.payload).toEqual(nested(60));
+  const deeper = await call('POST', '/v1/bus/tasks', { body: { taskId: 'deeper', payload: nested(61) } });
   expect([deeper.status, deeper.body.error.code]).toEqual([400, 'invalid_request']);
 });
 
 test('old names are understood everywhere', async () => {
   const { call } = await openGateway();
   const use = async (tool: BusToolName, input: object) =>
-    (await call('POST', `/v1/tools/bus__${tool}`, { arguments: input })).body.structuredContent;
+    (await call('POST', `/v1/tools/bus__${tool}`, { body: { arguments: input } })).body.structuredContent;
   expect(await use('submit_task', { bead_id: 'bd-1' })).toMatchObject({ taskId: 'bd-1', state: 'queued' });
   await use('register_worker', { worker_name: 'w' });
   const { lease } = await use('poll_task', { worker_name: 'w', timeout_ms: 0 });
@@ -145,8 +153,8 @@ test('old names are understood everywhere', async () => {
     state: 'in_progress',
   });
   expect(await use('reset_worker', { worker_name: 'w' })).toMatchObject({ name: 'w', before: 'executing' });
-  expect((await call('POST', '/v1/bus/tasks', { bead_id: 'bd-2' })).status).toBe(201);
-  expect((await call('POST', '/v1/bus/workers/w/poll', { timeout_ms: 0 })).body).toMatchObject({
+  expect((await call('POST', '/v1/bus/tasks', { body: { bead_id: 'bd-2' } })).status).toBe(201);
+  expect((await call('POST', '/v1/bus/workers/w/poll', { body: { timeout_ms: 0 } })).body).toMatchObject({
     taskId: 'bd-1',
   });
 });
@@ -154,7 +162,7 @@ test('old names are understood everywhere', async () => {
 test('an old worker works by its name alone: with spaces, waits that are too long, and tasks that come back', async () => {
   const { call } = await openGateway();
   const use = async (tool: BusToolName, input: object) => {
-    const { status, body } = await call('POST', `/v1/tools/bus__${tool}`, { arguments: input });
+    const { status, body } = await call('POST', `/v1/tools/bus__${tool}`, { body: { arguments: input } });
     return status === 200 && !body.isError ? body.structuredContent : [status, JSON.stringify(body)];
   };
   const worker_name = 'Ada Lovelace (night)';
@@ -168,20 +176,22 @@ test('an old worker works by its name alone: with spaces, waits that are too lon
   const done = { worker_name, bead_id: 'bd-1', result: { files: ['a'], ok: true } };
   expect(await use('worker_done', done)).toMatchObject({ state: 'done', existing: false });
   expect(await use('worker_done', done)).toMatchObject({ state: 'done', existing: true });
-  const other = await call('POST', '/v1/bus/tasks/bd-1/done', { name: worker_name, result: 'other' });
+  const other = await call('POST', '/v1/bus/tasks/bd-1/done', {
+    body: { name: worker_name, result: 'other' },
+  });
   expect([other.status, other.body.error.code]).toEqual([409, 'result_conflict']);
   const named = `/v1/bus/workers/${encodeURIComponent(worker_name)}`;
   expect((await call('POST', `${named}/reset`)).body).toMatchObject({ name: worker_name, before: 'idle' });
   const { workers } = (await call('GET', '/v1/bus/workers')).body;
   expect(workers).toMatchObject([{ name: worker_name }]);
-  const hidden = await call('POST', '/v1/bus/workers', { name: 'Ada\u202e' });
+  const hidden = await call('POST', '/v1/bus/workers', { body: { name: 'Ada\u202e' } });
   expect([hidden.status, hidden.body.error.code]).toEqual([422, 'invalid_tool_input']);
 });
 
 test('a client that leaves its poll gives back what it would have got', async () => {
   const gateway = await openGateway();
   const { call } = gateway;
-  for (const name of ['leaver', 'w']) await call('POST', '/v1/bus/workers', { name });
+  for (const name of ['leaver', 'w']) await call('POST', '/v1/bus/workers', { body: { name } });
   const leave = new AbortController();
   const left = fetch(`${gateway.url}/v1/bus/workers/leaver/poll`, {
     method: 'POST',
@@ -193,8 +203,8 @@ test('a client that leaves its poll gives back what it would have got', async ()
   leave.abort();
   await expect(left).rejects.toThrow();
   await waiting(gateway, 0);
-  await call('POST', '/v1/bus/tasks', { taskId: 't' });
-  expect((await call('POST', '/v1/bus/workers/w/poll', { timeoutMs: 0 })).body).toMatchObject({
+  await call('POST', '/v1/bus/tasks', { body: { taskId: 't' } });
+  expect((await call('POST', '/v1/bus/workers/w/poll', { body: { timeoutMs: 0 } })).body).toMatchObject({
     taskId: 't',
     attempt: 1,
   });
@@ -202,8 +212,8 @@ test('a client that leaves its poll gives back what it would have got', async ()
 
 test('a gateway that closes ends its polls: their clients ask elsewhere', async () => {
   const gateway = await openGateway();
-  await gateway.call('POST', '/v1/bus/workers', { name: 'w' });
-  const polling = gateway.call('POST', '/v1/bus/workers/w/poll', { timeoutMs: 60_000 });
+  await gateway.call('POST', '/v1/bus/workers', { body: { name: 'w' } });
+  const polling = gateway.call('POST', '/v1/bus/workers/w/poll', { body: { timeoutMs: 60_000 } });
   await waiting(gateway, 1);
   await gateway.app.close();
   expect((await polling).body).toMatchObject({ taskId: null });
@@ -213,9 +223,9 @@ test('what happens on the bus is an event stream, with replay, of the tenant alo
   const keys = ['acme', 'umbrella'].map((tenant) => keyFor(`key-of-${tenant}`, { tenant, scopes: ['bus'] }));
   const { call, url } = await openGateway({ keys });
   const acme = bearer('key-of-acme');
-  await call('POST', '/v1/bus/tasks', { taskId: 'theirs' }, bearer('key-of-umbrella'));
-  await call('POST', '/v1/bus/tasks', { taskId: 't', priority: 7 }, acme);
-  await call('POST', '/v1/bus/workers', { name: 'w' }, acme);
+  await call('POST', '/v1/bus/tasks', { body: { taskId: 'theirs' }, headers: bearer('key-of-umbrella') });
+  await call('POST', '/v1/bus/tasks', { body: { taskId: 't', priority: 7 }, headers: acme });
+  await call('POST', '/v1/bus/workers', { body: { name: 'w' }, headers: acme });
   const replayed = await readEvents(`${url}/v1/bus/events?follow=true`, {
     headers: acme,
     until: ({ type }) => type === 'stream.replayed',
@@ -227,10 +237,12 @@ test('what happens on the bus is an event stream, with replay, of the tenant alo
   ]);
   expect(replayed[0]?.data).toMatchObject({ taskId: 't', priority: 7, reason: 'submitted' });
   const after = replayed[1]?.id as string;
-  await call('POST', '/v1/bus/workers/w/poll', { timeoutMs: 0 }, acme);
-  const rest = await call('GET', `/v1/bus/events?after=${after}`, undefined, {
-    ...acme,
-    accept: 'application/json',
+  await call('POST', '/v1/bus/workers/w/poll', { body: { timeoutMs: 0 }, headers: acme });
+  const rest = await call('GET', `/v1/bus/events?after=${after}`, {
+    headers: {
+      ...acme,
+      accept: 'application/json',
+    },
   });
   expect(rest.body.events).toMatchObject([
     { type: 'bus.task_assigned', data: { taskId: 't', worker: 'w', attempt: 1 } },
@@ -246,13 +258,16 @@ test('a key sees the tools by its scope: bus and tools for MCP, bus alone for RE
   ];
   const { call } = await openGateway({ keys });
   const seen = async (key: string) =>
-    ((await call('GET', '/v1/tools', undefined, bearer(key))).body.tools as { name: string }[]).filter(
+    ((await call('GET', '/v1/tools', { headers: bearer(key) })).body.tools as { name: string }[]).filter(
       ({ name }) => name.startsWith('bus__'),
     ).length;
   expect([await seen('key-of-both'), await seen('key-of-tools')]).toEqual([10, 0]);
-  expect((await call('GET', '/v1/bus/status', undefined, bearer('key-of-bus'))).status).toBe(200);
-  expect((await call('GET', '/v1/bus/status', undefined, bearer('key-of-one-tool'))).status).toBe(200);
-  const submitted = await call('POST', '/v1/bus/tasks', { taskId: 't' }, bearer('key-of-one-tool'));
+  expect((await call('GET', '/v1/bus/status', { headers: bearer('key-of-bus') })).status).toBe(200);
+  expect((await call('GET', '/v1/bus/status', { headers: bearer('key-of-one-tool') })).status).toBe(200);
+  const submitted = await call('POST', '/v1/bus/tasks', {
+    body: { taskId: 't' },
+    headers: bearer('key-of-one-tool'),
+  });
   expect([submitted.status, submitted.body.error.code]).toEqual([403, 'forbidden']);
 });
 
@@ -261,11 +276,12 @@ test('/metrics counts the tasks and workers of all tenants', async () => {
   const keys = [...tenants.map((tenant) => keyFor(tenant, { tenant, scopes: ['bus'] })), keyFor('operator')];
   const { call } = await openGateway({ keys });
   for (const tenant of tenants) {
-    await call('POST', '/v1/bus/workers', { name: 'w' }, bearer(tenant));
-    for (const taskId of ['a', 'b', 'c']) await call('POST', '/v1/bus/tasks', { taskId }, bearer(tenant));
+    await call('POST', '/v1/bus/workers', { body: { name: 'w' }, headers: bearer(tenant) });
+    for (const taskId of ['a', 'b', 'c'])
+      await call('POST', '/v1/bus/tasks', { body: { taskId }, headers: bearer(tenant) });
   }
-  await call('POST', '/v1/bus/workers/w/poll', {}, bearer('acme'));
-  const metrics = (await call('GET', '/metrics', undefined, bearer('operator'))).body as string;
+  await call('POST', '/v1/bus/workers/w/poll', { body: {}, headers: bearer('acme') });
+  const metrics = (await call('GET', '/metrics', { headers: bearer('operator') })).body as string;
   expect(metrics.match(/^harness_bus_.*/gm)).toEqual([
     'harness_bus_tasks{state="queued"} 5',
     'harness_bus_tasks{state="assigned"} 1',

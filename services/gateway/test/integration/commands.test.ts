@@ -20,13 +20,14 @@ const builtInNames = [
 
 async function openThread(options: GatewayOptions = {}) {
   const gateway = await openGateway(options);
-  const { threadId } = (await gateway.call('POST', '/v1/threads', {})).body;
+  const { threadId } = (await gateway.call('POST', '/v1/threads', { body: {} })).body;
   const path = `/v1/threads/${threadId}`;
   return {
     gateway,
     threadId,
     thread: async () => (await gateway.call('GET', path)).body,
-    run: async (command: string) => (await gateway.call('POST', `${path}/commands`, { command })).body,
+    run: async (command: string) =>
+      (await gateway.call('POST', `${path}/commands`, { body: { command } })).body,
     list: async () =>
       (await gateway.call('GET', '/v1/commands')).body.commands as { name: string; group: string }[],
   };
@@ -36,7 +37,7 @@ const namesIn = (commands: { name: string; group: string }[], group: string) =>
 
 test('/help lists every command by group, and explains one; what nobody knows is named', async () => {
   const folder = await openSkills(['inner']);
-  await writeSkill(folder, 'tea', 'Do it.', 'user-invocable: true\n');
+  await writeSkill(folder, 'tea', { front: 'user-invocable: true\n' });
   const { run, list } = await openThread({ skillsDirectory: folder, plugins: [...builtInPlugins, greeter] });
   const all = await list();
   expect(namesIn(all, 'built-in')).toEqual(builtInNames);
@@ -108,7 +109,7 @@ test('a message that begins with a slash is a message', async () => {
     skillsDirectory: await openSkills(['tea']),
     skillCommands: 'all',
   });
-  await gateway.call('POST', `/v1/threads/${threadId}/runs`, { input: '/use tea' });
+  await gateway.call('POST', `/v1/threads/${threadId}/runs`, { body: { input: '/use tea' } });
   const turn = await (await openFakeWorker(gateway.dispatch, connectTestRedis())).finish(threadId);
   expect([turn.input, (await thread()).skill]).toEqual(['/use tea', null]);
 });
@@ -163,7 +164,7 @@ test('/delegate, /tasks and /cancel', async () => {
 test('/cancel takes back what waits of people’s messages, and nothing else', async () => {
   const { gateway, run, threadId } = await openThread();
   const path = `/v1/threads/${threadId}/runs`;
-  for (const input of ['one', 'two']) await gateway.call('POST', path, { input });
+  for (const input of ['one', 'two']) await gateway.call('POST', path, { body: { input } });
   await run('/delegate tea');
   const [task] = await gateway.dispatch.tasks.list('default', { limit: 1, offset: 0 });
   await gateway.dispatch.tasks.cancel('default', task?.taskId ?? '');
@@ -211,22 +212,23 @@ test('a plugin’s command acts with the rights of whoever types it, and rests w
   ];
   const admin = keyFor('admin', { tenant: 'acme' });
   const gateway = await openGateway({ plugins: [greeter], keys: [...keys, admin] });
-  const call = (key: string, method: string, path: string, body?: object) =>
-    gateway.call(method, path, body, bearer(key));
-  const { threadId } = (await call('all', 'POST', '/v1/threads', {})).body;
+  const call = (method: string, path: string, { key, body }: { key: string; body: object }) =>
+    gateway.call(method, path, { body, headers: bearer(key) });
+  const { threadId } = (await call('POST', '/v1/threads', { key: 'all', body: {} })).body;
   const greet = async (key: string) =>
-    (await call(key, 'POST', `/v1/threads/${threadId}/commands`, { command: '/greet you' })).body;
+    (await call('POST', `/v1/threads/${threadId}/commands`, { key, body: { command: '/greet you' } })).body;
   expect(await greet('all')).toEqual({ isError: false, output: 'hello from acme to you (all)' });
   expect(await greet('few')).toMatchObject({ isError: true, output: expect.stringContaining('not allowed') });
   expect(
-    (await call('few', 'POST', `/v1/threads/${threadId}/commands`, { command: '/delegate x' })).body,
+    (await call('POST', `/v1/threads/${threadId}/commands`, { key: 'few', body: { command: '/delegate x' } }))
+      .body,
   ).toEqual({
     isError: true,
     output: '/delegate failed: This key or token lacks the scope "tasks".',
   });
-  await call('admin', 'PATCH', '/v1/plugins/greeter', { enabled: false });
+  await call('PATCH', '/v1/plugins/greeter', { key: 'admin', body: { enabled: false } });
   await expect.poll(async () => (await greet('all')).output).toContain('There is no command /greet');
-  await call('admin', 'PATCH', '/v1/plugins/greeter', { enabled: true });
+  await call('PATCH', '/v1/plugins/greeter', { key: 'admin', body: { enabled: true } });
   await expect.poll(async () => (await greet('all')).isError).toBe(false);
 });
 
@@ -234,9 +236,9 @@ const marked = 'user-invocable: true\n';
 
 test('a skill is a command when it says so, in either spelling; by choice all are but those that say they are none', async () => {
   const folder = await openSkills(['plain']);
-  await writeSkill(folder, 'tea', 'Do it.', marked);
-  await writeSkill(folder, 'coffee', 'Do it.', 'user_invocable: true\n');
-  await writeSkill(folder, 'inner', 'Do it.', 'user-invocable: false\n');
+  await writeSkill(folder, 'tea', { front: marked });
+  await writeSkill(folder, 'coffee', { front: 'user_invocable: true\n' });
+  await writeSkill(folder, 'inner', { front: 'user-invocable: false\n' });
   const { gateway, run, list } = await openThread({ skillsDirectory: folder });
   expect(namesIn(await list(), 'skill')).toEqual(['coffee', 'tea']);
   const { skills } = (await gateway.call('GET', '/v1/skills')).body;
@@ -255,7 +257,7 @@ test('a skill is a command when it says so, in either spelling; by choice all ar
 
 test('skills’ commands come and go with the folder; a name that is taken is told once, and stays whose it was', async () => {
   const folder = await openSkills();
-  for (const name of ['help', 'greet', 'tea']) await writeSkill(folder, name, 'Do it.', marked);
+  for (const name of ['help', 'greet', 'tea']) await writeSkill(folder, name, { front: marked });
   const warn = vi.fn();
   const logger = Object.assign(createLogger('test', 'silent'), { warn });
   const { gateway, run, list } = await openThread({
@@ -277,15 +279,15 @@ test('skills’ commands come and go with the folder; a name that is taken is to
   ]);
   expect((await run('/help greet')).output).toContain('(plugin)');
   expect(await run('/use greet')).toMatchObject({ isError: false });
-  await writeSkill(folder, 'coffee', 'Do it.', marked);
+  await writeSkill(folder, 'coffee', { front: marked });
   await expect.poll(async () => namesIn(await list(), 'skill')).toEqual(['coffee', 'tea']);
-  await writeSkill(folder, 'tea', 'Do it.', `${marked}argument-hint: a kind\n`);
+  await writeSkill(folder, 'tea', { front: `${marked}argument-hint: a kind\n` });
   await expect.poll(async () => (await run('/help tea')).output).toContain('/tea a kind');
   await writeSkill(folder, 'tea');
   await expect.poll(async () => namesIn(await list(), 'skill')).toEqual(['coffee']);
   expect(namesIn(await list(), 'built-in')).toEqual(builtInNames);
   expect(warn.mock.calls.flat()).toEqual(collisions);
-  await gateway.call('PATCH', '/v1/plugins/skill', { enabled: false });
+  await gateway.call('PATCH', '/v1/plugins/skill', { body: { enabled: false } });
   await expect.poll(async () => namesIn(await list(), 'skill')).toEqual([]);
   expect((await run('/skills')).output).toBe('There are no skills.');
 });

@@ -12,10 +12,12 @@ const readable = [
 ];
 
 const preflight = (gateway: Gateway, path: string, from: string) =>
-  gateway.call('OPTIONS', path, undefined, {
-    origin: from,
-    'access-control-request-method': 'POST',
-    'access-control-request-headers': 'authorization,content-type,mcp-protocol-version',
+  gateway.call('OPTIONS', path, {
+    headers: {
+      origin: from,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization,content-type,mcp-protocol-version',
+    },
   });
 
 test('a preflight needs no token, and is answered to allowed origins alone, on every route', async () => {
@@ -42,17 +44,19 @@ test('a preflight needs no token, and is answered to allowed origins alone, on e
     expect([stranger, status, corsOf(headers)]).toEqual([stranger, 403, []]);
   }
   // OPTIONS that is no preflight is a request like any other.
-  expect((await gateway.call('OPTIONS', '/v1/threads', undefined, { origin })).status).toBe(401);
+  expect((await gateway.call('OPTIONS', '/v1/threads', { headers: { origin } })).status).toBe(401);
 });
 
 test('an allowed page reads REST, streams, both eras of MCP, and what a refusal says', async () => {
   const gateway = await openGateway({ plugins: [probe], keys: [keyFor('some-key')] });
   const asPage = { origin, ...bearer('some-key') };
-  const created = await gateway.call('POST', '/v1/threads', {}, asPage);
+  const created = await gateway.call('POST', '/v1/threads', { body: {}, headers: asPage });
   expect([created.status, corsOf(created.headers)]).toEqual([201, readable]);
   expect(created.headers.get('vary')).toBe('Origin');
 
-  const events = await gateway.call('GET', `/v1/threads/${created.body.threadId}/events`, undefined, asPage);
+  const events = await gateway.call('GET', `/v1/threads/${created.body.threadId}/events`, {
+    headers: asPage,
+  });
   expect([events.status, corsOf(events.headers)]).toEqual([200, readable]);
   expect(events.headers.get('content-type')).toContain('text/event-stream');
 
@@ -66,25 +70,28 @@ test('an allowed page reads REST, streams, both eras of MCP, and what a refusal 
   const modern = { ...list, params: { _meta: envelope } };
   const era = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
   for (const { body, headers } of [{ body: list }, { body: modern, headers: era }]) {
-    const answer = await gateway.call('POST', '/mcp', body, { ...asPage, ...accept, ...headers });
+    const answer = await gateway.call('POST', '/mcp', {
+      body,
+      headers: { ...asPage, ...accept, ...headers },
+    });
     expect([answer.status, corsOf(answer.headers)]).toEqual([200, readable]);
     expect(JSON.stringify(answer.body)).toContain('probe__whoami');
   }
 
-  const refused = await gateway.call('POST', '/mcp', list, { origin, ...accept });
+  const refused = await gateway.call('POST', '/mcp', { body: list, headers: { origin, ...accept } });
   expect([refused.status, corsOf(refused.headers)]).toEqual([401, readable]);
   expect(refused.headers.get('www-authenticate')).toBe('Bearer');
 });
 
 test('who is no page gets no CORS header, and other pages nothing at all', async () => {
   const gateway = await openGateway({ keys: [keyFor('some-key')] });
-  const plain = await gateway.call('GET', '/v1/threads', undefined, bearer('some-key'));
+  const plain = await gateway.call('GET', '/v1/threads', { headers: bearer('some-key') });
   expect([plain.status, corsOf(plain.headers)]).toEqual([200, []]);
   expect(plain.headers.get('vary')).toBe('Origin');
   for (const stranger of strangers) {
     for (const path of ['/v1/threads', '/mcp', '/healthz', '/docs']) {
       const headers = { origin: stranger, ...bearer('some-key') };
-      const answer = await gateway.call('GET', path, undefined, headers);
+      const answer = await gateway.call('GET', path, { headers });
       expect([path, answer.status, corsOf(answer.headers)]).toEqual([path, 403, []]);
     }
   }

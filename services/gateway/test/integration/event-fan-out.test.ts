@@ -32,9 +32,10 @@ async function openTalk() {
   return {
     path: `${url}/v1/threads/${threadId}/events?follow=true`,
     say: (text: string, live = false) =>
-      dispatch.lease.emit(turn, ++counter, [
-        { type: live ? 'agent.message_delta' : 'agent.message', text, live },
-      ]),
+      dispatch.lease.emit(turn, {
+        counter: ++counter,
+        events: [{ type: live ? 'agent.message_delta' : 'agent.message', text, live }],
+      }),
     stored: () => dispatch.events.read({ threadId }, undefined, 10_000),
     readers: async () => Number((await redis.pubsub('NUMSUB', dispatch.keys.of('ch', threadId)))[1]),
     async reads() {

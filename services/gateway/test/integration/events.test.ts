@@ -7,8 +7,9 @@ import { connectTestRedis, openFakeWorker, openGateway } from '../fixture.ts';
 import { readEvents } from '../read-events.ts';
 
 async function openThread(gateway: Awaited<ReturnType<typeof openGateway>>) {
-  const { body } = await gateway.call('POST', '/v1/threads', {});
-  const send = (input: string) => gateway.call('POST', `/v1/threads/${body.threadId}/runs`, { input });
+  const { body } = await gateway.call('POST', '/v1/threads', { body: {} });
+  const send = (input: string) =>
+    gateway.call('POST', `/v1/threads/${body.threadId}/runs`, { body: { input } });
   return { threadId: body.threadId as string, send };
 }
 
@@ -30,8 +31,10 @@ test('a cut stream goes on at another gateway, without gap or repeat', async () 
   });
   for (let n = 0; n < 2; n++) await worker.finish(threadId);
   const seen = [...first, ...(await resumed)].filter((event) => event.id !== null);
-  const { body } = await one.call('GET', `/v1/threads/${threadId}/events`, undefined, {
-    accept: 'application/json',
+  const { body } = await one.call('GET', `/v1/threads/${threadId}/events`, {
+    headers: {
+      accept: 'application/json',
+    },
   });
   expect(seen).toEqual(body.events);
 });
@@ -58,8 +61,10 @@ test('a stream without follow is the replay alone; a JSON page has a cursor', as
   const replay = await readEvents(`${gateway.url}/v1/threads/${threadId}/events`);
   expect(replay.map(({ type }) => type)).toEqual(['thread.created', 'run.queued', 'stream.replayed']);
   const page = (after: string) =>
-    gateway.call('GET', `/v1/threads/${threadId}/events?after=${after}`, undefined, {
-      accept: 'application/json',
+    gateway.call('GET', `/v1/threads/${threadId}/events?after=${after}`, {
+      headers: {
+        accept: 'application/json',
+      },
     });
   const { body } = await page(replay[0]?.id ?? '');
   expect(body.events).toHaveLength(1);
@@ -93,7 +98,7 @@ test('a reader who does not read is cut, and the gateway keeps no more than its 
   const text = 'x'.repeat(100_000);
   const cut = once(serverSide, 'close');
   for (let counter = 1; counter <= 100; counter++) {
-    await gateway.dispatch.lease.emit(turn, counter, [{ type: 'agent.message', text }]);
+    await gateway.dispatch.lease.emit(turn, { counter, events: [{ type: 'agent.message', text }] });
   }
   await cut;
   // Of 10 MB, the gateway wrote what the socket's buffers took, and its bound.
@@ -108,7 +113,7 @@ test('a replay much larger than the bound reaches a reader that reads', async ()
   const turn = await worker.begin(threadId);
   const text = 'x'.repeat(10_000);
   for (let counter = 1; counter <= 150; counter++) {
-    await gateway.dispatch.lease.emit(turn, counter, [{ type: 'agent.message', text }]);
+    await gateway.dispatch.lease.emit(turn, { counter, events: [{ type: 'agent.message', text }] });
   }
   const replay = await readEvents(`${gateway.url}/v1/threads/${threadId}/events`);
   expect(replay.filter((event) => event.type === 'agent.message')).toHaveLength(150);
@@ -122,7 +127,7 @@ test('when a thread is deleted, those who watch it are not left waiting', async 
     readEvents(`${gateway.url}${path}/events?follow=true`),
     readEvents(`${gateway.url}${path}/events?follow=true&children=true`),
   ];
-  const asked = gateway.call('POST', `${path}/runs/wait`, { input: 'x' });
+  const asked = gateway.call('POST', `${path}/runs/wait`, { body: { input: 'x' } });
   await readEvents(`${gateway.url}${path}/events?follow=true`, {
     until: ({ type }) => type === 'run.queued',
   });

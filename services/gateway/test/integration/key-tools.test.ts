@@ -8,9 +8,10 @@ async function openNarrow() {
   const keys = [keyFor('narrow', { tools }), keyFor('wide')];
   const gateway = await openGateway({ keys, plugins: [...builtInPlugins, probe] });
   const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
-  const call = async (method: string, path: string, body: object | undefined, key = 'narrow') =>
-    (await gateway.call(method, path, body, bearer(key))).body;
-  const thread = async (key: string, body = {}) => (await call('POST', '/v1/threads', body, key)).threadId;
+  const call: Call = async (method, path, { body, key = 'narrow' } = {}) =>
+    (await gateway.call(method, path, { body, headers: bearer(key) })).body;
+  const thread = async (key: string, body = {}) =>
+    (await call('POST', '/v1/threads', { body, key })).threadId;
   /** The tools of the thread's next session, and those of its run. */
   const toolsOf = async (threadId: string) => {
     const { allowedTools, hold } = await worker.begin(threadId);
@@ -27,10 +28,10 @@ test('a thread that it makes has its tools, and of those it names the ones that 
     [{ allowedTools: ['probe__*', 'time__current_time'] }, ['probe__whoami']],
   ] as const) {
     const threadId = await thread('narrow', body);
-    await call('POST', `/v1/threads/${threadId}/runs`, { input: 'x' }, 'wide');
+    await call('POST', `/v1/threads/${threadId}/runs`, { body: { input: 'x' }, key: 'wide' });
     expect((await toolsOf(threadId))[0]).toEqual(expected);
     for (const allowedTools of [null, ['time__current_time']])
-      expect((await call('PATCH', `/v1/threads/${threadId}`, { allowedTools })).error.code).toBe(
+      expect((await call('PATCH', `/v1/threads/${threadId}`, { body: { allowedTools } })).error.code).toBe(
         'invalid_request',
       );
   }
@@ -39,24 +40,24 @@ test('a thread that it makes has its tools, and of those it names the ones that 
 test('on a thread of somebody else, the runs that it starts have no others', async () => {
   const { tools, call, thread, toolsOf } = await openNarrow();
   const threadId = await thread('wide');
-  await call('POST', `/v1/threads/${threadId}/runs`, { input: 'x' });
+  await call('POST', `/v1/threads/${threadId}/runs`, { body: { input: 'x' } });
   expect(await toolsOf(threadId)).toEqual([undefined, tools]);
 });
 
 test.each([
-  ['POST /v1/tasks', (call: Call) => call('POST', '/v1/tasks', { prompt: 'x' })],
+  ['POST /v1/tasks', (call: Call) => call('POST', '/v1/tasks', { body: { prompt: 'x' } })],
   [
     'a tool',
     async (call: Call) =>
-      (await call('POST', '/v1/tools/delegation__delegate', { arguments: { prompt: 'x' } }))
+      (await call('POST', '/v1/tools/delegation__delegate', { body: { arguments: { prompt: 'x' } } }))
         .structuredContent,
   ],
   [
     'a command',
     async (call: Call) => {
-      const { threadId } = await call('POST', '/v1/threads', {}, 'wide');
-      await call('POST', `/v1/threads/${threadId}/commands`, { command: '/delegate x' });
-      return (await call('GET', '/v1/tasks', undefined)).tasks[0];
+      const { threadId } = await call('POST', '/v1/threads', { body: {}, key: 'wide' });
+      await call('POST', `/v1/threads/${threadId}/commands`, { body: { command: '/delegate x' } });
+      return (await call('GET', '/v1/tasks')).tasks[0];
     },
   ],
 ])('a task that it delegates by %s has no others', async (_how, delegate) => {
@@ -66,4 +67,4 @@ test.each([
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape
-type Call = (method: string, path: string, body: object | undefined, key?: string) => Promise<any>;
+type Call = (method: string, path: string, sent?: { body?: object; key?: string }) => Promise<any>;

@@ -25,9 +25,9 @@ test(`${clients} clients with equal request ids each see their own progress, que
 
   const oldClient = async (text: string, [here, there]: [string, string]) => {
     const session = await beginSession(here, { capabilities });
-    const own = () => session.call(there, 'play__echo', called(text), { id, _meta });
+    const own = () => session.call(there, 'play__echo', { args: called(text), id, _meta });
     await expectOwn(await own(), text);
-    const asking = await session.call(here, 'play__ask', {}, { id, _meta });
+    const asking = await session.call(here, 'play__ask', { id, _meta });
     const question = await asking.message();
     const result = { action: 'accept', content: { name: text } };
     expect(await session.say(there, { id: question.id, result })).toBe(202);
@@ -42,12 +42,12 @@ test(`${clients} clients with equal request ids each see their own progress, que
   };
   const newClient = async (text: string, [here, there]: [string, string]) => {
     const client = modernCaller({ capabilities });
-    await expectOwn(await client.call(here, 'play__echo', called(text), { _meta }), text);
+    await expectOwn(await client.call(here, 'play__echo', { args: called(text), _meta }), text);
     const { requestState } = (await (await client.call(here, 'play__ask')).message()).result;
     const inputResponses = { who: { action: 'accept', content: { name: text } } };
-    const again = await client.call(there, 'play__ask', {}, { inputResponses, requestState });
+    const again = await client.call(there, 'play__ask', { inputResponses, requestState });
     expect(JSON.parse(textIn(await again.message())).who).toEqual(inputResponses.who);
-    await expectOwn(await client.call(there, 'play__echo', called(text), { _meta }), text);
+    await expectOwn(await client.call(there, 'play__echo', { args: called(text), _meta }), text);
   };
 
   await Promise.all(

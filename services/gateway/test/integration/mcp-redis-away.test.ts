@@ -35,7 +35,7 @@ test('a task that ends while Redis is away has its result when Redis is back', a
   await started;
   await whileAway(() => play.go());
   const task = async () =>
-    (await (await client.request(gateway.url, 'tasks/get', { taskId })).message()).result;
+    (await (await client.request(gateway.url, 'tasks/get', { params: { taskId } })).message()).result;
   await expect.poll(async () => (await task())?.status).toBe('completed');
   expect((await task()).result).toMatchObject({ content: [{ text: 'done at A' }] });
 });
@@ -45,7 +45,7 @@ test('a stream goes on where Redis was away, whole, for who stayed and for who c
   const session = await beginSession(gateway.url);
   play.go();
   const _meta = { progressToken: 'p' };
-  const stream = await session.call(gateway.url, 'play__steps', { upTo: 3 }, { id: 5, _meta });
+  const stream = await session.call(gateway.url, 'play__steps', { args: { upTo: 3 }, id: 5, _meta });
   const first = await stream.next();
   expect((await stream.message()).params.progress).toBe(1);
   const reading = readToTheEnd(session, { url: gateway.url, lastEventId: first?.id });

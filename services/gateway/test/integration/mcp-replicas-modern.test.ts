@@ -16,9 +16,7 @@ test('state that one gateway sealed is opened at another', async () => {
   expect(resultType).toBe('input_required');
   expect(inputRequests.who.method).toBe('elicitation/create');
   expect(requestState).not.toContain('askedAt');
-  const answer = await (
-    await client.call(b.url, 'play__ask', {}, { inputResponses, requestState })
-  ).message();
+  const answer = await (await client.call(b.url, 'play__ask', { inputResponses, requestState })).message();
   expect(JSON.parse(textIn(answer))).toEqual({
     who: inputResponses.who,
     state: { askedAt: 'A' },
@@ -37,21 +35,21 @@ test('state that was tampered with, or given to another caller, method or tool, 
   const changed = requestState.slice(0, middle) + other + requestState.slice(middle + 1);
   const more = (state: string) => ({ inputResponses, requestState: state });
   const attempts = {
-    changed: mine.call(b.url, 'play__ask', {}, more(changed)),
-    cut: mine.call(b.url, 'play__ask', {}, more(requestState.slice(0, -8))),
-    empty: mine.call(b.url, 'play__ask', {}, more('')),
-    'another tool': mine.call(b.url, 'play__ask-too', {}, more(requestState)),
-    'another method': mine.request(b.url, 'prompts/get', { name: 'play__ask', ...more(requestState) }),
+    changed: mine.call(b.url, 'play__ask', more(changed)),
+    cut: mine.call(b.url, 'play__ask', more(requestState.slice(0, -8))),
+    empty: mine.call(b.url, 'play__ask', more('')),
+    'another tool': mine.call(b.url, 'play__ask-too', more(requestState)),
+    'another method': mine.request(b.url, 'prompts/get', {
+      params: { name: 'play__ask', ...more(requestState) },
+    }),
     'another key': modernCaller({ capabilities, headers: bearer('other') }).call(
       b.url,
       'play__ask',
-      {},
       more(requestState),
     ),
     'another tenant': modernCaller({ capabilities, headers: bearer('foreign') }).call(
       b.url,
       'play__ask',
-      {},
       more(requestState),
     ),
   };
@@ -59,7 +57,7 @@ test('state that was tampered with, or given to another caller, method or tool, 
     const { error, result } = await (await wire).message();
     expect([what, result, error?.data?.code]).toEqual([what, undefined, 'invalid_request']);
   }
-  const right = await (await mine.call(b.url, 'play__ask', {}, more(requestState))).message();
+  const right = await (await mine.call(b.url, 'play__ask', more(requestState))).message();
   expect(JSON.parse(textIn(right)).state).toEqual({ askedAt: 'A' });
 });
 
@@ -67,28 +65,26 @@ test('a prompt’s state, too, is opened at another gateway, and not for a tool'
   const [a, b] = await openReplicas(['A', 'B']);
   const client = modernCaller({ capabilities });
   const name = 'play__ask';
-  const { result } = await (await client.request(a.url, 'prompts/get', { name })).message();
+  const { result } = await (await client.request(a.url, 'prompts/get', { params: { name } })).message();
   const more = { inputResponses, requestState: result.requestState };
-  const got = await (await client.request(b.url, 'prompts/get', { name, ...more })).message();
+  const got = await (await client.request(b.url, 'prompts/get', { params: { name, ...more } })).message();
   expect(got.result.messages[0].content.text).toBe('{"state":{"askedAt":"A"}}');
-  expect((await (await client.call(b.url, name, {}, more)).message()).error.data.code).toBe(
-    'invalid_request',
-  );
+  expect((await (await client.call(b.url, name, more)).message()).error.data.code).toBe('invalid_request');
 });
 
 test('who listens at one gateway hears what changed at another, and only what was asked for', async () => {
   const [a, b] = await openReplicas(['A', 'B']);
   const client = modernCaller();
   const listen = (notifications: object) =>
-    client.request(b.url, 'subscriptions/listen', { notifications }, { id: 9 });
+    client.request(b.url, 'subscriptions/listen', { params: { notifications }, id: 9 });
   const [tools, one] = [
     await listen({ toolsListChanged: true }),
     await listen({ resourceSubscriptions: ['play://one'] }),
   ];
   for (const stream of [tools, one])
     expect((await stream.message()).method).toBe('notifications/subscriptions/acknowledged');
-  await client.call(a.url, 'play__touch', { uri: 'play://two' });
-  await client.call(a.url, 'play__touch', { uri: 'play://one' });
+  await client.call(a.url, 'play__touch', { args: { uri: 'play://two' } });
+  await client.call(a.url, 'play__touch', { args: { uri: 'play://one' } });
   await client.call(a.url, 'play__relist');
   expect(await one.message()).toMatchObject({
     method: 'notifications/resources/updated',
@@ -102,7 +98,7 @@ test('log lines come only where they are asked for, from the level on', async ()
   const client = modernCaller();
   const levels = async (level?: string) => {
     const _meta = level === undefined ? {} : { [logLevelKey]: level };
-    const messages = await (await client.call(a.url, 'play__chat', {}, { _meta })).rest();
+    const messages = await (await client.call(a.url, 'play__chat', { _meta })).rest();
     expect(messages.at(-1)).toMatchObject({ id: 1, result: { content: [{ text: 'said' }] } });
     return messages.slice(0, -1).map(({ params }) => params.level);
   };
@@ -116,7 +112,10 @@ test('to leave is to cancel: the handler hears of it', async () => {
   const [a] = await openReplicas(['A']);
   const started = a.play.next('started');
   const leave = new AbortController();
-  const call = modernCaller().request(a.url, 'tools/call', { name: 'play__hang' }, { signal: leave.signal });
+  const call = modernCaller().request(a.url, 'tools/call', {
+    params: { name: 'play__hang' },
+    signal: leave.signal,
+  });
   const left = call.catch((error: Error) => error.name);
   await started;
   const aborted = a.play.next('aborted');

@@ -37,7 +37,7 @@ test('a session that is ended at one gateway is gone at the others, with its str
 test('what one gateway asks is answered through another', async () => {
   const [a, b, c] = await openReplicas(['A', 'B', 'C']);
   const session = await beginSession(c.url, { capabilities: asking });
-  const call = await session.call(a.url, 'play__ask', {}, { id: 7 });
+  const call = await session.call(a.url, 'play__ask', { id: 7 });
   const { id, method } = await call.message();
   expect(method).toBe('elicitation/create');
   expect(await session.say(b.url, { id, result: { action: 'accept', content: { name: 'Ada' } } })).toBe(202);
@@ -69,7 +69,7 @@ test('a cancellation sent to one gateway aborts the call at another, and no call
   const calls: Promise<Wire>[] = [];
   for (const session of sessions) {
     const started = a.play.next('started');
-    calls.push(session.call(a.url, 'play__hang', {}, { id: 7 }));
+    calls.push(session.call(a.url, 'play__hang', { id: 7 }));
     signals.push((await started).signal as AbortSignal);
   }
   for (const [n, session] of sessions.entries()) {
@@ -85,16 +85,17 @@ test('a cancellation sent to one gateway aborts the call at another, and no call
 test('changes at one gateway reach the streams at another: lists all, resources those that asked', async () => {
   const [a, b] = await openReplicas(['A', 'B']);
   const [session, other] = [await beginSession(a.url), await beginSession(a.url)];
-  await session.request(a.url, 'resources/subscribe', { uri: 'play://one' });
+  await session.request(a.url, 'resources/subscribe', { params: { uri: 'play://one' } });
   const [stream, otherStream] = [await session.listen(b.url), await other.listen(b.url)];
-  const touch = async (uri: string) => (await session.call(a.url, 'play__touch', { uri })).message();
+  const touch = async (uri: string) =>
+    (await session.call(a.url, 'play__touch', { args: { uri } })).message();
   const updated = { method: 'notifications/resources/updated', params: { uri: 'play://one' } };
   const relisted = { method: 'notifications/tools/list_changed' };
 
   await touch('play://two');
   await touch('play://one');
   expect(await stream.message()).toMatchObject(updated);
-  await session.request(b.url, 'resources/unsubscribe', { uri: 'play://one' });
+  await session.request(b.url, 'resources/unsubscribe', { params: { uri: 'play://one' } });
   await touch('play://one');
   await session.call(a.url, 'play__relist');
   expect(await stream.message()).toMatchObject(relisted);
@@ -144,9 +145,9 @@ test('the level of log lines, set at one gateway, holds at another', async () =>
     return messages.filter(({ method }) => method === 'notifications/message').map((m) => m.params.level);
   };
   expect(await levels()).toEqual(['info', 'warning', 'error']);
-  const set = await session.request(a.url, 'logging/setLevel', { level: 'error' });
+  const set = await session.request(a.url, 'logging/setLevel', { params: { level: 'error' } });
   expect(await set.message()).toMatchObject({ result: {} });
   expect(await levels()).toEqual(['error']);
-  const wrong = await session.request(b.url, 'logging/setLevel', { level: 'loud' });
+  const wrong = await session.request(b.url, 'logging/setLevel', { params: { level: 'loud' } });
   expect((await wrong.message()).error.code).toBe(-32602);
 });

@@ -11,7 +11,7 @@ const token = { _meta: { progressToken: 'p' } };
 /** A call at the gateway, cut after so many steps of ten; gives the ids of what was seen. */
 async function cutAfter(steps: number, { session, at }: { session: OldSession; at: Replica }) {
   at.play.go(steps);
-  const stream = await session.call(at.url, 'play__steps', { upTo: 10 }, { id: 5, ...token });
+  const stream = await session.call(at.url, 'play__steps', { args: { upTo: 10 }, id: 5, ...token });
   const ids: string[] = [];
   for (let n = 0; n <= steps; n++) ids.push((await stream.next())?.id ?? '');
   stream.cut();
@@ -81,7 +81,7 @@ test('a client of 2025-06-18 gets no ids: nobody told it how to come back', asyn
   const [a] = await openReplicas(['A']);
   const session = await beginSession(a.url, { version: '2025-06-18' });
   a.play.go(2);
-  const stream = await session.call(a.url, 'play__steps', { upTo: 2 }, token);
+  const stream = await session.call(a.url, 'play__steps', { args: { upTo: 2 }, ...token });
   const frames = [await stream.next(), await stream.next(), await stream.next(), await stream.next()];
   expect(frames.map((frame) => frame?.id)).toEqual(['', '', '', undefined]);
 });

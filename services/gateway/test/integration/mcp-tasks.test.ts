@@ -1,7 +1,7 @@
 import { builtInPlugins } from '@harness/plugins';
 import { expect, test } from 'vitest';
 import { bearer, connectTestRedis, keyFor, openFakeWorker } from '../fixture.ts';
-import { beginSession, type Message, modernCaller } from '../mcp-wire.ts';
+import { beginSession, type Message, modernCaller, type Params } from '../mcp-wire.ts';
 import { openReplicas } from '../open-replicas.ts';
 import { openRun } from '../open-run.ts';
 
@@ -11,21 +11,21 @@ const delegate = 'delegation__delegate';
 
 function taskClient(headers: Record<string, string> = {}, capabilities: object = knowing) {
   const client = modernCaller({ headers, capabilities });
-  const about = async (url: string, method: string, taskId: string, rest: object = {}): Promise<Message> =>
-    (await client.request(url, `tasks/${method}`, { taskId, ...rest })).message();
+  const about = async (url: string, method: string, params: Params & { taskId: string }): Promise<Message> =>
+    (await client.request(url, `tasks/${method}`, { params })).message();
   return {
     about,
     call: async (url: string, name: string, args: object = {}) =>
-      (await client.call(url, name, args)).message(),
+      (await client.call(url, name, { args })).message(),
     /** Starts a task; gives its id. */
     async start(url: string, name: string, args: object = {}): Promise<string> {
       const { result } = await this.call(url, name, args);
       expect(result).toMatchObject({ resultType: 'task', ttlMs: expect.any(Number) });
       return result.taskId;
     },
-    get: async (url: string, taskId: string) => (await about(url, 'get', taskId)).result,
+    get: async (url: string, taskId: string) => (await about(url, 'get', { taskId })).result,
     ended: (url: string, taskId: string, status: string) =>
-      expect.poll(async () => (await about(url, 'get', taskId)).result.status).toBe(status),
+      expect.poll(async () => (await about(url, 'get', { taskId })).result.status).toBe(status),
   };
 }
 
@@ -66,7 +66,7 @@ test('delegate is a task to a client that knows tasks, at every gateway, through
     result: { content: [{ text: 'the model is away' }], isError: true },
   });
   const given = await open('give up');
-  expect((await client.about(b.url, 'cancel', given.taskId)).result).toMatchObject({
+  expect((await client.about(b.url, 'cancel', { taskId: given.taskId })).result).toMatchObject({
     resultType: 'complete',
   });
   const cancelled = await client.get(a.url, given.taskId);
@@ -80,13 +80,13 @@ test('delegate gives ids to a client that does not know tasks, of either era', a
   const modern = taskClient({}, {});
   const told = (await modern.call(a.url, delegate, { prompt: 'one' })).result;
   const session = await beginSession(a.url);
-  const old = (await (await session.call(b.url, delegate, { prompt: 'two' })).message()).result;
+  const old = (await (await session.call(b.url, delegate, { args: { prompt: 'two' } })).message()).result;
   for (const { structuredContent, content, _meta } of [told, old]) {
     const { taskId } = structuredContent;
     expect(content[0].text).toContain(taskId);
     expect(_meta['harness/taskId']).toBe(taskId);
     expect(await b.dispatch.tasks.get('default', taskId)).toMatchObject({ status: 'working' });
-    expect((await modern.about(b.url, 'get', taskId)).error).toMatchObject({
+    expect((await modern.about(b.url, 'get', { taskId })).error).toMatchObject({
       code: -32021,
       data: { requiredCapabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } },
     });
@@ -104,7 +104,7 @@ test('a session of a thread never gets a task, whatever its client says it knows
   });
   const { taskId } = result.structuredContent;
   for (const method of ['get', 'update', 'cancel'])
-    expect((await session.about(a.url, method, taskId)).error?.data).toEqual({ code: 'task_not_found' });
+    expect((await session.about(a.url, method, { taskId })).error?.data).toEqual({ code: 'task_not_found' });
   a.play.go();
   const job = (await session.call(a.url, 'play__job')).result;
   expect(job).toMatchObject({ resultType: 'complete', content: [{ text: 'done at A' }] });
@@ -138,7 +138,7 @@ test('what a task asks is answered at another gateway, where it then runs on', a
   expect((await client.get(c.url, taskId)).inputRequests).toMatchObject({
     who: { method: 'elicitation/create' },
   });
-  const update = (inputResponses: object) => client.about(b.url, 'update', taskId, { inputResponses });
+  const update = (inputResponses: object) => client.about(b.url, 'update', { taskId, inputResponses });
   expect((await update({ nobodyAsked: { action: 'accept' } })).result).toEqual(
     expect.objectContaining({ resultType: 'complete' }),
   );
@@ -157,17 +157,17 @@ test('a cancellation at one gateway aborts the call at another, the one that it 
   const taskId = await client.start(a.url, 'play__long', { label: 'first' });
   await started;
   const aborted = a.play.next('aborted');
-  await client.about(b.url, 'cancel', taskId);
+  await client.about(b.url, 'cancel', { taskId });
   expect(await aborted).toMatchObject({ place: 'A', label: 'first', reason: 'The task was cancelled.' });
   expect(await client.get(c.url, taskId)).toMatchObject({ status: 'cancelled' });
 
   const asking = await client.start(a.url, 'play__asking-job', { hangs: true });
   await client.ended(a.url, asking, 'input_required');
   const resumed = b.play.next('started');
-  await client.about(b.url, 'update', asking, { inputResponses: { who: { action: 'accept' } } });
+  await client.about(b.url, 'update', { taskId: asking, inputResponses: { who: { action: 'accept' } } });
   await resumed;
   const abortedAtB = b.play.next('aborted');
-  await client.about(c.url, 'cancel', asking);
+  await client.about(c.url, 'cancel', { taskId: asking });
   expect(await abortedAtB).toMatchObject({ place: 'B' });
   expect(await client.get(a.url, asking)).toMatchObject({ status: 'cancelled' });
 });
@@ -185,7 +185,9 @@ test('a task of another tenant is unknown at every door', async () => {
   for (const taskId of taskIds) {
     for (const method of ['get', 'update', 'cancel'])
       for (const { url } of [a, b])
-        expect((await foreign?.about(url, method, taskId))?.error?.data).toEqual({ code: 'task_not_found' });
+        expect((await foreign?.about(url, method, { taskId }))?.error?.data).toEqual({
+          code: 'task_not_found',
+        });
     expect(await colleague?.get(b.url, taskId)).toMatchObject({ status: 'working' });
   }
   expect(signal.aborted).toBe(false);
@@ -196,7 +198,7 @@ test('a delegated task asks for the scope `tasks` at this door, too', async () =
   const [a] = await openReplicas(['A'], { keys, more });
   const taskId = await taskClient(bearer('all')).start(a.url, delegate, { prompt: 'count' });
   for (const method of ['get', 'update', 'cancel'])
-    expect((await taskClient(bearer('calls')).about(a.url, method, taskId)).error?.data).toMatchObject({
+    expect((await taskClient(bearer('calls')).about(a.url, method, { taskId })).error?.data).toMatchObject({
       code: 'forbidden',
     });
 });

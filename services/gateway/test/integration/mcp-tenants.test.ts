@@ -32,13 +32,13 @@ type Ask = (url: string) => Promise<Wire>;
 const inSession =
   (method: string, params: object): Ask =>
   async (url) =>
-    (await beginSession(url, { headers })).request(url, method, params);
+    (await beginSession(url, { headers })).request(url, method, { params });
 
 test.each<[what: string, ask: Ask]>([
   ['a resource, 2025', inSession('resources/read', { uri: 'curious://r' })],
   ['a prompt, 2025', inSession('prompts/get', { name: 'curious__p' })],
-  ['a resource, 2026', (url) => modern.request(url, 'resources/read', { uri: 'curious://r' })],
-  ['a prompt, 2026', (url) => modern.request(url, 'prompts/get', { name: 'curious__p' })],
+  ['a resource, 2026', (url) => modern.request(url, 'resources/read', { params: { uri: 'curious://r' } })],
+  ['a prompt, 2026', (url) => modern.request(url, 'prompts/get', { params: { name: 'curious__p' } })],
   ['what is asked before a task', (url) => modern.call(url, 'curious__job')],
 ])('%s: what the plugin asks a model stays within the caller’s tenant', async (_what, ask) => {
   const { dispatch, url } = await openGateway({

@@ -164,9 +164,9 @@ test('without a session GET is 405 and DELETE 400; a batch and nonsense are 4xx'
   const gateway = await openGateway();
   expect((await gateway.call('GET', '/mcp')).status).toBe(405);
   expect((await gateway.call('DELETE', '/mcp')).status).toBe(400);
-  expect((await gateway.call('POST', '/mcp', [])).status).toBe(400);
+  expect((await gateway.call('POST', '/mcp', { body: [] })).status).toBe(400);
   for (const body of [{}, 5, { jsonrpc: '2.0', method: 5 }]) {
-    const { status } = await gateway.call('POST', '/mcp', JSON.stringify(body));
+    const { status } = await gateway.call('POST', '/mcp', { body: JSON.stringify(body) });
     expect([body, status >= 400 && status < 500]).toEqual([body, true]);
   }
 });
@@ -211,7 +211,7 @@ test('a body of unknown or too large a size is bounded', async () => {
     method: 'tools/call',
     params: { name: 'x'.repeat(300_000) },
   });
-  expect((await gateway.call('POST', '/mcp', whole)).status).toBe(413);
+  expect((await gateway.call('POST', '/mcp', { body: whole })).status).toBe(413);
   const inPieces = async (text: string) => {
     const response = await fetch(`${gateway.url}/mcp`, {
       method: 'POST',

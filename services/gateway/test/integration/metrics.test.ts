@@ -11,8 +11,8 @@ test('runs are counted where no worker takes them with it, by status and path', 
   const other = await openGateway({ tag });
   const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
   const run = async (ending: Parameters<typeof worker.finish>[1]) => {
-    const { threadId } = (await gateway.call('POST', '/v1/threads', {})).body;
-    await gateway.call('POST', `/v1/threads/${threadId}/runs`, { input: 'x' });
+    const { threadId } = (await gateway.call('POST', '/v1/threads', { body: {} })).body;
+    await gateway.call('POST', `/v1/threads/${threadId}/runs`, { body: { input: 'x' } });
     await worker.finish(threadId, ending);
   };
   await run({ status: 'success', result: 'done', path: 'warm' });
@@ -38,8 +38,8 @@ test('the oldest message that waits for a worker has an age; one that waits for 
   const ageNow = async () =>
     Number((await metricsOf(gateway)).match(/^harness_oldest_waiting_seconds (\S+)/m)?.[1]);
   expect(await ageNow()).toBe(0);
-  const { threadId } = (await gateway.call('POST', '/v1/threads', {})).body;
-  const send = () => gateway.call('POST', `/v1/threads/${threadId}/runs`, { input: 'x' });
+  const { threadId } = (await gateway.call('POST', '/v1/threads', { body: {} })).body;
+  const send = () => gateway.call('POST', `/v1/threads/${threadId}/runs`, { body: { input: 'x' } });
   await send();
   await expect.poll(ageNow).toBeGreaterThan(0.1);
 
@@ -51,7 +51,8 @@ test('the oldest message that waits for a worker has an age; one that waits for 
 
 test('calls of tools are timed by tool; names that callers make up are no labels', async () => {
   const gateway = await openGateway({ plugins: [probe] });
-  const call = (name: string, input = {}) => gateway.call('POST', `/v1/tools/${name}`, { arguments: input });
+  const call = (name: string, input = {}) =>
+    gateway.call('POST', `/v1/tools/${name}`, { body: { arguments: input } });
   await call('probe__whoami');
   await call('probe__whoami');
   await call('probe__broken');

@@ -6,7 +6,7 @@ test('keys are found once, and again when the authorization server changes them'
   const server = await openAuthorizationServer();
   const gateway = await openGateway({ oauth: trusting(server) });
   const status = async () =>
-    (await gateway.call('GET', '/v1/threads', undefined, bearer(await server.sign()))).status;
+    (await gateway.call('GET', '/v1/threads', { headers: bearer(await server.sign()) })).status;
   expect([await status(), await status()]).toEqual([200, 200]);
   expect(server.asked).toEqual(['/.well-known/oauth-authorization-server', '/jwks']);
   await server.rotate();
@@ -20,7 +20,7 @@ test('HARNESS_OAUTH_JWKS_URL takes the place of the metadata', async () => {
   const server = await openAuthorizationServer();
   const gateway = await openGateway({ oauth: trusting(server, { jwksUrl: `${server.issuer}/jwks` }) });
   const token = bearer(await server.sign());
-  expect((await gateway.call('GET', '/v1/threads', undefined, token)).status).toBe(200);
+  expect((await gateway.call('GET', '/v1/threads', { headers: token })).status).toBe(200);
   expect(server.asked).toEqual(['/jwks']);
 });
 
@@ -28,7 +28,7 @@ test('while the keys cannot be had nobody gets in, and then again they do', asyn
   const server = await openAuthorizationServer();
   const gateway = await openGateway({ oauth: trusting(server), keys: [keyFor('some-key')] });
   const status = async (token: string) =>
-    (await gateway.call('GET', '/v1/threads', undefined, bearer(token))).status;
+    (await gateway.call('GET', '/v1/threads', { headers: bearer(token) })).status;
   const token = await server.sign();
   server.mode = 'broken';
   expect(await status(token)).toBe(503);
@@ -46,7 +46,7 @@ test('keys that are known stay known while the authorization server is away', as
   const server = await openAuthorizationServer();
   const gateway = await openGateway({ oauth: trusting(server) });
   const status = async (token: string) =>
-    (await gateway.call('GET', '/v1/threads', undefined, bearer(token))).status;
+    (await gateway.call('GET', '/v1/threads', { headers: bearer(token) })).status;
   const token = await server.sign();
   expect(await status(token)).toBe(200);
   server.mode = 'broken';
@@ -63,7 +63,7 @@ test('an authorization server that never answers holds a request for its limit a
   const gateway = await openGateway({ oauth: trusting(server) });
   const token = await server.sign();
   const asked = performance.now();
-  const { status } = await gateway.call('GET', '/v1/threads', undefined, bearer(token));
+  const { status } = await gateway.call('GET', '/v1/threads', { headers: bearer(token) });
   expect(status).toBe(503);
   expect(performance.now() - asked).toBeLessThan(8_000);
 });
@@ -72,7 +72,7 @@ test('what is not even of our issuer makes us ask nobody', async () => {
   const server = await openAuthorizationServer();
   const gateway = await openGateway({ oauth: trusting(server) });
   for (const token of ['garbage', await server.sign({ iss: 'https://evil.test' })]) {
-    expect((await gateway.call('GET', '/v1/threads', undefined, bearer(token))).status).toBe(401);
+    expect((await gateway.call('GET', '/v1/threads', { headers: bearer(token) })).status).toBe(401);
   }
   expect(server.asked).toEqual([]);
 });

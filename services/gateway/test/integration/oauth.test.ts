@@ -34,16 +34,16 @@ test('an access token opens REST and /mcp for its tenant and scopes, beside keys
   const gateway = await openGateway({ oauth: trusting(server), plugins: [probe], keys });
   const access = bearer(await server.sign());
 
-  const { status, body } = await gateway.call('POST', '/v1/threads', {}, access);
+  const { status, body } = await gateway.call('POST', '/v1/threads', { body: {}, headers: access });
   expect(status).toBe(201);
   const { threadId } = body;
   await expect(gateway.dispatch.threads.get('acme', threadId)).resolves.toMatchObject({ threadId });
-  const asKey = await gateway.call('GET', `/v1/threads/${threadId}`, undefined, bearer('a-key-of-acme'));
+  const asKey = await gateway.call('GET', `/v1/threads/${threadId}`, { headers: bearer('a-key-of-acme') });
   expect(asKey.status).toBe(200);
   const other = bearer(await server.sign({ tenant: 'umbrella' }));
-  expect((await gateway.call('GET', `/v1/threads/${threadId}`, undefined, other)).status).toBe(404);
+  expect((await gateway.call('GET', `/v1/threads/${threadId}`, { headers: other })).status).toBe(404);
 
-  const overMcp = await gateway.call('POST', '/mcp', list, { ...accept, ...access });
+  const overMcp = await gateway.call('POST', '/mcp', { body: list, headers: { ...accept, ...access } });
   expect([overMcp.status, JSON.stringify(overMcp.body)]).toEqual([
     200,
     expect.stringContaining('probe__whoami'),
@@ -53,7 +53,9 @@ test('an access token opens REST and /mcp for its tenant and scopes, beside keys
   await gateway.dispatch.runs.append(run);
   const { hold } = await worker.begin(threadId);
   const session = await signThreadToken({ threadId, tenant: 'acme', epoch: hold.epoch }, tokenSecret);
-  expect((await gateway.call('POST', '/mcp', list, { ...accept, ...bearer(session) })).status).toBe(200);
+  expect(
+    (await gateway.call('POST', '/mcp', { body: list, headers: { ...accept, ...bearer(session) } })).status,
+  ).toBe(200);
 });
 
 test('scopes come from `scope` or `scp`, as words or a list; what is not ours means nothing', async () => {
@@ -61,7 +63,7 @@ test('scopes come from `scope` or `scp`, as words or a list; what is not ours me
   const gateway = await openGateway({ oauth: trusting(server) });
   const mayList = async (claims: object) => {
     const token = await server.sign({ scope: undefined, ...claims });
-    return (await gateway.call('GET', '/v1/threads', undefined, bearer(token))).status === 200;
+    return (await gateway.call('GET', '/v1/threads', { headers: bearer(token) })).status === 200;
   };
   expect(await mayList({ scope: 'openid threads' })).toBe(true);
   expect(await mayList({ scp: 'threads' })).toBe(true);
@@ -75,12 +77,15 @@ test('without a tenant claim a token is refused, unless one tenant is configured
   const strict = await openGateway({ oauth: trusting(server) });
   const lenient = await openGateway({ oauth: trusting(server, { tenant: 'solo', tenantClaim: 'org' }) });
   const list = async (gateway: typeof strict, claims: object) =>
-    (await gateway.call('GET', '/v1/threads', undefined, bearer(await server.sign(claims)))).status;
+    (await gateway.call('GET', '/v1/threads', { headers: bearer(await server.sign(claims)) })).status;
   expect(await list(strict, { tenant: undefined })).toBe(401);
   expect(await list(strict, { tenant: 'a/b' })).toBe(401);
   expect(await list(strict, { tenant: ['acme'] })).toBe(401);
   expect(await list(lenient, { org: '' })).toBe(401);
-  await lenient.call('POST', '/v1/threads', {}, bearer(await server.sign({ org: undefined })));
+  await lenient.call('POST', '/v1/threads', {
+    body: {},
+    headers: bearer(await server.sign({ org: undefined })),
+  });
   expect(await lenient.dispatch.threads.list('solo', { limit: 9, offset: 0 })).toHaveLength(1);
 });
 
@@ -129,15 +134,23 @@ test('a token that is forged, stale or for somebody else is refused on both door
   };
   const called = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'counter__count' } };
   for (const [what, token] of Object.entries(bad)) {
-    const onRest = await gateway.call('POST', '/v1/tools/counter__count', {}, bearer(token));
+    const onRest = await gateway.call('POST', '/v1/tools/counter__count', {
+      body: {},
+      headers: bearer(token),
+    });
     expect([what, onRest.status]).toEqual([what, 401]);
     expect(onRest.headers.get('www-authenticate')).toBe(`Bearer error="invalid_token", ${restMetadata}`);
-    const onMcp = await gateway.call('POST', '/mcp', called, { ...accept, ...bearer(token) });
+    const onMcp = await gateway.call('POST', '/mcp', {
+      body: called,
+      headers: { ...accept, ...bearer(token) },
+    });
     expect([what, onMcp.status]).toEqual([what, 401]);
     expect(onMcp.headers.get('www-authenticate')).toBe(`Bearer error="invalid_token", ${mcpMetadata}`);
   }
   expect(ran).toBe(0);
-  expect((await gateway.call('POST', '/v1/tools/counter__count', {}, bearer(good))).status).toBe(200);
+  expect(
+    (await gateway.call('POST', '/v1/tools/counter__count', { body: {}, headers: bearer(good) })).status,
+  ).toBe(200);
   expect(ran).toBe(1);
   // The bad ones are bad for the reason they are named after, not for a stand-in that signs nothing right.
   const theirs = createRemoteJWKSet(new URL(`${server.issuer}/jwks`));
@@ -149,16 +162,16 @@ test('who comes without a token is told where to get one, and who lacks a scope 
   const gateway = await openGateway({ oauth: trusting(server) });
   const onRest = await gateway.call('GET', '/v1/threads');
   expect([onRest.status, onRest.headers.get('www-authenticate')]).toEqual([401, `Bearer ${restMetadata}`]);
-  const onMcp = await gateway.call('POST', '/mcp', list, accept);
+  const onMcp = await gateway.call('POST', '/mcp', { body: list, headers: accept });
   expect([onMcp.status, onMcp.headers.get('www-authenticate')]).toEqual([401, `Bearer ${mcpMetadata}`]);
 
   const poor = bearer(await server.sign({ scope: 'tasks' }));
-  const refused = await gateway.call('GET', '/v1/threads', undefined, poor);
+  const refused = await gateway.call('GET', '/v1/threads', { headers: poor });
   expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
     403,
     `Bearer error="insufficient_scope", scope="threads", ${restMetadata}`,
   ]);
-  const refusedMcp = await gateway.call('POST', '/mcp', list, { ...accept, ...poor });
+  const refusedMcp = await gateway.call('POST', '/mcp', { body: list, headers: { ...accept, ...poor } });
   expect([refusedMcp.status, refusedMcp.headers.get('www-authenticate')]).toEqual([
     403,
     `Bearer error="insufficient_scope", scope="tools", ${mcpMetadata}`,
@@ -232,10 +245,13 @@ test('a token is neither logged nor handed to a tool', async () => {
   const gateway = await openGateway({ oauth: trusting(server), plugins: [telltale], logger });
   const good = await server.sign();
   const stale = await server.sign({ exp: 1 });
-  const onRest = await gateway.call('POST', '/v1/tools/telltale__tell', {}, bearer(good));
+  const onRest = await gateway.call('POST', '/v1/tools/telltale__tell', { body: {}, headers: bearer(good) });
   const called = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'telltale__tell' } };
-  const onMcp = await gateway.call('POST', '/mcp', called, { ...accept, ...bearer(good) });
-  const refused = await gateway.call('POST', '/mcp', called, { ...accept, ...bearer(stale) });
+  const onMcp = await gateway.call('POST', '/mcp', { body: called, headers: { ...accept, ...bearer(good) } });
+  const refused = await gateway.call('POST', '/mcp', {
+    body: called,
+    headers: { ...accept, ...bearer(stale) },
+  });
   expect(JSON.stringify(onRest.body)).toContain('oauth:ada');
   expect(JSON.stringify(onMcp.body)).toContain('oauth:ada');
   expect(refused.status).toBe(401);

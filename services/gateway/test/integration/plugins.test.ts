@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { bearer, type Gateway, keyFor, openGateway, probe } from '../fixture.ts';
 
 const namesAt = async (gateway: Gateway, headers = {}) =>
-  ((await gateway.call('GET', '/v1/tools', undefined, headers)).body.tools as { name: string }[]).map(
+  ((await gateway.call('GET', '/v1/tools', { headers })).body.tools as { name: string }[]).map(
     ({ name }) => name,
   );
 
@@ -50,15 +50,17 @@ test('a disabled plugin rests at every gateway; calls under way end; it comes ba
     await openGateway({ tag, plugins: [slow, other] }),
     await openGateway({ tag, plugins: [slow, other] }),
   ];
-  const underWay = two.call('POST', '/v1/tools/slow__wait', {});
+  const underWay = two.call('POST', '/v1/tools/slow__wait', { body: {} });
   await reached;
-  const patched = await one.call('PATCH', '/v1/plugins/slow', { enabled: false });
+  const patched = await one.call('PATCH', '/v1/plugins/slow', { body: { enabled: false } });
   expect(patched).toMatchObject({
     status: 200,
     body: { name: 'slow', enabled: false, tools: ['slow__wait'] },
   });
   for (const gateway of [one, two]) await expect.poll(() => namesAt(gateway)).toEqual(['other__hello']);
-  expect((await two.call('POST', '/v1/tools/slow__wait', {})).body.error.code).toBe('tool_not_found');
+  expect((await two.call('POST', '/v1/tools/slow__wait', { body: {} })).body.error.code).toBe(
+    'tool_not_found',
+  );
   expect((await two.call('GET', '/v1/plugins')).body.plugins).toMatchObject([
     { name: 'slow', enabled: false },
     { name: 'other', enabled: true },
@@ -67,7 +69,7 @@ test('a disabled plugin rests at every gateway; calls under way end; it comes ba
   expect((await underWay).body.content).toEqual([{ type: 'text', text: 'ended' }]);
   // One that starts later knows it, too.
   expect(await namesAt(await openGateway({ tag, plugins: [slow, other] }))).toEqual(['other__hello']);
-  await two.call('PATCH', '/v1/plugins/slow', { enabled: true });
+  await two.call('PATCH', '/v1/plugins/slow', { body: { enabled: true } });
   await expect.poll(() => namesAt(one)).toContain('slow__wait');
 });
 
@@ -92,7 +94,9 @@ test('a burst of changes reaches a client as one notification', async () => {
   await listening;
   // All at once: one after the other they may take longer than a burst, on a busy machine.
   await Promise.all(
-    ['other', 'probe'].map((name) => gateway.call('PATCH', `/v1/plugins/${name}`, { enabled: false })),
+    ['other', 'probe'].map((name) =>
+      gateway.call('PATCH', `/v1/plugins/${name}`, { body: { enabled: false } }),
+    ),
   );
   await heard;
   expect(told).toEqual([[]]);
@@ -104,7 +108,7 @@ test('an unknown plugin is 404, a key without the scope admin 403', async () => 
     keys: [keyFor('user', { scopes: ['tools'] }), keyFor('root')],
   });
   const patch = (name: string, key: string) =>
-    gateway.call('PATCH', `/v1/plugins/${name}`, { enabled: false }, bearer(key));
+    gateway.call('PATCH', `/v1/plugins/${name}`, { body: { enabled: false }, headers: bearer(key) });
   expect(await patch('nothing', 'root')).toMatchObject({
     status: 404,
     body: { error: { code: 'plugin_not_found' } },
@@ -139,10 +143,11 @@ test('a key with an allow-list sees and calls these tools alone, directly and th
     'probe__broken',
     'through__call',
   ]);
-  const forbidden = await gateway.call('POST', '/v1/tools/other__hello', {}, key);
+  const forbidden = await gateway.call('POST', '/v1/tools/other__hello', { body: {}, headers: key });
   expect(forbidden).toMatchObject({ status: 403, body: { error: { code: 'forbidden' } } });
   const call = async (name: string) =>
-    (await gateway.call('POST', '/v1/tools/through__call', { arguments: { name } }, key)).body;
+    (await gateway.call('POST', '/v1/tools/through__call', { body: { arguments: { name } }, headers: key }))
+      .body;
   expect(await call('other__hello')).toMatchObject({
     isError: true,
     content: [{ text: 'The tool "other__hello" is not allowed here.' }],
@@ -166,7 +171,7 @@ test('REST can ask nobody: a tool that needs an answer says which capability is 
     register: () => ({}),
   });
   const gateway = await openGateway({ plugins: [asking] });
-  expect(await gateway.call('POST', '/v1/tools/asking__name', {})).toMatchObject({
+  expect(await gateway.call('POST', '/v1/tools/asking__name', { body: {} })).toMatchObject({
     status: 400,
     body: { error: { code: 'capability_missing', details: { requiredCapabilities: { elicitation: {} } } } },
   });
@@ -185,20 +190,18 @@ test('unknown, forbidden and failed are three codes, told apart at every door', 
   const overMcp = async (name: string, era: '2025' | '2026') => {
     const params = { name, arguments: {}, ...(era === '2026' ? { _meta: envelope } : {}) };
     const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name };
-    const { body } = await gateway.call(
-      'POST',
-      '/mcp',
-      { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
-      {
+    const { body } = await gateway.call('POST', '/mcp', {
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+      headers: {
         ...key,
         accept: 'application/json, text/event-stream',
         ...(era === '2026' ? modern : {}),
       },
-    );
+    });
     return body.error?.data.code ?? body.result._meta['harness/error'].code;
   };
   const overRest = async (name: string) => {
-    const { body } = await gateway.call('POST', `/v1/tools/${name}`, {}, key);
+    const { body } = await gateway.call('POST', `/v1/tools/${name}`, { body: {}, headers: key });
     return body.error?.code ?? (body.isError ? 'tool_failed' : undefined);
   };
   const told = { probe__nothing: 'tool_not_found', other__hello: 'forbidden', probe__broken: 'tool_failed' };

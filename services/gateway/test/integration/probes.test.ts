@@ -7,7 +7,7 @@ test('probes leave a line in the log only when they fail', async () => {
   const logger = createLogger('test', 'info', { write: (line) => lines.push(JSON.parse(line)) });
   const { call } = await openGateway({ logger, keys: [keyFor('operator')] });
   const get = async (path: string, key?: string) =>
-    (await call('GET', path, undefined, key ? bearer(key) : {})).status;
+    (await call('GET', path, { headers: key ? bearer(key) : {} })).status;
 
   for (const path of ['/healthz', '/readyz', '/metrics']) expect(await get(path, 'operator')).toBe(200);
   expect(await get('/metrics')).toBe(401);

@@ -21,11 +21,14 @@ test.each(['SIGSTOP', 'SIGKILL'] as const)(
   async (signal) => {
     const { redis, dir } = await openRedis();
     const gateway = await openGateway({ redisUrl: redis.url });
-    const { threadId } = (await gateway.call('POST', '/v1/threads', {})).body;
+    const { threadId } = (await gateway.call('POST', '/v1/threads', { body: {} })).body;
     redis.process.kill(signal);
 
     const post = (key: string) =>
-      gateway.call('POST', `/v1/threads/${threadId}/runs`, { input: 'x' }, { 'idempotency-key': key });
+      gateway.call('POST', `/v1/threads/${threadId}/runs`, {
+        body: { input: 'x' },
+        headers: { 'idempotency-key': key },
+      });
     const startedAt = performance.now();
     const answers = await Promise.all([
       post('k1'),

@@ -56,10 +56,10 @@ test('while Redis refuses writes a gateway is not ready, and says why', async ()
       });
     expect((await call('GET', '/readyz')).headers.get('retry-after')).toBe('1');
     expect((await call('GET', '/healthz')).status).toBe(200);
-    expect((await call('POST', '/v1/threads', {})).status).toBe(503);
+    expect((await call('POST', '/v1/threads', { body: {} })).status).toBe(503);
 
     await end();
     await expect.poll(statusNow).toBe(200);
-    expect((await call('POST', '/v1/threads', {})).status).toBe(201);
+    expect((await call('POST', '/v1/threads', { body: {} })).status).toBe(201);
   }
 });

@@ -70,11 +70,9 @@ test('half a character becomes whole at every door: nothing fails for it, nothin
   const logger = createLogger('test', 'debug', { write: (line: string) => void lines.push(line) });
   const { call, dispatch } = await openGateway({ logger, plugins: [...builtInPlugins, probe] });
   const half = '\\ud83d';
-  const { body: thread } = await call(
-    'POST',
-    '/v1/threads',
-    `{"systemPrompt":"${half}","metadata":{"${half}":["${half}"]}}`,
-  );
+  const { body: thread } = await call('POST', '/v1/threads', {
+    body: `{"systemPrompt":"${half}","metadata":{"${half}":["${half}"]}}`,
+  });
   expect(thread.metadata).toEqual({ '\ufffd': ['\ufffd'] });
   const path = `/v1/threads/${thread.threadId}`;
   const secret = `secret-${randomUUID()}`;
@@ -84,7 +82,7 @@ test('half a character becomes whole at every door: nothing fails for it, nothin
     ['/v1/bus/tasks', `{"taskId":"t","payload":{"${half}":"${secret}${half}"}}`, 201],
     ['/v1/tools/probe__whoami', `{"arguments":{"a":"${secret}${half}"}}`, 200],
   ] as const) {
-    const answer = await call('POST', at, body);
+    const answer = await call('POST', at, { body });
     expect([at, answer.status]).toEqual([at, status]);
     expect(JSON.stringify(answer.body)).not.toContain(half);
   }
@@ -103,7 +101,7 @@ test('what Redis refuses is told without its words and without what was sent', a
   const tag = randomUUID();
   const { call, dispatch } = await openGateway({ logger, tag, plugins: builtInPlugins });
   const redis = connectTestRedis();
-  const { body: thread } = await call('POST', '/v1/threads', {});
+  const { body: thread } = await call('POST', '/v1/threads', { body: {} });
   await redis.set(dispatch.keys.of('mb', thread.threadId), 'not a mailbox');
   await redis.set(dispatch.keys.of('bts', 'default'), 'not a list');
   const secret = `secret-${randomUUID()}`;
@@ -112,7 +110,7 @@ test('what Redis refuses is told without its words and without what was sent', a
     ['/v1/bus/tasks', { taskId: 't', payload: { secret } }],
     ['/v1/tools/bus__submit_task', { arguments: { taskId: 't', payload: { secret } } }],
   ] as const) {
-    const answer = await call('POST', path, body);
+    const answer = await call('POST', path, { body });
     const told = JSON.stringify(answer.body);
     expect(told).not.toMatch(/WRONGTYPE|script|ERR |redis/i);
     expect(told).toContain('the log has the cause');

@@ -12,7 +12,7 @@ import {
 } from '../fixture.ts';
 
 async function newThread({ call }: Gateway): Promise<string> {
-  const { status, body } = await call('POST', '/v1/threads', { metadata: { topic: 'tests' } });
+  const { status, body } = await call('POST', '/v1/threads', { body: { metadata: { topic: 'tests' } } });
   expect(status).toBe(201);
   return body.threadId;
 }
@@ -28,10 +28,12 @@ test('a thread is created, read, listed and deleted', async () => {
     metadata: { topic: 'tests' },
   });
   expect((await gateway.call('GET', '/v1/threads')).body).toEqual({ threads: [thread] });
-  expect((await gateway.call('POST', '/v1/threads', { threadId })).body.error.code).toBe('thread_exists');
-  expect((await gateway.call('POST', '/v1/threads', { threadId, ifExists: 'doNothing' })).body).toEqual(
-    thread,
+  expect((await gateway.call('POST', '/v1/threads', { body: { threadId } })).body.error.code).toBe(
+    'thread_exists',
   );
+  expect(
+    (await gateway.call('POST', '/v1/threads', { body: { threadId, ifExists: 'doNothing' } })).body,
+  ).toEqual(thread);
   expect((await gateway.call('DELETE', `/v1/threads/${threadId}`)).status).toBe(204);
   expect((await gateway.call('GET', `/v1/threads/${threadId}`)).status).toBe(404);
 });
@@ -40,7 +42,10 @@ test('a message is accepted with 202 and says where to watch it', async () => {
   const gateway = await openGateway();
   const threadId = await newThread(gateway);
   const headers = { 'idempotency-key': 'k1' };
-  const first = await gateway.call('POST', `/v1/threads/${threadId}/runs`, { input: 'hello' }, headers);
+  const first = await gateway.call('POST', `/v1/threads/${threadId}/runs`, {
+    body: { input: 'hello' },
+    headers,
+  });
   expect(first.status).toBe(202);
   expect(first.body).toMatchObject({
     threadId,
@@ -53,9 +58,12 @@ test('a message is accepted with 202 and says where to watch it', async () => {
   expect(first.headers.get('content-location')).toBe(`/v1/threads/${threadId}/runs/${first.body.runId}`);
   expect(first.body.streamUrl).toBe(`/v1/threads/${threadId}/runs/${first.body.runId}/stream`);
   expect(
-    (await gateway.call('POST', `/v1/threads/${threadId}/runs`, { input: 'hello' }, headers)).body,
+    (await gateway.call('POST', `/v1/threads/${threadId}/runs`, { body: { input: 'hello' }, headers })).body,
   ).toEqual(first.body);
-  const clash = await gateway.call('POST', `/v1/threads/${threadId}/runs`, { input: 'other' }, headers);
+  const clash = await gateway.call('POST', `/v1/threads/${threadId}/runs`, {
+    body: { input: 'other' },
+    headers,
+  });
   expect([clash.status, clash.body.error.code]).toEqual([422, 'idempotency_conflict']);
 });
 
@@ -64,7 +72,7 @@ test('waiting for a run gives its result, from whichever gateway', async () => {
   const [one, two] = [await openGateway({ tag }), await openGateway({ tag })];
   const worker = await openFakeWorker(two.dispatch, connectTestRedis());
   const threadId = await newThread(one);
-  const waiting = one.call('POST', `/v1/threads/${threadId}/runs/wait`, { input: 'hello' });
+  const waiting = one.call('POST', `/v1/threads/${threadId}/runs/wait`, { body: { input: 'hello' } });
   await expect
     .poll(async () => (await two.call('GET', `/v1/threads/${threadId}/runs`)).body.runs.length)
     .toBe(1);
@@ -76,15 +84,15 @@ test('strategy reject names the run in progress; a full mailbox says 429', async
   const gateway = await openGateway();
   const threadId = await newThread(gateway);
   const path = `/v1/threads/${threadId}/runs`;
-  const { body: run } = await gateway.call('POST', path, { input: 'first' });
-  const rejected = await gateway.call('POST', path, { input: 'x', multitaskStrategy: 'reject' });
+  const { body: run } = await gateway.call('POST', path, { body: { input: 'first' } });
+  const rejected = await gateway.call('POST', path, { body: { input: 'x', multitaskStrategy: 'reject' } });
   expect(rejected.status).toBe(409);
   expect(rejected.body.error).toMatchObject({
     code: 'run_in_progress',
     details: { runId: run.runId, streamUrl: expect.any(String) },
   });
-  for (let n = 1; n < 100; n++) await gateway.call('POST', path, { input: 'more' });
-  const full = await gateway.call('POST', path, { input: 'too much' });
+  for (let n = 1; n < 100; n++) await gateway.call('POST', path, { body: { input: 'more' } });
+  const full = await gateway.call('POST', path, { body: { input: 'too much' } });
   expect([full.status, full.body.error.code, full.headers.get('retry-after')]).toEqual([
     429,
     'mailbox_full',
@@ -95,7 +103,9 @@ test('strategy reject names the run in progress; a full mailbox says 429', async
 test('a waiting run can be cancelled', async () => {
   const gateway = await openGateway();
   const threadId = await newThread(gateway);
-  const { body: run } = await gateway.call('POST', `/v1/threads/${threadId}/runs`, { input: 'first' });
+  const { body: run } = await gateway.call('POST', `/v1/threads/${threadId}/runs`, {
+    body: { input: 'first' },
+  });
   const { body } = await gateway.call('POST', `/v1/threads/${threadId}/runs/${run.runId}/cancel`);
   expect(body).toMatchObject({ runId: run.runId, status: 'cancelled' });
 });
@@ -104,7 +114,10 @@ test('a task over REST: created once per key, bounded, cancelled', async () => {
   const gateway = await openGateway();
   const parentThreadId = await newThread(gateway);
   const headers = { 'idempotency-key': 't1' };
-  const first = await gateway.call('POST', '/v1/tasks', { prompt: 'count', parentThreadId }, headers);
+  const first = await gateway.call('POST', '/v1/tasks', {
+    body: { prompt: 'count', parentThreadId },
+    headers,
+  });
   expect(first.status).toBe(201);
   expect(first.body).toMatchObject({
     status: 'working',
@@ -113,11 +126,14 @@ test('a task over REST: created once per key, bounded, cancelled', async () => {
     verdict: null,
     parentThreadId,
   });
-  const again = await gateway.call('POST', '/v1/tasks', { prompt: 'count', parentThreadId }, headers);
+  const again = await gateway.call('POST', '/v1/tasks', {
+    body: { prompt: 'count', parentThreadId },
+    headers,
+  });
   expect([again.status, again.body.taskId]).toEqual([200, first.body.taskId]);
   for (let n = 1; n < 10; n++)
-    await gateway.call('POST', '/v1/tasks', { prompt: `count ${n}`, parentThreadId });
-  const eleventh = await gateway.call('POST', '/v1/tasks', { prompt: 'eleven', parentThreadId });
+    await gateway.call('POST', '/v1/tasks', { body: { prompt: `count ${n}`, parentThreadId } });
+  const eleventh = await gateway.call('POST', '/v1/tasks', { body: { prompt: 'eleven', parentThreadId } });
   expect([eleventh.status, eleventh.body.error.code]).toEqual([429, 'too_many_children']);
   const { body } = await gateway.call('POST', `/v1/tasks/${first.body.taskId}/cancel`);
   expect(body).toMatchObject({ status: 'cancelled', verdict: 'interrupted' });
@@ -130,7 +146,8 @@ test('tools are listed, described and called; bad input names the field', async 
   );
   expect(names).toEqual(['probe__whoami', 'probe__strict', 'probe__steps', 'probe__broken']);
   expect((await gateway.call('GET', '/v1/tools/probe__strict')).body.inputSchema.required).toEqual(['n']);
-  const post = (name: string, args: object) => gateway.call('POST', `/v1/tools/${name}`, { arguments: args });
+  const post = (name: string, args: object) =>
+    gateway.call('POST', `/v1/tools/${name}`, { body: { arguments: args } });
   expect((await post('probe__strict', { n: 1 })).body).toEqual({
     content: [{ type: 'text', text: 'ran' }],
     isError: false,
@@ -194,7 +211,7 @@ test('malformed requests are refused whole, with the documented code', async () 
     ['/v1/tools/time__current_time', { arguments: [] }, {}, 400, 'invalid_request'],
   ];
   for (const [path, body, headers, status, code] of cases) {
-    const answer = await gateway.call('POST', path, body, headers);
+    const answer = await gateway.call('POST', path, { body, headers });
     expect([body, answer.status, answer.body.error?.code]).toEqual([body, status, code]);
   }
   expect((await gateway.call('GET', runs)).body.runs).toEqual([]);
@@ -207,19 +224,19 @@ test('a key is needed, its tenant is all it sees, and its scopes are all it may'
     keyFor('tools-only', { scopes: ['tools'] }),
   ];
   const gateway = await openGateway({ keys });
-  const create = await gateway.call('POST', '/v1/threads', {}, bearer('key-of-a'));
+  const create = await gateway.call('POST', '/v1/threads', { body: {}, headers: bearer('key-of-a') });
   const path = `/v1/threads/${create.body.threadId}`;
   for (const headers of [{}, bearer('wrong'), { authorization: 'Basic eDp5' }]) {
-    const answer = await gateway.call('GET', path, undefined, headers);
+    const answer = await gateway.call('GET', path, { headers });
     expect([answer.status, answer.body.error.code]).toEqual([401, 'unauthorized']);
   }
-  expect((await gateway.call('GET', path, undefined, bearer('key-of-b'))).body.error.code).toBe(
+  expect((await gateway.call('GET', path, { headers: bearer('key-of-b') })).body.error.code).toBe(
     'thread_not_found',
   );
-  expect((await gateway.call('GET', path, undefined, bearer('tools-only'))).body.error.code).toBe(
+  expect((await gateway.call('GET', path, { headers: bearer('tools-only') })).body.error.code).toBe(
     'forbidden',
   );
-  expect((await gateway.call('GET', '/v1/tools', undefined, bearer('tools-only'))).status).toBe(200);
+  expect((await gateway.call('GET', '/v1/tools', { headers: bearer('tools-only') })).status).toBe(200);
   expect((await gateway.call('GET', '/healthz')).status).toBe(200);
 });
 
@@ -251,7 +268,8 @@ test('a web page cannot drive the gateway: Host and Origin are checked everywher
 
 test('all problems of a request are told at once: field, expectation, what was given', async () => {
   const { call } = await openGateway();
-  const { error } = (await call('POST', '/v1/tasks', { prompt: ' ', maxIterations: 0, modle: 'x' })).body;
+  const { error } = (await call('POST', '/v1/tasks', { body: { prompt: ' ', maxIterations: 0, modle: 'x' } }))
+    .body;
   expect(error.message.split('\n').toSorted()).toEqual([
     '- body/maxIterations: must be >= 1 (given: 0)',
     '- body/modle: unknown property "modle"',

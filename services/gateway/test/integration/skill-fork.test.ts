@@ -6,13 +6,13 @@ import { openSkills, writeSkill } from '../skill-folder.ts';
 async function openForking(options: { forkWaitMs?: number } = {}) {
   const folder = await openSkills();
   const front = 'context: fork\nmodel: small\nallowed-tools: time__current_time\n';
-  await writeSkill(folder, 'tea', 'Steep $ARGUMENTS.', front);
+  await writeSkill(folder, 'tea', { body: 'Steep $ARGUMENTS.', front });
   const gateway = await openGateway({ skillsDirectory: folder, ...options });
   const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
   return { gateway, worker };
 }
 const steep = (gateway: Gateway) =>
-  gateway.call('POST', '/v1/tools/skill__tea', { arguments: { arguments: 'oolong' } });
+  gateway.call('POST', '/v1/tools/skill__tea', { body: { arguments: { arguments: 'oolong' } } });
 
 /** The task that is made from now on. */
 async function newTask(gateway: Gateway): Promise<{ taskId: string; threadId: string }> {

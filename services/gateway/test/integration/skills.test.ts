@@ -36,11 +36,11 @@ test('adding, editing, renaming and removing a skill shows at every gateway', as
   await all(['skill__tea']);
   await writeSkill(folder, 'coffee');
   await all(['skill__coffee', 'skill__tea']);
-  await writeSkill(folder, 'tea', 'Steep $ARGUMENTS.');
+  await writeSkill(folder, 'tea', { body: 'Steep $ARGUMENTS.' });
   const [gateway] = gateways as [Gateway, Gateway];
   const steep = async () =>
-    (await gateway.call('POST', '/v1/tools/skill__tea', { arguments: { arguments: 'oolong' } })).body
-      .content[0].text;
+    (await gateway.call('POST', '/v1/tools/skill__tea', { body: { arguments: { arguments: 'oolong' } } }))
+      .body.content[0].text;
   await expect.poll(steep).toBe('Steep oolong.');
   await rename(join(folder, 'coffee'), join(folder, 'espresso'));
   await writeSkill(folder, 'espresso');
@@ -51,7 +51,7 @@ test('adding, editing, renaming and removing a skill shows at every gateway', as
 
 test('a skill that is for people alone is a command and no tool', async () => {
   const folder = await openSkills(['tea']);
-  await writeSkill(folder, 'deploy', 'Do it.', 'disable-model-invocation: true\nuser-invocable: true\n');
+  await writeSkill(folder, 'deploy', { front: 'disable-model-invocation: true\nuser-invocable: true\n' });
   const gateway = await openGateway({ skillsDirectory: folder });
   expect(await skillTools(gateway)).toEqual(['skill__tea', 'skill__read_file']);
   const { skills } = (await gateway.call('GET', '/v1/skills')).body;
@@ -78,10 +78,14 @@ test('a broken edit keeps the last good version and says so', async () => {
       expect.stringContaining('bad YAML'),
       expect.stringContaining('"tea" has errors, so its previous version stays'),
     ]);
-  expect((await gateway.call('POST', '/v1/tools/skill__tea', {})).body.content[0].text).toBe('Do it.');
-  await writeSkill(folder, 'tea', 'Mended.');
+  expect((await gateway.call('POST', '/v1/tools/skill__tea', { body: {} })).body.content[0].text).toBe(
+    'Do it.',
+  );
+  await writeSkill(folder, 'tea', { body: 'Mended.' });
   await expect.poll(diagnostics).toEqual([]);
-  expect((await gateway.call('POST', '/v1/tools/skill__tea', {})).body.content[0].text).toBe('Mended.');
+  expect((await gateway.call('POST', '/v1/tools/skill__tea', { body: {} })).body.content[0].text).toBe(
+    'Mended.',
+  );
 });
 
 const skillsIn = ({ tools }: { tools: { name: string }[] }) =>
@@ -135,7 +139,7 @@ test('its files are read through one tool and as resources, and nothing else is'
   await writeFile(join(folder, 'tea/ref/steps.md'), '1. Boil.');
   const gateway = await openGateway({ skillsDirectory: folder });
   const read = async (skill: string, path: string) =>
-    (await gateway.call('POST', '/v1/tools/skill__read_file', { arguments: { skill, path } })).body;
+    (await gateway.call('POST', '/v1/tools/skill__read_file', { body: { arguments: { skill, path } } })).body;
   expect(await read('tea', 'ref/steps.md')).toMatchObject({
     isError: false,
     content: [{ text: '1. Boil.' }],
@@ -158,6 +162,6 @@ test('while their plugin rests, the skills extension has none either', async () 
     return result.skills.map(({ uri }: { uri: string }) => uri);
   };
   expect(await listed()).toEqual(['skill://tea/SKILL.md']);
-  await gateway.call('PATCH', '/v1/plugins/skill', { enabled: false });
+  await gateway.call('PATCH', '/v1/plugins/skill', { body: { enabled: false } });
   await expect.poll(listed).toEqual([]);
 });

@@ -51,12 +51,10 @@ test('what a plugin asks a model in a call stays within the caller’s tenant', 
     return { threadId, answer: await asking };
   };
   const asTool = (tenant: string) =>
-    gateway.call(
-      'POST',
-      '/v1/tools/asker__ask',
-      { arguments: { question: 'x' } },
-      bearer(`key-of-${tenant}`),
-    );
+    gateway.call('POST', '/v1/tools/asker__ask', {
+      body: { arguments: { question: 'x' } },
+      headers: bearer(`key-of-${tenant}`),
+    });
 
   const acme = await answered(asTool('acme'), 'acme');
   expect(acme.answer).toMatchObject({ status: 200, body: { content: [{ text: 'for acme' }] } });
@@ -64,23 +62,18 @@ test('what a plugin asks a model in a call stays within the caller’s tenant', 
   const umbrella = await answered(asTool('umbrella'), 'umbrella');
   expect(umbrella.threadId).not.toBe(acme.threadId);
   expect((await answered(asTool('acme'), 'acme')).threadId).toBe(acme.threadId); // one conversation per key
-  const foreign = await gateway.call(
-    'GET',
-    `/v1/threads/${acme.threadId}/runs`,
-    undefined,
-    bearer('key-of-umbrella'),
-  );
+  const foreign = await gateway.call('GET', `/v1/threads/${acme.threadId}/runs`, {
+    headers: bearer('key-of-umbrella'),
+  });
   expect(foreign.status).toBe(404);
 
-  const { body } = await gateway.call('POST', '/v1/threads', {}, bearer('key-of-acme'));
-  const message = gateway.call(
-    'POST',
-    `/v1/threads/${body.threadId}/runs`,
-    { input: 'hi' },
-    bearer('key-of-acme'),
-  );
+  const { body } = await gateway.call('POST', '/v1/threads', { body: {}, headers: bearer('key-of-acme') });
+  const message = gateway.call('POST', `/v1/threads/${body.threadId}/runs`, {
+    body: { input: 'hi' },
+    headers: bearer('key-of-acme'),
+  });
   expect((await answered(message, 'acme')).threadId).toBe(acme.threadId);
-  const task = gateway.call('POST', '/v1/tasks', { prompt: 'x' }, bearer('key-of-acme'));
+  const task = gateway.call('POST', '/v1/tasks', { body: { prompt: 'x' }, headers: bearer('key-of-acme') });
   expect((await answered(task, 'acme')).threadId).toBe(acme.threadId);
   expect(await gateway.dispatch.threads.list('default', page)).toEqual([]);
 
@@ -98,7 +91,10 @@ test('no tenant can take first a thread that another’s key or plugin will need
     ['invoke', 'default', 'asker', 'default'],
   ].map((parts) => `thr_${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)}`);
   for (const threadId of guesses) {
-    const taken = await gateway.call('POST', '/v1/threads', { threadId }, bearer('key-of-umbrella'));
+    const taken = await gateway.call('POST', '/v1/threads', {
+      body: { threadId },
+      headers: bearer('key-of-umbrella'),
+    });
     expect(taken.status).toBe(201);
   }
   const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
@@ -107,7 +103,10 @@ test('no tenant can take first a thread that another’s key or plugin will need
   expect(await asked).toBe('fine');
 
   const input = { arguments: { prompt: 'count' } };
-  const delegating = gateway.call('POST', '/v1/tools/delegation__delegate', input, bearer('key-of-acme'));
+  const delegating = gateway.call('POST', '/v1/tools/delegation__delegate', {
+    body: input,
+    headers: bearer('key-of-acme'),
+  });
   await worker.finish((await askedOn(gateway, 'acme')).threadId); // the hook's question about the new task
   const { status, body } = await delegating;
   expect([status, body.isError]).toEqual([200, false]);
@@ -126,8 +125,11 @@ test('a tool that a plugin calls in a hook is called for the tenant whose thread
   });
   const gateway = await openGateway({ keys, plugins: [...builtInPlugins, plugin] });
   const acme = bearer('key-of-acme');
-  const { body } = await gateway.call('POST', '/v1/threads', {}, acme);
-  await gateway.call('POST', `/v1/threads/${body.threadId}/runs`, { input: 'from-acme' }, acme);
+  const { body } = await gateway.call('POST', '/v1/threads', { body: {}, headers: acme });
+  await gateway.call('POST', `/v1/threads/${body.threadId}/runs`, {
+    body: { input: 'from-acme' },
+    headers: acme,
+  });
   const tasksOf = async (tenant: string) =>
     (await gateway.dispatch.bus.tasks(tenant, page)).map(({ taskId }) => taskId);
   expect([await tasksOf('acme'), await tasksOf('default')]).toEqual([['from-acme'], []]);

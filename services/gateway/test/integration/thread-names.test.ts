@@ -24,7 +24,7 @@ const whoami = definePlugin({
 async function openHouse() {
   const gateway = await openGateway({ keys, plugins: [...builtInPlugins, whoami] });
   const as = (tenant: string) => (method: string, path: string, body?: unknown) =>
-    gateway.call(method, path, body, bearer(`key-of-${tenant}`));
+    gateway.call(method, path, { body, headers: bearer(`key-of-${tenant}`) });
   return { gateway, acme: as('acme'), umbrella: as('umbrella') };
 }
 
@@ -152,12 +152,10 @@ test('a name is everywhere the same for a key of its tenant: in an idempotent re
   await acme('POST', '/v1/threads', { threadId: 'user-42' });
   const { call, url } = gateway;
   const send = () =>
-    call(
-      'POST',
-      '/v1/threads/user-42/runs',
-      { input: 'x' },
-      { ...bearer('key-of-acme'), 'idempotency-key': 'k' },
-    );
+    call('POST', '/v1/threads/user-42/runs', {
+      body: { input: 'x' },
+      headers: { ...bearer('key-of-acme'), 'idempotency-key': 'k' },
+    });
   const [one, other] = [await send(), await send()];
   expect(other.body.runId).toBe(one.body.runId);
   const task = await acme('POST', '/v1/tasks', { prompt: 'x', parentThreadId: 'user-42' });

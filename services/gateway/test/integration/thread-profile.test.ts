@@ -4,31 +4,33 @@ import { openSkills } from '../skill-folder.ts';
 
 test('a thread remembers its active skill until it is ended; one that is not there is refused', async () => {
   const gateway = await openGateway({ skillsDirectory: await openSkills(['tea']) });
-  const { body: thread } = await gateway.call('POST', '/v1/threads', {});
+  const { body: thread } = await gateway.call('POST', '/v1/threads', { body: {} });
   expect(thread).toMatchObject({ agent: null, skill: null });
   const path = `/v1/threads/${thread.threadId}`;
-  expect((await gateway.call('PATCH', path, { skill: 'tea' })).body).toMatchObject({ skill: 'tea' });
-  const refused = await gateway.call('PATCH', path, { skill: 'coffee', model: 'large' });
+  expect((await gateway.call('PATCH', path, { body: { skill: 'tea' } })).body).toMatchObject({
+    skill: 'tea',
+  });
+  const refused = await gateway.call('PATCH', path, { body: { skill: 'coffee', model: 'large' } });
   expect([refused.status, refused.body.error.code]).toEqual([404, 'skill_not_found']);
   expect((await gateway.call('GET', path)).body).toMatchObject({ skill: 'tea', model: null });
-  expect((await gateway.call('PATCH', path, { skill: null })).body.skill).toBeNull();
+  expect((await gateway.call('PATCH', path, { body: { skill: null } })).body.skill).toBeNull();
 });
 
 test('a skill cannot be begun while its plugin rests', async () => {
   const gateway = await openGateway({ skillsDirectory: await openSkills(['tea']) });
-  const { body: thread } = await gateway.call('POST', '/v1/threads', {});
+  const { body: thread } = await gateway.call('POST', '/v1/threads', { body: {} });
   const use = async () =>
-    (await gateway.call('PATCH', `/v1/threads/${thread.threadId}`, { skill: 'tea' })).status;
-  await gateway.call('PATCH', '/v1/plugins/skill', { enabled: false });
+    (await gateway.call('PATCH', `/v1/threads/${thread.threadId}`, { body: { skill: 'tea' } })).status;
+  await gateway.call('PATCH', '/v1/plugins/skill', { body: { enabled: false } });
   await expect.poll(use).toBe(404);
-  await gateway.call('PATCH', '/v1/plugins/skill', { enabled: true });
+  await gateway.call('PATCH', '/v1/plugins/skill', { body: { enabled: true } });
   await expect.poll(use).toBe(200);
 });
 
 test('an agent that is not there is refused, and no thread is made', async () => {
   const gateway = await openGateway({ keys: [keyFor('key')] });
   const call = (method: string, path: string, body?: object) =>
-    gateway.call(method, path, body, bearer('key'));
+    gateway.call(method, path, { body, headers: bearer('key') });
   const { body: thread } = await call('POST', '/v1/threads', {});
   for (const [method, path] of [
     ['POST', '/v1/threads'],

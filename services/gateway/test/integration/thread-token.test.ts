@@ -11,11 +11,12 @@ test('D4: a token of an earlier epoch is refused with 409, and every token on RE
   const gateway = await openGateway({ plugins: [probe] });
   const { epoch, tokenOf } = await openRun(gateway);
   const post = async (credential: string) =>
-    (await gateway.call('POST', '/mcp', list, { ...accept, ...bearer(credential) })).status;
+    (await gateway.call('POST', '/mcp', { body: list, headers: { ...accept, ...bearer(credential) } }))
+      .status;
   expect(await post(await tokenOf())).toBe(200);
   expect(await post(await tokenOf({ epoch: epoch - 1 }))).toBe(409);
   expect(await post(await tokenOf({}, 'another secret, as long'))).toBe(401);
-  const onRest = await gateway.call('GET', '/v1/threads', undefined, bearer(await tokenOf()));
+  const onRest = await gateway.call('GET', '/v1/threads', { headers: bearer(await tokenOf()) });
   expect(onRest.status).toBe(401);
 });
 

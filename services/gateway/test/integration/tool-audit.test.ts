@@ -34,9 +34,12 @@ test('every call through REST and MCP is one audit line, and tells nothing of wh
     logger: createLogger('gateway', 'info', { write }),
   });
   const post = (path: string, body: object) =>
-    gateway.call('POST', path, body, {
-      ...bearer('the-key'),
-      accept: 'application/json, text/event-stream',
+    gateway.call('POST', path, {
+      body,
+      headers: {
+        ...bearer('the-key'),
+        accept: 'application/json, text/event-stream',
+      },
     });
   const rest = (name: string, input: object) => post(`/v1/tools/${name}`, { arguments: input });
   const mcp = (name: string) =>

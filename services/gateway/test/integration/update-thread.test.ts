@@ -3,9 +3,14 @@ import { bearer, connectTestRedis, keyFor, openFakeWorker, openGateway } from '.
 
 async function openThread(body: object = {}) {
   const gateway = await openGateway();
-  const { threadId } = (await gateway.call('POST', '/v1/threads', body)).body;
+  const { threadId } = (await gateway.call('POST', '/v1/threads', { body })).body;
   const path = `/v1/threads/${threadId}`;
-  return { gateway, threadId, path, patch: (change: unknown) => gateway.call('PATCH', path, change) };
+  return {
+    gateway,
+    threadId,
+    path,
+    patch: (change: unknown) => gateway.call('PATCH', path, { body: change }),
+  };
 }
 
 test('a thread is changed field by field, null clears, and its next turn sees it', async () => {
@@ -17,7 +22,7 @@ test('a thread is changed field by field, null clears, and its next turn sees it
   });
   const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
   const nextTurn = async () => {
-    await gateway.call('POST', `${path}/runs`, { input: 'x' });
+    await gateway.call('POST', `${path}/runs`, { body: { input: 'x' } });
     const { model, systemPrompt, allowedTools } = await worker.finish(threadId);
     return { model, systemPrompt, allowedTools };
   };
@@ -64,15 +69,22 @@ test('another tenant’s thread is as unknown as none', async () => {
   const gateway = await openGateway({ keys });
   const { thread } = await gateway.dispatch.threads.create('default', { model: 'small' });
   const path = `/v1/threads/${thread.threadId}`;
-  const { status, body } = await gateway.call('PATCH', path, { model: 'large' }, bearer('key-of-b'));
+  const { status, body } = await gateway.call('PATCH', path, {
+    body: { model: 'large' },
+    headers: bearer('key-of-b'),
+  });
   expect([status, body.error.code]).toEqual([404, 'thread_not_found']);
-  expect((await gateway.call('PATCH', path, { metadata: {} }, bearer('key-of-a'))).body.model).toBe('small');
+  expect(
+    (await gateway.call('PATCH', path, { body: { metadata: {} }, headers: bearer('key-of-a') })).body.model,
+  ).toBe('small');
 });
 
 test('a delegated thread never gets a tool that its parent has not', async () => {
   const { gateway, threadId } = await openThread({ allowedTools: ['a__x', 'a__y'] });
-  const { body: task } = await gateway.call('POST', '/v1/tasks', { prompt: 'x', parentThreadId: threadId });
-  const patch = (change: unknown) => gateway.call('PATCH', `/v1/threads/${task.threadId}`, change);
+  const { body: task } = await gateway.call('POST', '/v1/tasks', {
+    body: { prompt: 'x', parentThreadId: threadId },
+  });
+  const patch = (change: unknown) => gateway.call('PATCH', `/v1/threads/${task.threadId}`, { body: change });
   expect((await patch({ allowedTools: ['a__x', 'b__z'] })).body.error.code).toBe('invalid_request');
   expect((await patch({ allowedTools: null })).body.error.code).toBe('invalid_request');
   expect((await patch({ allowedTools: ['a__x'], model: 'large' })).status).toBe(200);

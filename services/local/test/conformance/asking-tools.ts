@@ -26,7 +26,11 @@ const contentOf = (answer: Record<string, unknown> | undefined) =>
   (answer?.content ?? {}) as Record<string, unknown>;
 
 /** Asks once, and tells what came. */
-const asksOnce = (name: string, key: string, request: InputRequest, told: (answer: object) => string) =>
+const asksOnce = (
+  name: string,
+  { key, request }: { key: string; request: InputRequest },
+  told: (answer: object) => string,
+) =>
   tool({
     name,
     handler: (_ctx, _input, { inputs }) => {
@@ -57,69 +61,72 @@ export const askingTools: PluginTool[] = [
   }),
   asksOnce(
     'test_elicitation_sep1034_defaults',
-    'form',
-    form(
-      'Review these',
-      {
-        name: { type: 'string', default: 'John Doe' },
-        age: { type: 'integer', default: 30 },
-        score: { type: 'number', default: 95.5 },
-        status: { type: 'string', enum: ['active', 'inactive', 'pending'], default: 'active' },
-        verified: { type: 'boolean', default: true },
-      },
-      [],
-    ),
+    {
+      key: 'form',
+      request: form(
+        'Review these',
+        {
+          name: { type: 'string', default: 'John Doe' },
+          age: { type: 'integer', default: 30 },
+          score: { type: 'number', default: 95.5 },
+          status: { type: 'string', enum: ['active', 'inactive', 'pending'], default: 'active' },
+          verified: { type: 'boolean', default: true },
+        },
+        [],
+      ),
+    },
     (answer) => `Elicitation completed: ${outcome(answer as Record<string, unknown>)}`,
   ),
   asksOnce(
     'test_elicitation_sep1330_enums',
-    'form',
-    form(
-      'Choose',
-      {
-        untitledSingle: { type: 'string', enum: ['option1', 'option2', 'option3'] },
-        titledSingle: {
-          type: 'string',
-          oneOf: [
-            { const: 'value1', title: 'First Option' },
-            { const: 'value2', title: 'Second Option' },
-            { const: 'value3', title: 'Third Option' },
-          ],
-        },
-        legacyEnum: {
-          type: 'string',
-          enum: ['opt1', 'opt2', 'opt3'],
-          enumNames: ['Option One', 'Option Two', 'Option Three'],
-        },
-        untitledMulti: {
-          type: 'array',
-          items: { type: 'string', enum: ['option1', 'option2', 'option3'] },
-        },
-        titledMulti: {
-          type: 'array',
-          items: {
-            anyOf: [
-              { const: 'value1', title: 'First Choice' },
-              { const: 'value2', title: 'Second Choice' },
-              { const: 'value3', title: 'Third Choice' },
+    {
+      key: 'form',
+      request: form(
+        'Choose',
+        {
+          untitledSingle: { type: 'string', enum: ['option1', 'option2', 'option3'] },
+          titledSingle: {
+            type: 'string',
+            oneOf: [
+              { const: 'value1', title: 'First Option' },
+              { const: 'value2', title: 'Second Option' },
+              { const: 'value3', title: 'Third Option' },
             ],
           },
+          legacyEnum: {
+            type: 'string',
+            enum: ['opt1', 'opt2', 'opt3'],
+            enumNames: ['Option One', 'Option Two', 'Option Three'],
+          },
+          untitledMulti: {
+            type: 'array',
+            items: { type: 'string', enum: ['option1', 'option2', 'option3'] },
+          },
+          titledMulti: {
+            type: 'array',
+            items: {
+              anyOf: [
+                { const: 'value1', title: 'First Choice' },
+                { const: 'value2', title: 'Second Choice' },
+                { const: 'value3', title: 'Third Choice' },
+              ],
+            },
+          },
         },
-      },
-      [],
-    ),
+        [],
+      ),
+    },
     (answer) => `Elicitation completed: ${outcome(answer as Record<string, unknown>)}`,
   ),
-  asksOnce('test_input_required_result_elicitation', 'user_name', askName, (answer) => {
+  asksOnce('test_input_required_result_elicitation', { key: 'user_name', request: askName }, (answer) => {
     return `Hello, ${String(contentOf(answer as Record<string, unknown>).name)}!`;
   }),
   asksOnce(
     'test_input_required_result_sampling',
-    'capital_question',
-    sample('What is the capital of France?'),
+    { key: 'capital_question', request: sample('What is the capital of France?') },
     (answer) => JSON.stringify(answer),
   ),
-  asksOnce('test_input_required_result_list_roots', 'client_roots', roots, (answer) =>
+  asksOnce('test_input_required_result_list_roots', { key: 'client_roots', request: roots }, (answer) =>
     JSON.stringify(answer),
   ),
   tool({

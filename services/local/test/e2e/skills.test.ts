@@ -13,7 +13,7 @@ async function openFolder(): Promise<string> {
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
-const write = async (folder: string, path: string, front: string, body: string) => {
+const write = async (folder: string, path: string, { front, body }: { front: string; body: string }) => {
   await mkdir(join(folder, path, '..'), { recursive: true });
   await writeFile(join(folder, path), `---\n${front}\n---\n${body}\n`);
 };
@@ -33,12 +33,10 @@ test('a warm session sees a skill that came while it slept, and is held to what 
   const threadId = await fleet.thread();
   await fleet.ask(threadId, 'say: hello');
   expect(listed()).toBe(1);
-  await write(
-    folder,
-    'tea/SKILL.md',
-    'name: tea\ndescription: Makes tea\nallowed-tools: skill__read_file',
-    'Steep it.',
-  );
+  await write(folder, 'tea/SKILL.md', {
+    front: 'name: tea\ndescription: Makes tea\nallowed-tools: skill__read_file',
+    body: 'Steep it.',
+  });
   await expect.poll(listed).toBe(2);
   const run = await fleet.ask(threadId, 'call: skill__tea {}\ncall: time__current_time {}');
   expect(run).toMatchObject({ status: 'success', path: 'warm' });
@@ -47,12 +45,10 @@ test('a warm session sees a skill that came while it slept, and is held to what 
 
 test('the run after a restricted one has all tools at once, whenever it comes', async () => {
   const folder = await openFolder();
-  await write(
-    folder,
-    'tea/SKILL.md',
-    'name: tea\ndescription: Makes tea\nallowed-tools: skill__read_file',
-    'Steep it.',
-  );
+  await write(folder, 'tea/SKILL.md', {
+    front: 'name: tea\ndescription: Makes tea\nallowed-tools: skill__read_file',
+    body: 'Steep it.',
+  });
   const fleet = await openFleet({ env: { HARNESS_SKILLS_DIR: folder } });
   const restricted = 'call: skill__tea {}\ncall: time__current_time {}';
   const free = 'call: time__current_time {}';
@@ -100,12 +96,10 @@ test('a key’s tools hold for its run from the first prompt, and for no other r
 
 test('an agent’s session has its tools alone, and one that is gone is a clear error', async () => {
   const folder = await openFolder();
-  await write(
-    folder,
-    'clerk.md',
-    'name: clerk\ndescription: Tells the time\ntools: time__current_time',
-    'You tell the time.',
-  );
+  await write(folder, 'clerk.md', {
+    front: 'name: clerk\ndescription: Tells the time\ntools: time__current_time',
+    body: 'You tell the time.',
+  });
   const fleet = await openFleet({ env: { HARNESS_AGENTS_DIR: folder } });
   const threadId = await fleet.thread({ agent: 'clerk' });
   await fleet.ask(threadId, 'call: time__current_time {}\ncall: delegation__delegate {"prompt": "x"}');

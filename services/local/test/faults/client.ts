@@ -9,6 +9,12 @@ export interface Refusal {
   ms: number;
 }
 
+/** What goes with a request; `key` is its idempotency key. */
+interface Sent {
+  body?: object;
+  key?: string;
+}
+
 /** A caller that does as the README says: it repeats a request that may have been accepted, with the same key. */
 export interface Client {
   /** Every answer that was no success, and every request without any answer in time. */
@@ -16,7 +22,7 @@ export interface Client {
   /** Connections that were refused or cut: no answer at all. */
   readonly cuts: number;
   /** The first answer that is no 503 from any gateway. Throws after `persistMs` without one. */
-  call<T>(method: string, path: string, body?: object, key?: string): Promise<T>;
+  call<T>(method: string, path: string, sent?: Sent): Promise<T>;
   thread(): Promise<string>;
   send(threadId: string, input: string, key: string): Promise<Run>;
   runs(threadId: string): Promise<Run[]>;
@@ -35,7 +41,7 @@ export function createClient(gateways: () => readonly string[]): Client {
   let cuts = 0;
   let turn = 0;
 
-  const once = async (method: string, path: string, body?: object, key?: string) => {
+  const once = async (method: string, path: string, { body, key }: Sent) => {
     const urls = gateways();
     const url = urls[turn++ % urls.length] ?? '';
     const startedAt = performance.now();
@@ -64,10 +70,10 @@ export function createClient(gateways: () => readonly string[]): Client {
       return {};
     }
   };
-  const call = async <T>(method: string, path: string, body?: object, key?: string): Promise<T> => {
+  const call = async <T>(method: string, path: string, sent: Sent = {}): Promise<T> => {
     const end = performance.now() + persistMs;
     for (;;) {
-      const { answer, refusal } = await once(method, path, body, key);
+      const { answer, refusal } = await once(method, path, sent);
       if (answer) return answer as T;
       if (refusal && refusal.status !== 503)
         throw new Error(`${refusal.request}: ${refusal.status} ${refusal.code}`);
@@ -85,7 +91,7 @@ export function createClient(gateways: () => readonly string[]): Client {
     async thread() {
       return (await call<{ threadId: string }>('POST', '/v1/threads', {})).threadId;
     },
-    send: (threadId, input, key) => call('POST', `/v1/threads/${threadId}/runs`, { input }, key),
+    send: (threadId, input, key) => call('POST', `/v1/threads/${threadId}/runs`, { body: { input }, key }),
     async runs(threadId) {
       const found: Run[] = [];
       for (;;) {

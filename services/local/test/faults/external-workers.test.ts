@@ -72,7 +72,7 @@ async function submitAll(fleet: FaultFleet, tasks: readonly BusTaskSent[]): Prom
   const rest = [...tasks];
   const submitter = async () => {
     for (let task = rest.shift(); task; task = rest.shift())
-      await fleet.client.call('POST', '/v1/bus/tasks', task);
+      await fleet.client.call('POST', '/v1/bus/tasks', { body: task });
   };
   await Promise.all(Array.from({ length: 8 }, submitter));
 }

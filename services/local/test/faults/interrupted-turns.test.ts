@@ -101,8 +101,10 @@ test('F29 Redis refuses a result: that spends an attempt, so that nobody is aske
   const wrong = await violationsOf({ workers: 1, real: true }, async (story) => {
     const parentThreadId = await story.client.thread();
     const { taskId } = await story.client.call<Task>('POST', '/v1/tasks', {
-      prompt: 'sleep: 500',
-      parentThreadId,
+      body: {
+        prompt: 'sleep: 500',
+        parentThreadId,
+      },
     });
     const task = () => story.client.call<Task>('GET', `/v1/tasks/${taskId}`);
     // Whoever ends the task must tell its parent, and cannot.

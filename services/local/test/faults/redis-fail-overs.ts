@@ -130,7 +130,7 @@ export async function failOverRedis(options: { times: number; acks: number }): P
 /** A new thread and its message, repeated by their keys until they are accepted; ms. */
 async function acceptedAgain(client: Client, n: number): Promise<number> {
   const startedAt = performance.now();
-  await client.call('POST', '/v1/threads', { threadId: `probe-${n}`, ifExists: 'doNothing' });
+  await client.call('POST', '/v1/threads', { body: { threadId: `probe-${n}`, ifExists: 'doNothing' } });
   await client.send(`probe-${n}`, 'say: 1', `probe-${n}`);
   return Math.round(performance.now() - startedAt);
 }

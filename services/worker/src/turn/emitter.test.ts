@@ -4,12 +4,12 @@ import { createEmitter } from './emitter.ts';
 
 /** An emitter with a lease whose emit returns what the test says. */
 function openEmitter(answer: () => Promise<{ lost: boolean; cancel: boolean; interrupt: boolean }>) {
-  const calls: { counter: number; events: LeaseEvent[]; path: string | undefined }[] = [];
+  const calls: Parameters<Lease['emit']>[1][] = [];
   const told: string[] = [];
   let counter = 0;
   const lease = {
-    emit(_turn: Turn, n: number, events: LeaseEvent[], path?: string) {
-      calls.push({ counter: n, events, path });
+    emit(_turn: Turn, batch: (typeof calls)[number]) {
+      calls.push(batch);
       return answer();
     },
   } as unknown as Lease;

@@ -35,7 +35,7 @@ export function createEmitter(deps: {
       const firstPath = path;
       waiting = [];
       path = undefined;
-      const answer = await lease.emit(turn, deps.nextCounter(), events, firstPath);
+      const answer = await lease.emit(turn, { counter: deps.nextCounter(), events, path: firstPath });
       if (answer.lost) return deps.onLost();
       if (answer.cancel) deps.onCancel();
       else if (answer.interrupt) deps.onInterrupt();

@@ -28,7 +28,7 @@ test('finished work goes to review, as mail to its own thread', () => {
 });
 
 test('a rejected result goes back with the feedback quoted', () => {
-  const { task: change, mail } = afterReview(task, 'run_2', 'done', rejected);
+  const { task: change, mail } = afterReview(task, 'run_2', { result: 'done', verdict: rejected });
   expect(change.set).toMatchObject({
     phase: 'turn',
     iteration: 2,
@@ -41,21 +41,26 @@ test('a rejected result goes back with the feedback quoted', () => {
 });
 
 test('an accepted result ends the task and notifies the parent', () => {
-  const { task: change, mail } = afterReview(task, 'run_2', 'done', { accepted: true });
+  const { task: change, mail } = afterReview(task, 'run_2', { result: 'done', verdict: { accepted: true } });
   expect(change.set).toEqual({ status: 'completed', verdict: 'satisfied' });
   expect(mail).toMatchObject([{ kind: 'notification', threadId: 'thr_parent', id: 'run_2:notification' }]);
 });
 
 test('the last rejection is passed on to the parent', () => {
-  const { task: change, mail } = afterReview({ ...task, iteration: 2 }, 'run_3', 'done', rejected);
+  const { task: change, mail } = afterReview({ ...task, iteration: 2 }, 'run_3', {
+    result: 'done',
+    verdict: rejected,
+  });
   expect(change.set).toEqual({ status: 'completed', verdict: 'max_iterations_reached', feedback: 'more' });
   expect(mail[0]?.input).toContain('> The last review did not accept it: more');
 });
 
 test('a failure notifies the parent, if there is one', () => {
   const error = { code: 'model_error', message: 'overloaded' };
-  const { task: change, mail } = afterFailure(task, 'run_1', 'error', error);
+  const { task: change, mail } = afterFailure(task, 'run_1', { status: 'error', error });
   expect(change.set).toMatchObject({ status: 'failed', verdict: 'failed' });
   expect(mail[0]?.input).toContain('> model_error: overloaded');
-  expect(afterFailure({ ...task, parentThreadId: null }, 'run_1', 'error', error).mail).toEqual([]);
+  expect(afterFailure({ ...task, parentThreadId: null }, 'run_1', { status: 'error', error }).mail).toEqual(
+    [],
+  );
 });

@@ -17,6 +17,12 @@ export interface Consequence {
   mail: Mail[];
 }
 
+/** How a turn failed. */
+export interface Failure {
+  status: FinalRunStatus;
+  error: ErrorBody;
+}
+
 const listed = (mail: Mail | null): Mail[] => (mail ? [mail] : []);
 
 /** A successful work turn: its result goes to review. */
@@ -30,12 +36,7 @@ export function afterWork(task: Task, runId: string, result: string): Consequenc
 }
 
 /** A failed or cancelled turn: the task fails or is cancelled, and its parent is notified. */
-export function afterFailure(
-  task: Task,
-  runId: string,
-  status: FinalRunStatus,
-  error: ErrorBody,
-): Consequence {
+export function afterFailure(task: Task, runId: string, { status, error }: Failure): Consequence {
   const cancelled = status === 'cancelled';
   const end = {
     status: cancelled ? ('cancelled' as const) : ('failed' as const),
@@ -50,7 +51,11 @@ export function afterFailure(
 }
 
 /** A review: the task completes, or its thread gets feedback for another iteration. */
-export function afterReview(task: Task, runId: string, result: string, verdict: TaskVerdict): Consequence {
+export function afterReview(
+  task: Task,
+  runId: string,
+  { result, verdict }: { result: string; verdict: TaskVerdict },
+): Consequence {
   const last = task.iteration >= task.maxIterations;
   const word = verdict.accepted ? 'satisfied' : last ? 'max_iterations_reached' : 'needs_revision';
   const change = (set: TaskChange['set']): TaskChange => ({

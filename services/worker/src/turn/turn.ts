@@ -13,14 +13,14 @@
  *   turn-scope.ts     the turn within which plugin code runs
  *   invoker.ts        `ctx.invoker` of plugins at a worker
  */
-import { type ErrorBody, type FinalRunStatus, type SessionPath, toAppError } from '@harness/contracts';
+import { type SessionPath, toAppError } from '@harness/contracts';
 import { type Ending, type Lease, promptUuidOf, type Turn, untilReached } from '@harness/dispatch';
 import type { HookRunner } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import type { Answer, Session } from '../session/session.ts';
 import type { Lent } from '../session/session-lease.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
-import { afterFailure, afterReview, afterWork } from './task-outcome.ts';
+import { afterFailure, afterReview, afterWork, type Failure } from './task-outcome.ts';
 import { type TurnScope, turnScope } from './turn-scope.ts';
 
 /** How a turn ended; see the head of this file. */
@@ -117,7 +117,7 @@ export async function runTurn(turn: Turn, stop: AbortController, rest: TurnDeps)
 
 const emitterOf = (turn: Turn, stop: AbortController, deps: Told): Emitter =>
   createEmitter({
-    lease: { emit: (...events) => deps.tell(() => deps.lease.emit(...events)) },
+    lease: { emit: (of, batch) => deps.tell(() => deps.lease.emit(of, batch)) },
     turn,
     nextCounter: () => deps.nextCounter(turn.hold.threadId),
     onLost: () => stop.abort('lost'),
@@ -139,7 +139,8 @@ const refusals = {
  * crashes.
  */
 export function refuseTurn(turn: Turn, outcome: keyof typeof refusals, deps: TurnDeps): Promise<TurnEnd> {
-  return fail(turn, outcome === 'park' ? 'error' : outcome, refusals[outcome], deps);
+  const status = outcome === 'park' ? 'error' : outcome;
+  return fail(turn, { status, error: refusals[outcome] }, deps);
 }
 
 /** Hands back a turn whose prompt was not sent: the attempt does not count. */
@@ -147,24 +148,15 @@ export const handBack = (turn: Turn, deps: TurnDeps): Promise<void> =>
   telling(deps).tell(() => deps.lease.handBack(turn));
 
 /** Commits a failure of the run. */
-export const fail = (
-  turn: Turn,
-  status: FinalRunStatus,
-  error: ErrorBody,
-  deps: TurnDeps,
-): Promise<TurnEnd> => failTurn(turn, status, error, telling(deps));
+export const fail = (turn: Turn, failure: Failure, deps: TurnDeps): Promise<TurnEnd> =>
+  failTurn(turn, failure, telling(deps));
 
 /** Commits a failure and its consequence for the task. */
-async function failTurn(
-  turn: Turn,
-  status: FinalRunStatus,
-  error: ErrorBody,
-  deps: Told,
-  rest: Partial<Ending> = {},
-): Promise<TurnEnd> {
-  const consequence = turn.task ? afterFailure(turn.task, turn.runId, status, error) : undefined;
-  const end = await commit(turn, { ...rest, status, error, ...consequence }, deps);
-  if (end === 'committed' && turn.task) await deps.hooks.taskFailed(turn.shownId, turn.task.taskId, error);
+async function failTurn(turn: Turn, failure: Failure & Partial<Ending>, deps: Told): Promise<TurnEnd> {
+  const consequence = turn.task ? afterFailure(turn.task, turn.runId, failure) : undefined;
+  const end = await commit(turn, { ...failure, ...consequence }, deps);
+  if (end === 'committed' && turn.task)
+    await deps.hooks.taskFailed(turn.shownId, turn.task.taskId, failure.error);
   return end;
 }
 
@@ -235,7 +227,7 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   const rest = { usage: answer.usage, timings: timings(), path, warmForMs: deps.sessionTtlMs };
   if (answer.outcome === 'error') {
     const error = { code: 'model_error', message: answer.message };
-    const end = await failTurn(turn, 'error', error, deps, rest);
+    const end = await failTurn(turn, { ...rest, status: 'error', error }, deps);
     deps.give(threadId);
     return end;
   }
@@ -254,7 +246,7 @@ async function reviewTurn(turn: Turn, stop: AbortController, deps: AskingDeps): 
   const emitter = emitterOf(turn, stop, deps);
   const { task } = turn;
   if (task?.status !== 'working') return commit(turn, { status: 'cancelled' }, deps);
-  if (turn.failure) return failTurn(turn, 'error', turn.failure, deps);
+  if (turn.failure) return failTurn(turn, { status: 'error', error: turn.failure }, deps);
   emitter.push({ type: 'task.review_started', taskId: task.taskId, iteration: task.iteration });
   await emitter.flush();
   if (stop.signal.aborted) return stopped(parts, undefined);
@@ -262,7 +254,7 @@ async function reviewTurn(turn: Turn, stop: AbortController, deps: AskingDeps): 
   const verdict = await deps.hooks.taskComplete(turn.shownId, task.taskId, turn.input);
   if (stop.signal.aborted || !deps.healthy()) return stopped(parts, undefined);
   const result = verdict.accepted ? 'accepted' : `not accepted: ${verdict.feedback}`;
-  const consequence = afterReview(task, turn.runId, turn.input, verdict);
+  const consequence = afterReview(task, turn.runId, { result: turn.input, verdict });
   return commit(turn, { status: 'success', result, ...consequence }, deps);
 }
 
@@ -294,13 +286,8 @@ async function stopped({ turn, stop, deps }: TurnParts, asked: Asked | undefined
     interrupted: { code: 'turn_cancelled', message: 'A later message interrupted the run.' },
   };
   const warmForMs = kept ? deps.sessionTtlMs : undefined;
-  const end = await failTurn(
-    turn,
-    reason,
-    ends[reason],
-    deps,
-    asked ? { timings: asked.timings(), path: asked.path, warmForMs } : {},
-  );
+  const rest = asked ? { timings: asked.timings(), path: asked.path, warmForMs } : {};
+  const end = await failTurn(turn, { ...rest, status: reason, error: ends[reason] }, deps);
   if (kept) deps.give(threadId);
   return end;
 }

@@ -115,8 +115,7 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
   const perform = async (
     { caller, session }: Exchange,
     incoming: { id: RequestId; method: string; params: Params },
-    answer: Answer,
-    signal: AbortSignal,
+    { answer, signal }: { answer: Answer; signal: AbortSignal },
   ): Promise<object> => {
     const { method, params } = incoming;
     if (method === 'ping') return {};
@@ -134,7 +133,7 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
       notify: (name, notified) => answer.send({ jsonrpc: '2.0', method: name, params: notified }),
       releaseStream: answer.release,
     };
-    const ask = (question: InputRequired) => askAll(question, requests, answer.send, signal);
+    const ask = (question: InputRequired) => askAll(question, requests, { send: answer.send, signal });
     return untilAnswered(run, request, ask);
   };
 
@@ -154,7 +153,7 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
     const signal = session ? abort.signal : leavingOf(response);
     try {
       if (incoming.method === 'tools/list') return answer.end(toolListMessage(id, tools.listBytes(caller)));
-      answer.end(resultMessage(id, await perform(exchange, incoming, answer, signal)));
+      answer.end(resultMessage(id, await perform(exchange, incoming, { answer, signal })));
     } catch (thrown) {
       answer.end(errorMessage(id, legacyFaultOf(thrown)));
     } finally {
@@ -269,8 +268,7 @@ async function untilAnswered(
 async function askAll(
   { inputRequests }: InputRequired,
   requests: ClientRequests,
-  send: (message: object) => void,
-  signal: AbortSignal,
+  { send, signal }: { send: (message: object) => void; signal: AbortSignal },
 ): Promise<Record<string, Record<string, unknown>>> {
   const answers = await Promise.all(
     Object.entries(inputRequests).map(

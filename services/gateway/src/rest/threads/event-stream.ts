@@ -56,7 +56,7 @@ export function createEventStreams({ maxStreamsPerKey = maxOfKey } = {}): EventS
       };
       open.add(raw);
       try {
-        await begin(reply, subscribe, frameOf, exit);
+        await begin(reply, subscribe, { frameOf, onEnd: exit });
         // `close` ended only the streams whose head had been sent.
         if (closing.signal.aborted) raw.end();
       } catch (error) {
@@ -82,8 +82,7 @@ export function createEventStreams({ maxStreamsPerKey = maxOfKey } = {}): EventS
 async function begin(
   reply: FastifyReply,
   subscribe: (subscriber: Subscriber) => Promise<() => void>,
-  frameOf: (events: readonly ThreadEvent[]) => Buffer,
-  onEnd: () => void,
+  { frameOf, onEnd }: { frameOf: (events: readonly ThreadEvent[]) => Buffer; onEnd: () => void },
 ): Promise<void> {
   const { raw } = reply;
   const begun = Promise.withResolvers<void>();

@@ -95,7 +95,11 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
       requireScope(request.caller, 'threads');
       checkProfile(deps, request.body);
       const { principal, tools } = request.caller;
-      return threads.update(principal.tenant, request.params.threadId, request.body, tools);
+      return threads.update(
+        { tenant: principal.tenant, threadId: request.params.threadId },
+        request.body,
+        tools,
+      );
     },
   );
 

@@ -73,7 +73,7 @@ describe('the checker sees', () => {
     expect(checkResults(facts(changes)).join()).toMatch(told);
   });
 
-  test.each([
+  test.for<[what: string, effects: ReturnType<typeof effect>[], more: ThreadEvent[], told: RegExp]>([
     [
       'an effect of an older epoch',
       [effect(1, 2, 'b'), effect(2, 1, 'a')],
@@ -94,7 +94,7 @@ describe('the checker sees', () => {
       ['a', 'b', 'a'].map((agent, i) => event('agent.tool_use', i, { toolUseId: `toolu_${agent}_${i}` })),
       /D3 .* agent a/,
     ],
-  ])('%s', (_, effects, more, told) => {
+  ])('%s', ([, effects, more, told]) => {
     const events = [...more, ...facts().events];
     expect(checkOverlap(facts({ effects, events }), tolerance).join()).toMatch(told);
   });
