@@ -6,7 +6,9 @@ import type { RouteOptions } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Commands } from './commands/command-call.ts';
 import type { FolderChecking, PublishedFolders } from './content/published-folders.ts';
-import type { ApiKey, Caller } from './http/authenticate.ts';
+import type { Caller } from './http/authenticate.ts';
+import type { ApiKey } from './keys/api-keys.ts';
+import type { KeyFile } from './keys/key-file.ts';
 import type { OAuthSettings } from './oauth/settings.ts';
 import type { EventStreams } from './rest/threads/event-stream.ts';
 import type { ToolCalls } from './tools/tool-calls.ts';
@@ -17,6 +19,8 @@ export interface AppDeps {
   plugins: PluginHost & Partial<Pick<StartedPlugins, 'processOf' | 'importTools'>>;
   logger: Logger;
   keys: readonly ApiKey[];
+  /** Keys that may change while the gateway runs. */
+  keyFile?: KeyFile | undefined;
   /** Set if an authorization server is configured: its access tokens are accepted besides keys. */
   oauth?: OAuthSettings | undefined;
   /** Signs thread tokens; the same at every gateway and worker. */

@@ -106,7 +106,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
 
   const checkSite = createSiteCheck({ hosts: deps.allowedHosts, origins: deps.allowedOrigins });
   const accessTokens = deps.oauth && createAccessTokens(deps.oauth);
-  const authenticate = createAuthenticate({ keys: deps.keys, tokenSecret: deps.tokenSecret, accessTokens });
+  const authenticate = createAuthenticate({ ...deps, accessTokens });
   app.decorateRequest('caller', null as unknown as Caller);
   app.addHook('onRequest', async (request, reply) => {
     // A cache must not give one origin the response for another.

@@ -10,8 +10,8 @@ import {
   loadConfig,
 } from '@harness/runtime';
 import { z } from 'zod';
-import { type ApiKey, apiKeyOf, loadApiKeys } from './http/authenticate.ts';
 import { tenantPattern } from './http/scopes.ts';
+import { apiKeyOf, loadApiKeys } from './keys/api-keys.ts';
 import { isOrigin, isTrustedUrl, loopbackHosts, oauthSettingsOf } from './oauth/settings.ts';
 import { readToolLock } from './tools/tool-lock-file.ts';
 
@@ -76,17 +76,24 @@ const schema = z.object({
  */
 export async function loadGatewayConfig(env = process.env) {
   const config = loadConfig(schema, env);
-  const keys: ApiKey[] = [
-    ...(config.HARNESS_API_KEY ? [apiKeyOf(config.HARNESS_API_KEY)] : []),
-    ...(config.HARNESS_API_KEYS_FILE ? await loadApiKeys(config.HARNESS_API_KEYS_FILE) : []),
-  ];
+  const keys = config.HARNESS_API_KEY ? [apiKeyOf(config.HARNESS_API_KEY)] : [];
+  const file = config.HARNESS_API_KEYS_FILE;
+  /** The keys of the file as they are now; the gateway follows it. */
+  const keyFile = file === undefined ? undefined : { path: file, keys: await loadApiKeys(file) };
   const oauth = oauthSettingsOf(config);
-  if (keys.length === 0 && !oauth && !loopbackHosts.has(config.HOST)) {
+  if (keys.length === 0 && !keyFile?.keys.length && !oauth && !loopbackHosts.has(config.HOST)) {
     throw new ConfigError(
       `HOST=${config.HOST} makes the gateway reachable from other machines, but no key is set: anybody could run agents. Set HARNESS_API_KEY, HARNESS_API_KEYS_FILE or HARNESS_OAUTH_ISSUER, or HOST=127.0.0.1.`,
     );
   }
-  return { ...config, keys, oauth, isolated: isolationOf(config, env), toolLock: await toolLockOf(config) };
+  return {
+    ...config,
+    keys,
+    keyFile,
+    oauth,
+    isolated: isolationOf(config, env),
+    toolLock: await toolLockOf(config),
+  };
 }
 /** What `loadGatewayConfig` returns. */
 export type GatewayConfig = Awaited<ReturnType<typeof loadGatewayConfig>>;
@@ -113,4 +120,9 @@ export function loadLockConfig(env = process.env) {
     leftOut: config.HARNESS_DISABLED_PLUGINS,
     file: config.HARNESS_TOOL_LOCK_FILE,
   };
+}
+
+/** Reads the variable that `npm run keys` needs; undefined = unset. Throws ConfigError. */
+export function loadKeysConfig(env = process.env): string | undefined {
+  return loadConfig(schema.pick({ HARNESS_API_KEYS_FILE: true }), env).HARNESS_API_KEYS_FILE;
 }

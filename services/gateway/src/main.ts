@@ -15,6 +15,7 @@ import {
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createApp } from './app.ts';
 import { loadGatewayConfig } from './config.ts';
+import { followKeyFile } from './keys/key-file.ts';
 import { createThreadInvoker } from './threads/thread-invoker.ts';
 import { callerScope } from './tools/caller-scope.ts';
 
@@ -55,6 +56,7 @@ runMain(async () => {
   });
   const busSweeper = startBusSweeper({ bus: dispatch.bus, logger });
 
+  const keyFile = config.keyFile && followKeyFile(config.keyFile.path, { keys: config.keyFile.keys, logger });
   const leave = new AbortController();
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -65,6 +67,7 @@ runMain(async () => {
     plugins,
     logger,
     keys: config.keys,
+    keyFile,
     oauth: config.oauth,
     tokenSecret,
     // The address that the gateway listens on and its public address are always allowed.
@@ -92,6 +95,7 @@ runMain(async () => {
       leave.abort();
       await setTimeout(config.HARNESS_LEAVE_MS);
       await app.close();
+      keyFile?.close();
       busSweeper.close();
       await plugins.close();
       await dispatch.close();

@@ -7,7 +7,8 @@ import { connectRedis, createLogger, type Logger } from '@harness/runtime';
 import type { FastifyInstance } from 'fastify';
 import { inject, onTestFinished } from 'vitest';
 import { createApp } from '../src/app.ts';
-import { type ApiKey, apiKeyOf } from '../src/http/authenticate.ts';
+import { type ApiKey, apiKeyOf } from '../src/keys/api-keys.ts';
+import type { KeyFile } from '../src/keys/key-file.ts';
 import type { OAuthSettings } from '../src/oauth/settings.ts';
 import { createThreadInvoker } from '../src/threads/thread-invoker.ts';
 import { callerScope } from '../src/tools/caller-scope.ts';
@@ -40,6 +41,7 @@ export interface GatewayOptions {
   redisUrl?: string;
   tag?: string;
   keys?: ApiKey[];
+  keyFile?: KeyFile;
   plugins?: readonly PluginDefinition[];
   oauth?: OAuthSettings | undefined;
   logger?: Logger;
@@ -84,6 +86,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     plugins,
     logger,
     keys: options.keys ?? [],
+    keyFile: options.keyFile,
     oauth: options.oauth,
     tokenSecret,
     skillsDirectory: options.skillsDirectory,

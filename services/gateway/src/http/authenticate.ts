@@ -10,56 +10,15 @@
  *   client-disconnect.ts   detects that a client has disconnected
  *   stream-slots.ts        limits the number of open streams
  */
-import { hash, timingSafeEqual } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { timingSafeEqual } from 'node:crypto';
 import { AppError, type ThreadTokenClaims, verifyThreadToken } from '@harness/contracts';
 import type { Authority } from '@harness/dispatch';
 import type { Principal } from '@harness/plugin-kit';
-import { ConfigError } from '@harness/runtime';
 import { decodeProtectedHeader } from 'jose';
-import { z } from 'zod';
+import { type ApiKey, sha256Of } from '../keys/api-keys.ts';
+import type { KeyFile } from '../keys/key-file.ts';
 import type { AccessTokens } from '../oauth/access-tokens.ts';
-import { type Scope, scopes, tenantPattern } from './scopes.ts';
-
-const ApiKeys = z.array(
-  z.strictObject({
-    id: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/),
-    keySha256: z.string().regex(/^[0-9a-f]{64}$/),
-    tenant: z.string().regex(tenantPattern),
-    scopes: z.array(z.enum(scopes)).min(1),
-    /**
-     * Tools that the key may see and call; `weather__*` is a prefix. Absent: all tools that its scopes allow.
-     */
-    tools: z.array(z.string()).optional(),
-  }),
-);
-/** An entry of HARNESS_API_KEYS_FILE. */
-export type ApiKey = z.infer<typeof ApiKeys>[number];
-
-const sha256 = (text: string) => hash('sha256', text, 'buffer');
-
-/** Returns HARNESS_API_KEY as a key: id `env`, tenant `default`, all scopes. */
-export const apiKeyOf = (key: string): ApiKey => ({
-  id: 'env',
-  keySha256: sha256(key).toString('hex'),
-  tenant: 'default',
-  scopes: [...scopes],
-});
-
-/**
- * Reads HARNESS_API_KEYS_FILE: `[{id, keySha256, tenant, scopes, tools?}]`. Throws ConfigError when the file
- * cannot be read or is not valid.
- */
-export async function loadApiKeys(file: string): Promise<ApiKey[]> {
-  const text = await readFile(file, 'utf8').catch((error: Error) => {
-    throw new ConfigError(`HARNESS_API_KEYS_FILE cannot be read: ${error.message}`);
-  });
-  try {
-    return ApiKeys.parse(JSON.parse(text));
-  } catch (error) {
-    throw new ConfigError(`HARNESS_API_KEYS_FILE (${file}) is not valid: ${(error as Error).message}`);
-  }
-}
+import { type Scope, scopes } from './scopes.ts';
 
 /** The authenticated caller of a request. */
 export interface Caller {
@@ -89,27 +48,33 @@ export type Authenticate = (
   options: { sessions: boolean },
 ) => Promise<Caller>;
 
-/** Creates the verifier of API keys, thread tokens and, if `accessTokens` is given, OAuth access tokens. */
-export function createAuthenticate(deps: {
+/** What credentials are verified with. */
+export interface AuthenticateDeps {
+  /** Keys that never change. */
   keys: readonly ApiKey[];
+  /** Keys that may change at any time. */
+  keyFile?: KeyFile | undefined;
   tokenSecret: string;
   /** Set if an authorization server is configured. */
   accessTokens?: AccessTokens | undefined;
-}): Authenticate {
-  const { accessTokens } = deps;
-  const keys = deps.keys.map(({ id, keySha256, tenant, scopes: granted, tools }) => ({
-    digest: Buffer.from(keySha256, 'hex'),
-    caller: { principal: { keyId: id, tenant, scopes: granted }, tools, goodUntil: Infinity },
-  }));
+}
+
+/**
+ * Creates the verifier of API keys, thread tokens and, if `accessTokens` is given, OAuth access tokens. Without any of
+ * these configured, every caller is the local one; a key file without keys admits nobody.
+ */
+export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
+  const { accessTokens, keyFile } = deps;
+  const isOpen = deps.keys.length === 0 && !keyFile && !accessTokens;
+  const keyCallerOf = createKeyRing(deps);
   return async (authorization, { sessions }) => {
     const token = authorization?.match(/^Bearer +(\S+)$/i)?.[1];
     if (!token) {
-      if (keys.length === 0 && !accessTokens && authorization === undefined) return { principal: local };
+      if (isOpen && authorization === undefined) return { principal: local };
       throw new AppError('unauthorized', 'Send a key or an access token: "Authorization: Bearer <key>".');
     }
-    const digest = sha256(token);
-    const key = keys.find((candidate) => timingSafeEqual(candidate.digest, digest));
-    if (key) return key.caller;
+    const caller = keyCallerOf(token);
+    if (caller) return caller;
     if (accessTokens && !mayBeThreadToken(token)) return { principal: await accessTokens.verify(token) };
     if (!sessions || !mayBeThreadToken(token))
       throw new AppError(
@@ -125,6 +90,47 @@ export function createAuthenticate(deps: {
     return { principal, session, tools: session.tools, goodUntil };
   };
 }
+
+interface KnownKey {
+  digest: Buffer;
+  notBefore: number;
+  caller: Caller & { goodUntil: number };
+}
+
+/** The keys of this moment. Returns the caller of a key, the same object each time, or undefined. */
+function createKeyRing({ keys, keyFile }: AuthenticateDeps): (token: string) => Caller | undefined {
+  const known = (): KnownKey[] => [...keys, ...(keyFile?.current() ?? [])].map(knownKeyOf);
+  let ring = known();
+  keyFile?.onChange(() => {
+    // Whoever holds a caller of before looks again, at the next request.
+    for (const { caller } of ring) caller.goodUntil = 0;
+    ring = known();
+  });
+  return (token) => {
+    const digest = sha256Of(token);
+    const key = ring.find((candidate) => timingSafeEqual(candidate.digest, digest));
+    const now = Date.now();
+    return key && key.notBefore <= now && now < key.caller.goodUntil ? key.caller : undefined;
+  };
+}
+
+const knownKeyOf = ({
+  id,
+  keySha256,
+  tenant,
+  scopes: granted,
+  tools,
+  notBefore,
+  notAfter,
+}: ApiKey): KnownKey => ({
+  digest: Buffer.from(keySha256, 'hex'),
+  notBefore: notBefore === undefined ? 0 : Date.parse(notBefore),
+  caller: {
+    principal: { keyId: id, tenant, scopes: granted },
+    tools,
+    goodUntil: notAfter === undefined ? Number.POSITIVE_INFINITY : Date.parse(notAfter),
+  },
+});
 
 /**
  * Chooses the verifier of a token by its unverified header. Neither verifier accepts the other's algorithms,

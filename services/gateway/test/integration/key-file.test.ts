@@ -1,0 +1,89 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createKey, revokeKey } from '../../src/keys/edit-keys.ts';
+import { followKeyFile } from '../../src/keys/key-file.ts';
+import { bearer, openGateway } from '../fixture.ts';
+
+async function openKeyFile() {
+  const dir = await mkdtemp(join(tmpdir(), 'harness-key-file-'));
+  const path = join(dir, 'keys.json');
+  await writeFile(path, '[]');
+  const lines: string[] = [];
+  const line = (_fields: object, message: string) => void lines.push(message);
+  const keyFile = followKeyFile(path, { keys: [], logger: { info: line, error: line } as never });
+  onTestFinished(async () => {
+    keyFile.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+  const gateway = await openGateway({ keyFile });
+  const statusWith = async (key: string) =>
+    (await gateway.call('GET', '/v1/threads', { headers: bearer(key) })).status;
+  return { path, lines, gateway, statusWith };
+}
+
+const inTime = { timeout: 5_000 };
+const ofAcme = { tenant: 'acme', scopes: ['threads' as const, 'tools' as const] };
+
+test('a key counts soon after it is written, and no longer soon after it is revoked', async () => {
+  const { path, gateway, statusWith } = await openKeyFile();
+  expect((await gateway.call('GET', '/v1/threads')).status).toBe(401); // a file without keys admits nobody
+  const key = await createKey(path, { id: 'one', ...ofAcme });
+  await expect.poll(() => statusWith(key), inTime).toBe(200);
+  await revokeKey(path, 'one');
+  await expect.poll(() => statusWith(key), inTime).toBe(401);
+});
+
+test('a revoked key ends at /mcp, too, on a connection that stays open', async () => {
+  const { path, gateway, statusWith } = await openKeyFile();
+  const key = await createKey(path, { id: 'one', ...ofAcme });
+  await expect.poll(() => statusWith(key), inTime).toBe(200);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  const list = () =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const headers = {
+        ...bearer(key),
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/list',
+      };
+      const outgoing = request(`${gateway.url}/mcp`, { method: 'POST', agent, headers }, (response) => {
+        response.resume();
+        response.once('end', () => resolve(response.statusCode));
+      });
+      outgoing.once('error', reject);
+      const _meta = {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientCapabilities': {},
+        'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      };
+      outgoing.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta } }));
+    });
+  expect(await list()).toBe(200);
+  await revokeKey(path, 'one');
+  await expect.poll(list, inTime).toBe(401);
+});
+
+test('a key is accepted between its notBefore and its notAfter', async () => {
+  const { path, statusWith } = await openKeyFile();
+  const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+  const late = await createKey(path, { id: 'late', ...ofAcme, notBefore: at(3_000) });
+  const short = await createKey(path, { id: 'short', ...ofAcme, notAfter: at(3_000) });
+  await expect.poll(() => statusWith(short), inTime).toBe(200);
+  expect(await statusWith(late)).toBe(401);
+  await expect.poll(() => statusWith(late), inTime).toBe(200);
+  await expect.poll(() => statusWith(short), inTime).toBe(401);
+});
+
+test('a broken file is reported, and the keys of before stay', async () => {
+  const { path, lines, statusWith } = await openKeyFile();
+  const key = await createKey(path, { id: 'one', ...ofAcme });
+  await expect.poll(() => statusWith(key), inTime).toBe(200);
+  await writeFile(path, '[{"id": "one"');
+  await expect.poll(() => lines.at(-1), inTime).toContain('correct the file');
+  expect(await statusWith(key)).toBe(200);
+});
