@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { bearer, type Gateway, keyFor, openGateway, probe } from '../fixture.ts';
 
-/** Allowed by the fixture's gateway. */
+/** An origin that the fixture's gateway allows. */
 const origin = 'https://app.test';
 const strangers = ['https://evil.test', 'https://app.test.evil', 'http://app.test', 'null'];
 const corsOf = (headers: Headers) =>
@@ -18,7 +18,7 @@ const preflight = (gateway: Gateway, path: string, from: string) =>
     'access-control-request-headers': 'authorization,content-type,mcp-protocol-version',
   });
 
-test('a preflight needs no token, and is answered to allowed origins alone, on every route', async () => {
+test('a preflight needs no token, and succeeds only for allowed origins, on every route', async () => {
   const gateway = await openGateway({ keys: [keyFor('some-key')] });
   for (const { url } of gateway.routes) {
     const path = url.replaceAll(/:\w+/g, 'x');
@@ -41,11 +41,11 @@ test('a preflight needs no token, and is answered to allowed origins alone, on e
     const { status, headers } = await preflight(gateway, '/mcp', stranger);
     expect([stranger, status, corsOf(headers)]).toEqual([stranger, 403, []]);
   }
-  // OPTIONS that is no preflight is a request like any other.
+  // OPTIONS without preflight headers is an ordinary request.
   expect((await gateway.call('OPTIONS', '/v1/threads', undefined, { origin })).status).toBe(401);
 });
 
-test('an allowed page reads REST, streams, both eras of MCP, and what a refusal says', async () => {
+test('an allowed page can read REST, streams, both eras of MCP, and errors', async () => {
   const gateway = await openGateway({ plugins: [probe], keys: [keyFor('some-key')] });
   const asPage = { origin, ...bearer('some-key') };
   const created = await gateway.call('POST', '/v1/threads', {}, asPage);
@@ -76,7 +76,7 @@ test('an allowed page reads REST, streams, both eras of MCP, and what a refusal 
   expect(refused.headers.get('www-authenticate')).toBe('Bearer');
 });
 
-test('who is no page gets no CORS header, and other pages nothing at all', async () => {
+test('requests without Origin get no CORS headers, and other origins are refused', async () => {
   const gateway = await openGateway({ keys: [keyFor('some-key')] });
   const plain = await gateway.call('GET', '/v1/threads', undefined, bearer('some-key'));
   expect([plain.status, corsOf(plain.headers)]).toEqual([200, []]);

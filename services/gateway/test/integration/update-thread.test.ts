@@ -41,7 +41,7 @@ test('a thread is changed field by field, null clears, and its next turn sees it
   expect((await patch({})).body).toMatchObject({ model: null, metadata: {} });
 });
 
-test('a change that does not fit is refused whole', async () => {
+test('an invalid change is refused entirely', async () => {
   const { gateway, path, patch } = await openThread({ model: 'small' });
   const refused = [
     { model: '' },
@@ -59,7 +59,7 @@ test('a change that does not fit is refused whole', async () => {
   expect((await gateway.call('GET', path)).body).toMatchObject({ model: 'small' });
 });
 
-test('another tenant’s thread is as unknown as none', async () => {
+test('another tenant’s thread is as unknown as a missing one', async () => {
   const keys = [keyFor('key-of-a'), keyFor('key-of-b', { tenant: 'other' })];
   const gateway = await openGateway({ keys });
   const { thread } = await gateway.dispatch.threads.create('default', { model: 'small' });
@@ -69,7 +69,7 @@ test('another tenant’s thread is as unknown as none', async () => {
   expect((await gateway.call('PATCH', path, { metadata: {} }, bearer('key-of-a'))).body.model).toBe('small');
 });
 
-test('a delegated thread never gets a tool that its parent has not', async () => {
+test('a delegated thread never gets a tool that its parent lacks', async () => {
   const { gateway, threadId } = await openThread({ allowedTools: ['a__x', 'a__y'] });
   const { body: task } = await gateway.call('POST', '/v1/tasks', { prompt: 'x', parentThreadId: threadId });
   const patch = (change: unknown) => gateway.call('PATCH', `/v1/threads/${task.threadId}`, change);
