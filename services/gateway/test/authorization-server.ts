@@ -7,15 +7,15 @@ import type { OAuthSettings } from '../src/oauth/settings.ts';
 
 export interface AuthorizationServer {
   issuer: string;
-  /** Paths that were asked for, in order. */
+  /** Requested paths, in order. */
   asked: string[];
-  /** How it answers from now on; `silent`: it takes requests and never answers. */
+  /** How it responds from now on; `silent`: it accepts requests and never responds. */
   mode: 'well' | 'broken' | 'silent';
-  /** What its metadata say, besides what is right. */
+  /** Overrides of its metadata. */
   metadata: Record<string, unknown>;
-  /** What a tenant's user gets; a claim set to undefined is left out. */
+  /** Signs a user's token; a claim set to undefined is omitted. */
   sign(claims?: object): Promise<string>;
-  /** From now on it signs with a new key; the old one is gone. */
+  /** From now on it signs with a new key and no longer publishes the old one. */
   rotate(): Promise<void>;
   publicKey(): JWK;
 }
@@ -23,8 +23,8 @@ export interface AuthorizationServer {
 export const audience = 'https://harness.test';
 
 /**
- * An honest stand-in for an authorization server: metadata and keys over HTTP, tokens by jose, and the grant for
- * machines, whose token is for the `resource` that was asked for.
+ * A fake authorization server: metadata and keys over HTTP, tokens by jose, and the client credentials grant,
+ * whose token is for the requested `resource`.
  */
 export async function openAuthorizationServer({ path = '' } = {}): Promise<AuthorizationServer> {
   let key = await newKey('k1');
@@ -91,7 +91,7 @@ async function newKey(kid: string): Promise<{ privateKey: CryptoKey; publicJwk: 
   return { privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' } };
 }
 
-/** How a gateway at `audience` is set up to trust it. */
+/** OAuth settings of a gateway at `audience` that trusts it. */
 export const trusting = (
   { issuer }: AuthorizationServer,
   overrides: Partial<OAuthSettings> = {},

@@ -45,7 +45,7 @@ export interface GatewayOptions {
   plugins?: readonly PluginDefinition[];
   oauth?: OAuthSettings | undefined;
   logger?: Logger;
-  /** 0, any free one, unless given. */
+  /** Default: 0, any free port. */
   port?: number;
   waitLimitMs?: number;
   skillsDirectory?: string;
@@ -56,13 +56,13 @@ export interface GatewayOptions {
   folderChecking?: { everyMs: number; graceMs: number };
 }
 
-/** A gateway as main.ts makes it, on the real Redis of this run, listening on a free port. */
+/** A gateway as main.ts creates it, on the real Redis of this test run, listening on a free port. */
 export async function openGateway(options: GatewayOptions = {}): Promise<Gateway> {
   const { logger = silent } = options;
   const redisUrl = options.redisUrl ?? inject('redisUrl');
   const redis = connectRedis(redisUrl, { logger, patience: 'fail-fast' });
   const subscriber = connectRedis(redisUrl, { logger, patience: 'fail-fast' });
-  // Nobody takes the shared Redis away; on a busy machine its answers may be late.
+  // The shared Redis stays up, but may respond late on a busy machine.
   if (options.redisUrl === undefined)
     for (const { options: patience } of [redis, subscriber])
       Object.assign(patience, { commandTimeout: 10_000, socketTimeout: 20_000 });
@@ -134,7 +134,7 @@ export const keyFor = (key: string, overrides: Partial<ApiKey> = {}): ApiKey => 
 });
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-/** A worker's side of the lease, played by the test: it takes the thread's next turn and commits what it is told. */
+/** A worker's side of the lease, played by the test: runs the thread's next turn and commits a given result. */
 export async function openFakeWorker(dispatch: Dispatch, redis: ReturnType<typeof connectRedis>) {
   const workerId = `wrk_${randomUUID().replaceAll('-', '')}`;
   const liveness: Liveness = await startLiveness(
@@ -166,7 +166,7 @@ export function connectTestRedis(url = inject('redisUrl')) {
   return redis;
 }
 
-/** A plugin whose tools tell what they were given. */
+/** A plugin whose tools return what they were given. */
 export const probe = definePlugin({
   name: 'probe',
   version: '1.0.0',

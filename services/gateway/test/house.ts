@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { openAuthorizationServer, trusting } from './authorization-server.ts';
 import { bearer, connectTestRedis, type Gateway, keyFor, openFakeWorker, openGateway } from './fixture.ts';
 
-/** What anybody may see. A route that is not here asks who calls. */
+/** The public routes; all others need a credential. */
 export const publicUrls = [
   '/healthz',
   '/readyz',
@@ -24,9 +24,9 @@ export const publicUrls = [
 export interface House {
   gateway: Gateway;
   ids: Record<string, string>;
-  /** Sends the request that would work if the credential did. */
+  /** Sends a request that succeeds with a valid credential. */
   send(route: { method: string; url: string }, credential: string | undefined): Promise<Sent>;
-  /** Everything that is stored, published or counted so far; equal when nothing happened. */
+  /** All that was stored, published or counted so far; equal before and after a request without effects. */
   state(): Promise<object>;
   guarded: { method: string; url: string }[];
   epoch: number;
@@ -80,7 +80,7 @@ export async function openHouse(): Promise<House> {
   };
   await dispatch.workers.report(workerId, { ...report, ...counters }, 60_000);
 
-  // On the bus: a task that waits, of the delegated one's id, and one that a worker has; the names are the tool's.
+  // On the bus: a waiting task with the delegated task's id, and one that a worker has; fields as in the tool.
   const name = 'counter__count';
   await dispatch.bus.register({ tenant: 'acme', name });
   await dispatch.bus.submit({ tenant: 'acme', taskId: 'failing' });
@@ -99,7 +99,7 @@ export async function openHouse(): Promise<House> {
     workerName: name,
     plugin: 'counter',
   };
-  /** Where a route wants another task of the bus. */
+  /** Routes that need another bus task. */
   const elsewhere: Record<string, string> = {
     '/v1/bus/tasks/:taskId/failed': 'failing',
     '/v1/bus/tasks/:taskId/retry': 'failing',
@@ -156,7 +156,7 @@ export async function openHouse(): Promise<House> {
       const made = bodies[`${method} ${url}`];
       const body = typeof made === 'function' ? await made() : made;
       const leave = new AbortController();
-      onTestFinished(() => leave.abort()); // of streams only the first words are wanted
+      onTestFinished(() => leave.abort()); // only the beginning of a stream is needed
       const response = await fetch(gateway.url + path, {
         method,
         signal: leave.signal,
@@ -171,7 +171,7 @@ export async function openHouse(): Promise<House> {
       return { status: response.status, text: endless ? '' : await response.text() };
     },
     async state() {
-      // What was published before the marker has arrived when the marker has.
+      // When the marker has arrived, everything published before it has arrived, too.
       const marked = new Promise<void>((resolve) => marks.push(resolve));
       await redis.publish(`{${tag}}:marker`, '');
       await marked;

@@ -1,4 +1,4 @@
-/** MCP of both eras said by hand over fetch, so that a test decides which gateway gets which message. */
+/** Hand-written MCP clients of both eras, so that a test decides which gateway gets which message. */
 import { createParser } from 'eventsource-parser';
 
 export interface Message {
@@ -13,13 +13,13 @@ export interface Message {
 }
 
 export interface Frame {
-  /** Event id; empty where there is none. */
+  /** Event id; empty if there is none. */
   id: string;
-  /** Undefined in the frame that only brings the first id. */
+  /** Undefined in the frame that has only the first id. */
   message: Message | undefined;
 }
 
-/** A stream as it comes; an answer that is one JSON body is a stream of one message. */
+/** A stream of messages; a JSON response is a stream of one message. */
 export interface Wire {
   status: number;
   headers: Headers;
@@ -94,17 +94,17 @@ const post = (url: string, { headers, body, signal }: Post) =>
     signal: signal ?? null,
   });
 
-/** A session of the 2025 era; every verb names the gateway it goes to. */
+/** A session of the 2025 era; every method takes the gateway to use. */
 export interface OldSession {
   sessionId: string;
   request(url: string, method: string, more?: { params?: object; id?: string | number }): Promise<Wire>;
   call(url: string, name: string, more?: { args?: object; id?: number; _meta?: object }): Promise<Wire>;
   /** A notification or an answer; gives the status. */
   say(url: string, message: object): Promise<number>;
-  /** The standing stream, or the rest of a cut one. */
+  /** Opens the notification stream, or resumes an interrupted one. */
   listen(url: string, lastEventId?: string): Promise<Wire>;
   end(url: string): Promise<number>;
-  /** The same session id, said by another caller. */
+  /** The same session id, used by another caller. */
   as(headers: HeaderTexts): OldSession;
 }
 

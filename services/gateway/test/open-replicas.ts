@@ -7,7 +7,7 @@ export interface Replica extends Gateway {
   play: Play;
 }
 
-/** Gateways of one installation, each with tools that know where they run. */
+/** Gateways of one installation, each with tools that know on which gateway they run. */
 export async function openReplicas<const Places extends readonly string[]>(
   places: Places,
   options: GatewayOptions & { more?: readonly PluginDefinition[] } = {},

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { signThreadToken, type ThreadTokenClaims } from '@harness/contracts';
 import { connectTestRedis, type Gateway, openFakeWorker, tokenSecret } from './fixture.ts';
 
-/** A thread with a run under way, and tokens of its session. */
+/** A thread with a run in progress, and tokens of its session. */
 export async function openRun({ dispatch }: Pick<Gateway, 'dispatch'>) {
   const tenant = 'default';
   const { threadId } = (await dispatch.threads.create(tenant, {})).thread;

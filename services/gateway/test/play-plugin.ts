@@ -1,13 +1,13 @@
-/** Tools that a test conducts: it sees where they run, and says when they go on. */
+/** Tools that a test controls: it sees on which gateway they run, and when they continue. */
 import { EventEmitter, once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { definePlugin, type InputRequest, needInput, type PluginDefinition } from '@harness/plugin-kit';
 
 export interface Play {
   plugin: PluginDefinition;
-  /** Resolves at the next step, with what the handler tells: `started`, `aborted`. */
+  /** Resolves at the handler's next report: `started`, `aborted`. */
   next(event: 'started' | 'aborted'): Promise<Record<string, unknown>>;
-  /** Lets the waiting `steps` call take so many more steps. */
+  /** Lets the waiting `steps` call take this many more steps. */
   go(steps?: number): void;
 }
 
@@ -20,7 +20,7 @@ const question: InputRequest = {
   },
 };
 
-/** One for each gateway; `place` is what its tools call themselves. */
+/** One plugin per gateway; `place` is the gateway's name in its results. */
 export function createPlay(place: string): Play {
   const events = new EventEmitter();
   let granted = 0;
@@ -28,7 +28,7 @@ export function createPlay(place: string): Play {
     while (granted === 0) await once(events, 'go');
     granted--;
   };
-  /** Until the caller gives up. */
+  /** Runs until the caller cancels. */
   const untilAborted = async (signal: AbortSignal, label: unknown): Promise<never> => {
     events.emit('started', { place, label, signal });
     if (!signal.aborted) await once(signal, 'abort');

@@ -3,7 +3,7 @@ import { readEventStream } from '@harness/runtime';
 
 export interface ReadOptions {
   headers?: Record<string, string>;
-  /** Stops reading after the first event for which it is true; without it, at the end of the stream. */
+  /** Stops reading after the first event for which it is true; default: at the end of the stream. */
   until?: (event: ThreadEvent) => boolean;
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** A folder of skills of these names, gone after the test. */
+/** A folder with skills of these names, deleted after the test. */
 export async function openSkills(names: readonly string[] = []): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'harness-skills-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -24,7 +24,7 @@ export async function writeSkill(
   );
 }
 
-/** A folder of agents with these lines of front matter, gone after the test. */
+/** A folder of agents with these lines of front matter, deleted after the test. */
 export async function openAgents(agents: Record<string, string>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'harness-agents-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

@@ -1,6 +1,6 @@
 /**
- * Every operation of openapi.yaml with requests made from its schemas, many of them wrong on purpose; each answer must
- * be one that the document names, of the shape that it gives.
+ * Fuzzes every operation of openapi.yaml with requests made from its schemas, many of them invalid on
+ * purpose. Each response must have a documented status and shape.
  */
 import { Agent, type IncomingMessage, request as send } from 'node:http';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -22,7 +22,7 @@ interface Operation {
 interface FuzzRequest {
   operationId: string;
   method: string;
-  /** As it is sent, escaped or not. */
+  /** As sent, escaped or not. */
   path: string;
   headers: Record<string, string>;
   body: string | undefined;
@@ -32,18 +32,18 @@ interface Answer {
   status: number;
   type: string;
   text: string;
-  /** It was still being sent when nobody wanted more. */
+  /** The response was still being sent when the client disconnected. */
   isCut: boolean;
 }
 
 export interface FuzzOptions {
-  /** Where the gateway listens. */
+  /** Address of the gateway. */
   url: string;
   /** Text of openapi.yaml. */
   document: string;
   requests: number;
   seed?: number | undefined;
-  /** Authorization headers to send, some of them no good. */
+  /** Authorization headers to send, some of them invalid. */
   credentials: string[];
   /** Values for fields and parameters of these names, from the start. */
   known?: Record<string, string[]>;
@@ -51,20 +51,20 @@ export interface FuzzOptions {
 
 export interface FuzzReport {
   requests: number;
-  /** How many answers each operation gave, by status. */
+  /** Number of responses by operation and status. */
   statuses: Record<string, Record<string, number>>;
 }
 
-/** How long an answer is awaited, and a stream watched, ms. */
+/** Longest wait for a response, and time that a stream is read, ms. */
 const patienceMs = 5_000;
 const streamMs = 40;
-/** What waits for something to happen is left after this, ms, without an answer. */
+/** A request that waits for something to happen is aborted after this time, ms. */
 const waiting = new Set(['busPollTask', 'createRunAndWait']);
 const waitingMs = 40;
-/** Ids of each kind that are remembered, the latest. */
+/** How many of the latest ids of each kind are kept. */
 const maxKnown = 30;
 
-/** Throws with the smallest request that was answered otherwise than documented. */
+/** Throws with the smallest request whose response was not as documented. */
 export async function fuzzOpenApi(options: FuzzOptions): Promise<FuzzReport> {
   const spec = parse(options.document);
   const operations = operationsOf(spec);
@@ -118,7 +118,7 @@ function operationsOf(spec: { paths: Record<string, Record<string, Record<string
 const token = fc.string({
   unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
 });
-/** Bodies that are no JSON, or JSON that is none of ours. */
+/** Bodies that are not JSON, or JSON of no schema. */
 const oddBodies = fc.constantFrom(
   '',
   '{',
@@ -201,14 +201,14 @@ function requestsOf(operation: Operation, making: Making, credentials: string[])
     });
 }
 
-/** A path segment or a part of a query; never empty, for then it would be another path. */
+/** A path segment or a part of a query; never empty, because that would be another path. */
 const escaped = (value: unknown) =>
   encodeURIComponent((typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).toWellFormed()) ||
   'x';
 const headerOf = (value: unknown) =>
   value === undefined ? undefined : String(value).replace(/[^\x20-\x7e]/g, '?');
 
-/** A connection each: one that was left in the middle is of no use to the next. */
+/** A connection per request: one that was aborted cannot be reused. */
 const agent = new Agent({ keepAlive: false });
 
 function answerTo(
@@ -246,7 +246,7 @@ function answerTo(
   });
 }
 
-/** Throws for an answer that the document does not have. */
+/** Throws for a response that is not documented. */
 function createJudge(spec: object, operations: Operation[]) {
   const byId = new Map(operations.map((operation) => [operation.operationId, operation]));
   const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
@@ -285,12 +285,12 @@ function createJudge(spec: object, operations: Operation[]) {
     if (essence === 'application/json') check(ref, JSON.parse(text));
     if (essence !== 'text/event-stream') return;
     const parser = createParser({ onEvent: ({ data }) => check(ref, JSON.parse(data)) });
-    // What is cut may end within an event.
+    // An aborted stream may end within an event.
     parser.feed(isCut ? text.slice(0, text.lastIndexOf('\n\n') + 2) : text);
   };
 }
 
-/** What answers have told of: later requests ask for it. */
+/** Ids from responses, which later requests use. */
 function createKnown(start: Record<string, string[]>) {
   const found = new Map(Object.entries(start).map(([field, values]) => [field, [...values]]));
   const add = (field: string, value: string) => {
@@ -309,7 +309,7 @@ function createKnown(start: Record<string, string[]>) {
     note({ status, text, type }: Answer) {
       if (status < 300 && type.startsWith('application/json')) walk(JSON.parse(text));
     },
-    /** Read when a value is drawn, so that it knows what answers have told until then. */
+    /** Read when a value is drawn, so that it includes the ids known by then. */
     of(field: string): fc.Arbitrary<string> | undefined {
       if (!idFields.has(field)) return undefined;
       const index = fc.nat(maxKnown - 1);

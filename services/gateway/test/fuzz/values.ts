@@ -1,10 +1,10 @@
-/** Values for fuzzing, made from a JSON Schema: mostly such as it describes, sometimes anything. */
+/** Values for fuzzing, made from a JSON Schema: mostly valid, sometimes anything. */
 import fc from 'fast-check';
 
 export type Schema = boolean | { [keyword: string]: unknown };
 type Values = fc.Arbitrary<unknown>;
 
-/** Units of 16 bits: with halves of surrogate pairs, control characters, and what reorders text. */
+/** UTF-16 code units, including lone surrogates, control characters and bidirectional controls. */
 const anyText = fc.string({
   unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),
 });
@@ -30,7 +30,7 @@ const anything = fc.oneof(
   { weight: 2, arbitrary: fc.jsonValue({ maxDepth: 3 }) as Values },
 );
 
-/** `known`: values of a field by its name, such as ids of what exists. */
+/** `known`: values by field name, such as ids of existing resources. */
 export interface Making {
   resolve(ref: string): Schema;
   known(field: string): Values | undefined;

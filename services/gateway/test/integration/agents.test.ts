@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { connectTestRedis, openFakeWorker, openGateway } from '../fixture.ts';
 import { openAgents, openSkills, writeAgent, writeSkill } from '../skill-folder.ts';
 
-test('agents follow their files; a broken edit keeps the last good version and says so', async () => {
+test('agents follow their files; a broken edit keeps the last good version and is reported', async () => {
   const folder = await openAgents({ clerk: '' });
   const gateway = await openGateway({ agentsDirectory: folder });
   const names = async () =>
@@ -30,7 +30,7 @@ test('agents follow their files; a broken edit keeps the last good version and s
   await expect.poll(names).toEqual(['clerk']);
 });
 
-test('a Redis that comes back without them is told of agents and skills again', async () => {
+test('agents and skills are published again to a Redis that has lost them', async () => {
   const data = await mkdtemp(join(tmpdir(), 'harness-lost-'));
   onTestFinished(() => rm(data, { recursive: true, force: true }));
   const { url, close } = await startEmbeddedRedis(data);
@@ -51,7 +51,7 @@ test('a Redis that comes back without them is told of agents and skills again', 
   await expect.poll(known).toEqual([['clerk'], ['tea']]);
 });
 
-test('foreign tools, a taken name and files that are no agents are told with file and line', async () => {
+test('unknown tools, a taken name and invalid agent files are reported with file and line', async () => {
   const folder = await openAgents({ clerk: 'tools: Read, time__current_time' });
   await writeFile(join(folder, 'other.md'), '---\nname: clerk\ndescription: x\n---\nx');
   await writeFile(join(folder, 'plain.md'), 'hello');
@@ -66,7 +66,7 @@ test('foreign tools, a taken name and files that are no agents are told with fil
   ]);
 });
 
-test('a task may be given to an agent, over REST and by delegate; an unknown one is refused', async () => {
+test('a task may name an agent, over REST and with delegate; an unknown agent is refused', async () => {
   const folder = await openAgents({ clerk: 'tools: time__current_time\nmodel: sonnet' });
   const gateway = await openGateway({ agentsDirectory: folder });
   const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
@@ -88,7 +88,7 @@ test('a task may be given to an agent, over REST and by delegate; an unknown one
   expect([refused.status, refused.body.error.code]).toEqual([404, 'agent_not_found']);
 });
 
-test('a skill with code, in a folder anywhere, brings tools, and brings them anew after an edit', async () => {
+test('a skill with code, in any folder, adds tools, and reloads them after an edit', async () => {
   const folder = await openSkills();
   const code = (said: string) =>
     `import { defineTool } from '@harness/plugin-kit';
@@ -111,7 +111,7 @@ test('a skill with code, in a folder anywhere, brings tools, and brings them ane
   expect(await say()).toBe('two');
 });
 
-test('a call under way ends on the version that it began with', async () => {
+test('a running call ends on the version that it started with', async () => {
   const folder = await openSkills();
   const code = (said: string) =>
     `export const tools = [{ name: 'say', description: '${said}', schema: {}, async handler() { globalThis.begun?.(); await globalThis.released; return '${said}'; } }];`;
@@ -132,7 +132,7 @@ test('a call under way ends on the version that it began with', async () => {
   expect(await say()).toBe('two');
 });
 
-test('without leave, code of a skill is not run, and a diagnostic says how to allow it', async () => {
+test('unless allowed, code of a skill is not run, and a diagnostic says how to allow it', async () => {
   const folder = await openSkills(['tea']);
   await writeFile(join(folder, 'tea', 'tools.ts'), 'throw new Error("it ran");');
   const gateway = await openGateway({ skillsDirectory: folder });

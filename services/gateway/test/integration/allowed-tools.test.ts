@@ -14,7 +14,7 @@ import {
 } from '../fixture.ts';
 import { openAgents, openSkills, writeSkill } from '../skill-folder.ts';
 
-/** Calls another tool, as its caller. */
+/** Calls another tool with the rights of its caller. */
 const relay = definePlugin({
   name: 'relay',
   version: '1.0.0',
@@ -32,7 +32,7 @@ const relay = definePlugin({
   ],
   resourceTemplates: [
     {
-      uriTemplate: 'relay://task/{n}', // clients keep what they have read
+      uriTemplate: 'relay://task/{n}', // a new URI each time: clients cache resources
       name: 'A new task',
       read: async (ctx) => JSON.stringify(await ctx.tools.call('delegation__delegate', { prompt: 'x' })),
     },
@@ -40,7 +40,7 @@ const relay = definePlugin({
   register: () => undefined,
 });
 
-/** A session in the middle of a run of its thread, as a worker's is. */
+/** A session with a run in progress on its thread, like a worker's. */
 async function openSession(gateway: Gateway, threadId: string) {
   const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
   await gateway.dispatch.runs.append({
@@ -67,7 +67,7 @@ async function openSession(gateway: Gateway, threadId: string) {
     list: async () => (await client.listTools()).tools.map(({ name }) => name).sort(),
     read: (uri: string) => client.readResource({ uri }),
     call: (name: string, args: Record<string, unknown> = {}) => client.callTool({ name, arguments: args }),
-    /** What the client is told after `step`, that its tools have changed. */
+    /** The notification of changed tools that the client gets after `step`. */
     async toldAfter(step: () => Promise<unknown>) {
       const changed = new Promise<void>((resolve) => {
         told = resolve;
@@ -87,7 +87,7 @@ const open = async (skills: Record<string, string>) => {
 const newThread = async (gateway: Gateway): Promise<string> =>
   (await gateway.call('POST', '/v1/threads', { body: {} })).body.threadId;
 
-test('a skill that a session follows leaves it the tools it names, until the run ends', async () => {
+test('a skill that a session follows limits it to the skill’s tools until the run ends', async () => {
   const gateway = await open({
     wide: 'allowed-tools: time__current_time skill__narrow relay__call\n',
     narrow: 'allowed-tools: time__current_time delegation__delegate\n',
@@ -99,7 +99,7 @@ test('a skill that a session follows leaves it the tools it names, until the run
   await expect(session.call('delegation__delegate', { prompt: 'x' })).rejects.toThrow(/not allowed/);
   const relayed = await session.call('relay__call', { names: ['delegation__delegate'] });
   expect(relayed).toMatchObject({ isError: true });
-  // What a nested skill allows counts only as far as the outer one does.
+  // A nested skill cannot allow more than the outer one.
   await session.toldAfter(() => session.call('skill__narrow'));
   expect(await session.list()).toEqual(['time__current_time']);
   expect(await session.call('time__current_time')).not.toHaveProperty('isError', true);
@@ -109,14 +109,14 @@ test('a skill that a session follows leaves it the tools it names, until the run
   expect(await session.list()).toContain('delegation__delegate');
 });
 
-test('a tool that calls a skill is held to it from there on', async () => {
+test('a tool that calls a skill is limited by it from then on', async () => {
   const gateway = await open({ narrow: 'allowed-tools: time__current_time\n' });
   const session = await openSession(gateway, await newThread(gateway));
   const both = await session.call('relay__call', { names: ['skill__narrow', 'delegation__checkin'] });
   expect(both).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('not allowed') }] });
 });
 
-test('what is no tool is held to it, too', async () => {
+test('resources and prompts are limited by it, too', async () => {
   const gateway = await open({ narrow: 'allowed-tools: time__current_time\n' });
   const threadId = await newThread(gateway);
   const session = await openSession(gateway, threadId);
@@ -128,7 +128,7 @@ test('what is no tool is held to it, too', async () => {
   expect(await tasks()).toHaveLength(1);
 });
 
-test('sub-agents of a narrowed session have no more than it', async () => {
+test('sub-agents of a narrowed session have no more tools than it', async () => {
   const gateway = await open({
     helper: 'allowed-tools: time__current_time skill__fork delegation__delegate\n',
     fork: 'context: fork\nallowed-tools: time__current_time context__* delegation__checkin\n',
@@ -146,7 +146,7 @@ test('sub-agents of a narrowed session have no more than it', async () => {
   ]);
 });
 
-test('an active skill and an agent make the session of the next turn', async () => {
+test('an active skill and an agent determine the session of the next turn', async () => {
   const folder = await openSkills();
   await writeSkill(folder, 'tea', {
     body: 'Steep it.',

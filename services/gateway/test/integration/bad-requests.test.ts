@@ -4,11 +4,11 @@ import { expect, test } from 'vitest';
 import { bearer, keyFor, openGateway, probe } from '../fixture.ts';
 import { beginSession, modernCaller } from '../mcp-wire.ts';
 
-/** As text: what writes JSON has a limit, too. */
+/** As text, because JSON.stringify has a depth limit, too. */
 const levels = 5_000;
 const deep = `${'{"a":'.repeat(levels)}{}${'}'.repeat(levels)}`;
 
-test('JSON that is nested too deep is refused at every door, and is nobody’s fault but the caller’s', async () => {
+test('JSON that is nested too deeply is refused at every endpoint as a client error', async () => {
   const { call, url } = await openGateway({ plugins: [...builtInPlugins, probe] });
   for (const [path, body] of [
     ['/v1/threads', `{"metadata":${deep}}`],
@@ -38,7 +38,7 @@ test('JSON that is nested too deep is refused at every door, and is nobody’s f
   }
 });
 
-test('a body that is no object, where one is wanted', async () => {
+test('a body that is not an object is refused where one is required', async () => {
   const { call } = await openGateway();
   for (const body of [[], 5, 'x', true]) {
     const answer = await call('POST', '/v1/bus/workers', { body: JSON.stringify(body) });
@@ -46,13 +46,13 @@ test('a body that is no object, where one is wanted', async () => {
   }
 });
 
-test.each([{ _meta: 'x' }, { _meta: null }, { _meta: [] }])('%j is no envelope of 2026', async (params) => {
+test.each([{ _meta: 'x' }, { _meta: null }, { _meta: [] }])('%j is not a 2026 envelope', async (params) => {
   const { call } = await openGateway({ plugins: [probe] });
   const answer = await call('POST', '/mcp', { body: { jsonrpc: '2.0', id: 1, method: 'ping', params } });
   expect([answer.status, answer.body.result]).toEqual([200, {}]);
 });
 
-test('a capability of another shape than it should have is none', async () => {
+test('a capability of the wrong shape counts as absent', async () => {
   const { url } = await openGateway({ plugins: [probe] });
   const client = modernCaller({ capabilities: { extensions: 'io.modelcontextprotocol/tasks' } });
   const { error } = await (
@@ -61,7 +61,7 @@ test('a capability of another shape than it should have is none', async () => {
   expect(error.data).toMatchObject({ code: 'capability_missing' });
 });
 
-test('an unknown key is told to be one, at every door', async () => {
+test('an unknown key is reported as such at every endpoint', async () => {
   const { call } = await openGateway({ keys: [keyFor('known')] });
   const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
   for (const [path, body] of [
@@ -76,7 +76,7 @@ test('an unknown key is told to be one, at every door', async () => {
   }
 });
 
-test('a key for the bus alone has the tools of the bus at /mcp, and nothing else', async () => {
+test('a key with only the scope bus has only the bus tools at /mcp', async () => {
   const keys = [
     keyFor('bus', { scopes: ['bus'] }),
     keyFor('status', { scopes: ['bus'], tools: ['bus__get_status', 'time__*'] }),

@@ -7,12 +7,12 @@ import { readEvents } from '../read-events.ts';
 
 const names = Object.keys(busTools) as BusToolName[];
 
-/** Resolves when so many workers wait. */
+/** Resolves when this many workers are polling. */
 async function waiting({ call }: Gateway, workers: number): Promise<void> {
   for (;;) if ((await call('GET', '/v1/bus/status')).body.workersPolling === workers) return;
 }
 
-test('the tools are the table’s, as tools and as routes, and old names are not listed', async () => {
+test('the tools and routes are those of the table, and old names are not listed', async () => {
   const { call } = await openGateway();
   const { tools } = (await call('GET', '/v1/tools')).body as {
     tools: { name: string; description: string }[];
@@ -41,7 +41,7 @@ test('the tools are the table’s, as tools and as routes, and old names are not
   }
 });
 
-test('a task over REST: from one gateway to a worker that waits at another, and back', async () => {
+test('a task over REST: from one gateway to a worker that polls at another, and back', async () => {
   const [here, there] = await openReplicas(['a', 'b'], { more: builtInPlugins });
   await there.call('POST', '/v1/bus/workers', { body: { name: 'w', labels: ['gpu'] } });
   const polling = there.call('POST', '/v1/bus/workers/w/poll', { body: { timeoutMs: 20_000 } });
@@ -102,7 +102,7 @@ test('a task over REST: from one gateway to a worker that waits at another, and 
   ]);
 });
 
-test('what is refused has its status, and names the state', async () => {
+test('refusals have their status and name the state', async () => {
   const { call } = await openGateway();
   const refused = async (path: string, body: object) => {
     const answer = await call('POST', `/v1/bus/${path}`, { body });
@@ -142,7 +142,7 @@ test('what is refused has its status, and names the state', async () => {
   expect([deeper.status, deeper.body.error.code]).toEqual([400, 'invalid_request']);
 });
 
-test('old names are understood everywhere', async () => {
+test('old names are accepted everywhere', async () => {
   const { call } = await openGateway();
   const use = async (tool: BusToolName, input: object) =>
     (await call('POST', `/v1/tools/bus__${tool}`, { body: { arguments: input } })).body.structuredContent;
@@ -159,7 +159,7 @@ test('old names are understood everywhere', async () => {
   });
 });
 
-test('an old worker works by its name alone: with spaces, waits that are too long, and tasks that come back', async () => {
+test('an old worker is identified by name only: names with spaces, waits that are too long, repeated tasks', async () => {
   const { call } = await openGateway();
   const use = async (tool: BusToolName, input: object) => {
     const { status, body } = await call('POST', `/v1/tools/bus__${tool}`, { body: { arguments: input } });
@@ -188,7 +188,7 @@ test('an old worker works by its name alone: with spaces, waits that are too lon
   expect([hidden.status, hidden.body.error.code]).toEqual([422, 'invalid_tool_input']);
 });
 
-test('a client that leaves its poll gives back what it would have got', async () => {
+test('a task for a client that disconnects from its poll is given back', async () => {
   const gateway = await openGateway();
   const { call } = gateway;
   for (const name of ['leaver', 'w']) await call('POST', '/v1/bus/workers', { body: { name } });
@@ -210,7 +210,7 @@ test('a client that leaves its poll gives back what it would have got', async ()
   });
 });
 
-test('a gateway that closes ends its polls: their clients ask elsewhere', async () => {
+test('a gateway that closes ends its polls, and clients poll elsewhere', async () => {
   const gateway = await openGateway();
   await gateway.call('POST', '/v1/bus/workers', { body: { name: 'w' } });
   const polling = gateway.call('POST', '/v1/bus/workers/w/poll', { body: { timeoutMs: 60_000 } });
@@ -219,7 +219,7 @@ test('a gateway that closes ends its polls: their clients ask elsewhere', async 
   expect((await polling).body).toMatchObject({ taskId: null });
 });
 
-test('what happens on the bus is an event stream, with replay, of the tenant alone', async () => {
+test('bus events are an event stream with replay, limited to the tenant', async () => {
   const keys = ['acme', 'umbrella'].map((tenant) => keyFor(`key-of-${tenant}`, { tenant, scopes: ['bus'] }));
   const { call, url } = await openGateway({ keys });
   const acme = bearer('key-of-acme');
@@ -249,7 +249,7 @@ test('what happens on the bus is an event stream, with replay, of the tenant alo
   ]);
 });
 
-test('a key sees the tools by its scope: bus and tools for MCP, bus alone for REST', async () => {
+test('a key sees the bus tools by its scopes: bus or tools for MCP, bus for REST', async () => {
   const keys = [
     keyFor('key-of-both', { scopes: ['bus', 'tools'] }),
     keyFor('key-of-tools', { scopes: ['tools'] }),

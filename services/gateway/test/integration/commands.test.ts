@@ -35,7 +35,7 @@ async function openThread(options: GatewayOptions = {}) {
 const namesIn = (commands: { name: string; group: string }[], group: string) =>
   commands.filter((command) => command.group === group).map(({ name }) => name);
 
-test('/help lists every command by group, and explains one; what nobody knows is named', async () => {
+test('/help lists every command by group, and explains one; an unknown command is named', async () => {
   const folder = await openSkills(['inner']);
   await writeSkill(folder, 'tea', { front: 'user-invocable: true\n' });
   const { run, list } = await openThread({ skillsDirectory: folder, plugins: [...builtInPlugins, greeter] });
@@ -63,7 +63,7 @@ test('/help lists every command by group, and explains one; what nobody knows is
   });
 });
 
-test('/use and /<skill> store the skill on the thread and confirm; /use alone ends it', async () => {
+test('/use and /<skill> store the skill on the thread and confirm; /use without a name ends it', async () => {
   const { run, thread } = await openThread({
     skillsDirectory: await openSkills(['tea', '3d-print']),
     skillCommands: 'all',
@@ -92,7 +92,7 @@ test('/use and /<skill> store the skill on the thread and confirm; /use alone en
   });
 });
 
-test('what is said after the name of a skill is sent to the thread, once', async () => {
+test('the text after the name of a skill is sent to the thread, once', async () => {
   const { gateway, run, thread, threadId } = await openThread({
     skillsDirectory: await openSkills(['tea']),
     skillCommands: 'all',
@@ -114,7 +114,7 @@ test('a message that begins with a slash is a message', async () => {
   expect([turn.input, (await thread()).skill]).toEqual(['/use tea', null]);
 });
 
-test('/model, /agent, /status, /prewarm and /tools tell of the thread, and change it', async () => {
+test('/model, /agent, /status, /prewarm and /tools show the thread, and change it', async () => {
   const { run, thread, threadId } = await openThread({ plugins: [probe] });
   expect((await run('/model')).output).toBe('The model is the default.');
   expect(await run('/model large')).toMatchObject({ isError: false });
@@ -136,7 +136,7 @@ test('/model, /agent, /status, /prewarm and /tools tell of the thread, and chang
   expect((await run('/tools')).output.split('\n')).toContain('  probe__whoami');
 });
 
-test('/quit, /exit and /clear say what is to be done, and do nothing here', async () => {
+test('/quit, /exit and /clear return an action for the client, and change nothing', async () => {
   const { run, thread } = await openThread();
   const before = await thread();
   expect(await run('/quit')).toEqual({ isError: false, action: 'quit', output: expect.any(String) });
@@ -161,7 +161,7 @@ test('/delegate, /tasks and /cancel', async () => {
   expect(await run('/cancel task_none')).toMatchObject({ isError: true });
 });
 
-test('/cancel takes back what waits of people’s messages, and nothing else', async () => {
+test('/cancel cancels waiting messages of users, and no system mail', async () => {
   const { gateway, run, threadId } = await openThread();
   const path = `/v1/threads/${threadId}/runs`;
   for (const input of ['one', 'two']) await gateway.call('POST', path, { body: { input } });
@@ -205,7 +205,7 @@ const greeter = definePlugin({
   register: () => undefined,
 });
 
-test('a plugin’s command acts with the rights of whoever types it, and rests with its plugin', async () => {
+test('a plugin’s command runs with the rights of the caller, and is disabled with its plugin', async () => {
   const keys = [
     keyFor('all', { tenant: 'acme' }),
     keyFor('few', { tenant: 'acme', scopes: ['threads', 'tools'] }),
@@ -234,7 +234,7 @@ test('a plugin’s command acts with the rights of whoever types it, and rests w
 
 const marked = 'user-invocable: true\n';
 
-test('a skill is a command when it says so, in either spelling; by choice all are but those that say they are none', async () => {
+test('a skill is a command if marked so, in either spelling; with `all`, every skill is unless marked otherwise', async () => {
   const folder = await openSkills(['plain']);
   await writeSkill(folder, 'tea', { front: marked });
   await writeSkill(folder, 'coffee', { front: 'user_invocable: true\n' });
@@ -255,7 +255,7 @@ test('a skill is a command when it says so, in either spelling; by choice all ar
   expect(namesIn(await all.list(), 'skill')).toEqual(['coffee', 'plain', 'tea']);
 });
 
-test('skills’ commands come and go with the folder; a name that is taken is told once, and stays whose it was', async () => {
+test('skills’ commands follow the folder; a taken name is logged once, and keeps its owner', async () => {
   const folder = await openSkills();
   for (const name of ['help', 'greet', 'tea']) await writeSkill(folder, name, { front: marked });
   const warn = vi.fn();

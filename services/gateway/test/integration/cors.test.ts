@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { bearer, type Gateway, keyFor, openGateway, probe } from '../fixture.ts';
 
-/** Allowed by the fixture's gateway. */
+/** An origin that the fixture's gateway allows. */
 const origin = 'https://app.test';
 const strangers = ['https://evil.test', 'https://app.test.evil', 'http://app.test', 'null'];
 const corsOf = (headers: Headers) =>
@@ -20,7 +20,7 @@ const preflight = (gateway: Gateway, path: string, from: string) =>
     },
   });
 
-test('a preflight needs no token, and is answered to allowed origins alone, on every route', async () => {
+test('a preflight needs no token, and succeeds only for allowed origins, on every route', async () => {
   const gateway = await openGateway({ keys: [keyFor('some-key')] });
   for (const { url } of gateway.routes) {
     const path = url.replaceAll(/:\w+/g, 'x');
@@ -47,7 +47,7 @@ test('a preflight needs no token, and is answered to allowed origins alone, on e
   expect((await gateway.call('OPTIONS', '/v1/threads', { headers: { origin } })).status).toBe(401);
 });
 
-test('an allowed page reads REST, streams, both eras of MCP, and what a refusal says', async () => {
+test('an allowed page can read REST, streams, both eras of MCP, and errors', async () => {
   const gateway = await openGateway({ plugins: [probe], keys: [keyFor('some-key')] });
   const asPage = { origin, ...bearer('some-key') };
   const created = await gateway.call('POST', '/v1/threads', { body: {}, headers: asPage });
@@ -83,7 +83,7 @@ test('an allowed page reads REST, streams, both eras of MCP, and what a refusal 
   expect(refused.headers.get('www-authenticate')).toBe('Bearer');
 });
 
-test('who is no page gets no CORS header, and other pages nothing at all', async () => {
+test('requests without Origin get no CORS headers, and other origins are refused', async () => {
   const gateway = await openGateway({ keys: [keyFor('some-key')] });
   const plain = await gateway.call('GET', '/v1/threads', { headers: bearer('some-key') });
   expect([plain.status, corsOf(plain.headers)]).toEqual([200, []]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { keyFor, openGateway } from '../fixture.ts';
 
-test('/docs is a page for anybody, with everything it needs from this gateway', async () => {
+test('/docs is public, and loads everything from this gateway', async () => {
   const gateway = await openGateway({ keys: [keyFor('some-key')] });
   const { status, headers, body: page } = await gateway.call('GET', '/docs');
   expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
@@ -19,7 +19,7 @@ test('/docs is a page for anybody, with everything it needs from this gateway', 
   expect(document.servers).toEqual([{ url: '/' }]);
 });
 
-test('what Swagger UI may do holds for /docs alone', async () => {
+test('the content security policy of Swagger UI applies to /docs only', async () => {
   const gateway = await openGateway();
   const policyOf = async (path: string) =>
     (await gateway.call('GET', path)).headers.get('content-security-policy');

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { keyFor, openGateway, tokenSecret } from '../fixture.ts';
 import { type House, openHouse, publicUrls } from '../house.ts';
 
-test('every registered route is public by name, or answers 401 without a token', async () => {
+test('every registered route is listed as public, or responds 401 without a token', async () => {
   const gateway = await openGateway({ keys: [keyFor('some-key')] });
   expect(gateway.routes.length).toBeGreaterThan(30);
   expect(publicUrls.filter((url) => !gateway.routes.some((route) => route.url === url))).toEqual([]);
@@ -15,14 +15,14 @@ test('every registered route is public by name, or answers 401 without a token',
   expect((await gateway.call('GET', '/nothing/here')).status).toBe(401);
 });
 
-/** What /mcp says to a client that has not begun a session, where it needs one. */
+/** The status of /mcp where the client has no session but needs one. */
 const withoutSession = ({ method, url }: { method: string; url: string }) =>
   url === '/mcp' ? { GET: 405, HEAD: 405, DELETE: 400 }[method] : undefined;
 
-test('the requests of this file work with a good key: what refuses them below is the credential', async () => {
+test('the requests of this file succeed with a valid key, so only the credential causes the refusals below', async () => {
   const { guarded, send, state } = await openHouse();
   const before = await state();
-  // A worker has one task at a time: it gives up its first before it polls for the next.
+  // A worker has one task at a time: it fails the first before it polls for the next.
   const first = (route: { url: string }) => Number(/bus.*\/failed$/.test(route.url)) * -1;
   const last = (route: { method: string; url: string }) => Number(route.method === 'DELETE') + first(route);
   for (const route of guarded.toSorted((one, other) => last(one) - last(other))) {
@@ -36,7 +36,7 @@ test('the requests of this file work with a good key: what refuses them below is
 
 const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
 const secret = new TextEncoder().encode(tokenSecret);
-/** A thread token as contracts make them, but for what is told. */
+/** A thread token as contracts create it, with these changes. */
 const threadToken = ({ ids, epoch }: House, claims: object, audience = 'harness/mcp') =>
   new SignJWT({ tenant: 'acme', epoch, sub: ids.threadId as string, exp: inSeconds(60), ...claims })
     .setProtectedHeader({ alg: 'HS256' })
@@ -54,17 +54,20 @@ const strangers: Record<string, (house: House) => Promise<string | undefined>> =
     signThreadToken({ threadId: ids.threadId as string, tenant: 'acme', epoch }, 'another secret, as long'),
 };
 
-test.each(Object.entries(strangers))('%s opens no door, and nothing happens', async (_what, credentialOf) => {
-  const house = await openHouse();
-  const credential = await credentialOf(house);
-  const before = await house.state();
-  for (const route of house.guarded) {
-    expect([route, (await house.send(route, credential)).status]).toEqual([route, 401]);
-  }
-  expect(await house.state()).toEqual(before);
-});
+test.each(Object.entries(strangers))(
+  '%s is refused at every endpoint, without effects',
+  async (_what, credentialOf) => {
+    const house = await openHouse();
+    const credential = await credentialOf(house);
+    const before = await house.state();
+    for (const route of house.guarded) {
+      expect([route, (await house.send(route, credential)).status]).toEqual([route, 401]);
+    }
+    expect(await house.state()).toEqual(before);
+  },
+);
 
-test('a thread token opens /mcp alone, and a stale one nothing', async () => {
+test('a thread token is accepted at /mcp only, and a stale one nowhere', async () => {
   const house = await openHouse();
   const live = await threadToken(house, {});
   const stale = await threadToken(house, { epoch: house.epoch - 1 });
@@ -79,7 +82,7 @@ test('a thread token opens /mcp alone, and a stale one nothing', async () => {
   expect([status, text]).toEqual([200, expect.stringContaining('"text":"1"')]);
 });
 
-/** One that has not what the route asks for. */
+/** A key without the scope of the route. */
 function keyWithout({ url }: { url: string }): string {
   if (url.startsWith('/v1/bus/')) return 'key-without-bus';
   return url === '/mcp' ? 'key-without-tools' : 'key-of-the-bus';
@@ -95,7 +98,7 @@ test('a key without the scope is 403 everywhere', async () => {
   expect(await state()).toEqual(before);
 });
 
-/** Where a key is answered with what is its own tenant's, or everybody's. */
+/** Routes that return only the caller's own tenant's data, or data that is the same for all. */
 const ownThings = [
   '/v1/threads',
   '/v1/tasks',
@@ -111,11 +114,11 @@ const ownThings = [
   '/v1/bus/events',
 ];
 
-/** What makes something of one's own tenant, whoever else has the same. */
+/** Routes that create something in the caller's own tenant, even if another tenant has the same name. */
 const makesOwn = ({ method, url }: { method: string; url: string }) =>
   method === 'POST' && ['/v1/bus/tasks', '/v1/bus/workers', '/v1/threads', '/api/prewarm'].includes(url);
 
-test.each(['a key', 'an access token'])('%s of another tenant finds nothing of ours', async (kind) => {
+test.each(['a key', 'an access token'])('%s of another tenant finds nothing of this tenant', async (kind) => {
   const { guarded, send, state, ids, issue } = await openHouse();
   const access = await issue({ tenant: 'umbrella', scope: 'threads tools tasks bus' });
   const credential = kind === 'a key' ? 'key-of-umbrella' : access;
@@ -125,7 +128,7 @@ test.each(['a key', 'an access token'])('%s of another tenant finds nothing of o
     const reads = route.method === 'GET' || route.method === 'HEAD';
     let expected = 404;
     if (reads && ownThings.includes(route.url)) expected = 200;
-    if (route.url === '/mcp') expected = withoutSession(route) ?? 200; // the refusal is in the JSON-RPC answer
+    if (route.url === '/mcp') expected = withoutSession(route) ?? 200; // the refusal is in the JSON-RPC response
     const isAdmins = route.url.startsWith('/v1/workers') || route.url === '/v1/plugins/:plugin';
     if (isAdmins || route.url === '/metrics') expected = 403;
     expect([route, status]).toEqual([route, expected]);

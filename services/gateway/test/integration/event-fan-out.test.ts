@@ -13,7 +13,7 @@ import { readEvents } from '../read-events.ts';
 const tenant = 'default';
 const last = 'the last';
 
-/** A gateway on a Redis of its own, whose commands can be counted, and a turn that says things. */
+/** A gateway on a separate Redis, whose commands can be counted, and a turn that emits events. */
 async function openTalk() {
   const dir = await mkdtemp(join(tmpdir(), 'harness-fan-out-'));
   const server = await startEmbeddedRedis(dir);
@@ -48,7 +48,7 @@ async function openTalk() {
 const isLast = (event: ThreadEvent) => event.data.text === last;
 const idsOf = (events: ThreadEvent[]) => events.flatMap(({ id }) => id ?? []);
 
-test('200 subscribers who join at any moment, from any cursor, each see the log from there on', async () => {
+test('200 subscribers that join at any time, from any cursor, each get the log from there on', async () => {
   const talk = await openTalk();
   for (let n = 0; n < 250; n++) await talk.say(`before ${n}`);
   const before = idsOf(await talk.stored());
@@ -89,14 +89,14 @@ test('200 subscribers who join at any moment, from any cursor, each see the log 
   await expect.poll(talk.readers).toBe(0);
 });
 
-test('live deltas come to each subscriber once, in order; the log is read once for all', async () => {
+test('live deltas reach each subscriber once, in order; the log is read once for all', async () => {
   const talk = await openTalk();
   const joined = Array.from({ length: 100 }, () => Promise.withResolvers<void>());
   const reading = joined.map(({ resolve }) => {
     let live = -1;
     const until = ({ type }: ThreadEvent) => {
       if (type === 'stream.replayed') resolve();
-      // A delta may come after a stored event that is younger, so the last to come is not always the last that was said.
+      // A delta may arrive after a younger stored event, so the last event received is not always the last emitted.
       return (type === 'stream.replayed' || live >= 0) && ++live === 101;
     };
     return readEvents(talk.path, { until });
@@ -115,7 +115,7 @@ test('live deltas come to each subscriber once, in order; the log is read once f
   expect((await talk.reads()) - readsBefore).toBeLessThanOrEqual(52);
 });
 
-test('a slow reader falls behind alone, and has everything when it reads on', async () => {
+test('a slow reader does not delay others, and gets everything when it continues', async () => {
   const talk = await openTalk();
   const others = Array.from({ length: 5 }, () => readEvents(talk.path, { until: isLast }));
   const slow = openSlow(talk.path);
@@ -129,7 +129,7 @@ test('a slow reader falls behind alone, and has everything when it reads on', as
   expect(idsOf(await slow.seen)).toEqual(wanted);
 });
 
-/** A subscriber that takes nothing from its socket until it is told to. */
+/** A subscriber that does not read its socket until told by the test. */
 function openSlow(url: string) {
   const answered = Promise.withResolvers<void>();
   const resumed = Promise.withResolvers<void>();

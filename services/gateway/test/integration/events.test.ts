@@ -13,7 +13,7 @@ async function openThread(gateway: Awaited<ReturnType<typeof openGateway>>) {
   return { threadId: body.threadId as string, send };
 }
 
-test('a cut stream goes on at another gateway, without gap or repeat', async () => {
+test('an interrupted stream continues at another gateway, without gap or repeat', async () => {
   const tag = randomUUID();
   const [one, two] = [await openGateway({ tag }), await openGateway({ tag })];
   const worker = await openFakeWorker(one.dispatch, connectTestRedis());
@@ -50,11 +50,11 @@ test("a run's stream begins with its acceptance and ends with its end", async ()
   await worker.finish(threadId, { status: 'success', result: 'ok' });
   const types = (await reading).map(({ type }) => type).filter((type) => type !== 'stream.replayed');
   expect(types).toEqual(['run.queued', 'run.started', 'run.completed']);
-  // Later, it is a replay that ends by itself.
+  // Later it is a replay, which ends.
   expect((await readEvents(gateway.url + run.streamUrl)).at(-1)?.type).toBe('run.completed');
 });
 
-test('a stream without follow is the replay alone; a JSON page has a cursor', async () => {
+test('a stream without follow is only the replay; a JSON page has a cursor', async () => {
   const gateway = await openGateway();
   const { threadId, send } = await openThread(gateway);
   await send('x');
@@ -83,7 +83,7 @@ test('closing the gateway ends open streams', async () => {
   for (const text of await Promise.all(ended)) expect(text).toContain('stream.replayed');
 });
 
-test('a reader who does not read is cut, and the gateway keeps no more than its bound', async () => {
+test('a client that does not read is disconnected, and the gateway buffers no more than its limit', async () => {
   const gateway = await openGateway();
   const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
   const { threadId, send } = await openThread(gateway);
@@ -94,7 +94,7 @@ test('a reader who does not read is cut, and the gateway keeps no more than its 
   const [serverSide] = await connection;
   const [response] = await once(reader, 'response');
   response.pause();
-  response.on('error', () => undefined); // it is cut in the middle
+  response.on('error', () => undefined); // disconnected in the middle
   const text = 'x'.repeat(100_000);
   const cut = once(serverSide, 'close');
   for (let counter = 1; counter <= 100; counter++) {
@@ -105,7 +105,7 @@ test('a reader who does not read is cut, and the gateway keeps no more than its 
   expect(serverSide.bytesWritten).toBeLessThan(8_000_000);
 });
 
-test('a replay much larger than the bound reaches a reader that reads', async () => {
+test('a replay much larger than the limit reaches a client that reads', async () => {
   const gateway = await openGateway();
   const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
   const { threadId, send } = await openThread(gateway);
@@ -119,7 +119,7 @@ test('a replay much larger than the bound reaches a reader that reads', async ()
   expect(replay.filter((event) => event.type === 'agent.message')).toHaveLength(150);
 });
 
-test('when a thread is deleted, those who watch it are not left waiting', async () => {
+test('when a thread is deleted, its subscribers do not hang', async () => {
   const gateway = await openGateway();
   const { threadId } = await openThread(gateway);
   const path = `/v1/threads/${threadId}`;

@@ -19,7 +19,7 @@ const gaugeOf = async (gateway: Gateway, kind: string) =>
     (await gateway.call('GET', '/metrics')).body,
   )?.[1];
 
-/** A logger, and what it was given as warnings. */
+/** A logger and the warnings that it got. */
 function openLog() {
   const warnings: string[] = [];
   const logger = createLogger('test', 'silent');
@@ -29,7 +29,7 @@ function openLog() {
 }
 
 test('different folders are reported at both gateways, and sessions keep those of the one that started last', async () => {
-  // Of its own, since connections are cut below.
+  // A separate Redis, because connections are cut below.
   const data = await mkdtemp(join(tmpdir(), 'harness-folders-'));
   onTestFinished(() => rm(data, { recursive: true, force: true }));
   const { url: redisUrl, close } = await startEmbeddedRedis(data);
@@ -73,7 +73,7 @@ test('different folders are reported at both gateways, and sessions keep those o
   expect(one.warnings.filter(different)).toEqual(await messagesOf(first, 'agents'));
   expect(other.warnings.filter(different)).toEqual([]);
 
-  // A reconnection does not bring back what has no effect; a change does.
+  // A reconnection does not put the losing folder into effect; a change does.
   await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
   await writeAgent(agents, 'judge');
   await expect.poll(published).toEqual(['clerk', 'judge']);
@@ -87,14 +87,14 @@ test('different folders are reported at both gateways, and sessions keep those o
   expect(await gaugeOf(first, 'agents')).toBe('0');
 });
 
-test('the same content in two places is no difference, and one that does not last is not reported', async () => {
+test('equal content in two folders is no difference, and a short difference is not reported', async () => {
   const tag = randomUUID();
   const [skills, copy] = [await openSkills(['tea']), await openSkills(['tea'])];
   const open = (skillsDirectory: string, graceMs: number) =>
     openGateway({ tag, skillsDirectory, folderChecking: { everyMs: 50, graceMs } });
   const gateways = [await open(skills, 0), await open(copy, 0)];
   const redis = connectTestRedis();
-  /** Resolves when this gateway has compared the folders once more: then its entry is there again. */
+  /** Resolves when this gateway has compared the folders again, which restores its entry. */
   const looks = async ({ dispatch: { keys, replicas } }: Gateway) => {
     await redis.hdel(keys.of('folders', 'skills'), replicas.id);
     await expect.poll(() => redis.hexists(keys.of('folders', 'skills'), replicas.id)).toBe(1);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { keyFor, openGateway, probe } from '../fixture.ts';
 import { fuzzOpenApi } from '../fuzz/fuzz-openapi.ts';
 
-test('a thousand requests, many of them wrong: no 5xx, every answer as documented', {
+test('a thousand requests, many invalid: no 5xx, every response as documented', {
   timeout: 120_000,
 }, async () => {
   const keys = [
@@ -15,9 +15,9 @@ test('a thousand requests, many of them wrong: no 5xx, every answer as documente
   const { url } = await openGateway({ keys, plugins: [...builtInPlugins, probe], waitLimitMs: 50 });
   const document = await readFile(new URL('../../../../openapi.yaml', import.meta.url), 'utf8');
   const credentials = ['all', 'bus', 'threads', 'nobody'].map((key) => `Bearer ${key}`);
-  // Always the same requests, so that what they come to is no chance; `npm run soak -- fuzz` makes others.
+  // A fixed seed, so that the result is reproducible; `npm run soak -- fuzz` uses others.
   const { statuses } = await fuzzOpenApi({ url, document, requests: 1_000, credentials, seed: 11 });
-  // It came past the doors: what asks for a body or an id was answered with success, too.
+  // Not only refusals: routes that need a body or an id succeeded, too.
   for (const operation of ['createThread', 'getThread', 'createRun', 'callTool', 'busSubmitTask'])
     expect([
       operation,

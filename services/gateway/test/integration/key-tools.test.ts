@@ -2,7 +2,7 @@ import { builtInPlugins } from '@harness/plugins';
 import { expect, test } from 'vitest';
 import { bearer, connectTestRedis, keyFor, openFakeWorker, openGateway, probe } from '../fixture.ts';
 
-/** Whoever has a key for some tools alone must not get others by way of an agent. */
+/** A key limited to some tools must not reach others through an agent. */
 async function openNarrow() {
   const tools = ['probe__whoami', 'delegation__*'];
   const keys = [keyFor('narrow', { tools }), keyFor('wide')];
@@ -21,7 +21,7 @@ async function openNarrow() {
   return { tools, gateway, call, thread, toolsOf };
 }
 
-test('a thread that it makes has its tools, and of those it names the ones that are among them', async () => {
+test('a thread that it creates has at most the key’s tools', async () => {
   const { tools, call, thread, toolsOf } = await openNarrow();
   for (const [body, expected] of [
     [{}, tools],
@@ -37,7 +37,7 @@ test('a thread that it makes has its tools, and of those it names the ones that 
   }
 });
 
-test('on a thread of somebody else, the runs that it starts have no others', async () => {
+test('on another caller’s thread, the runs that it starts have no other tools', async () => {
   const { tools, call, thread, toolsOf } = await openNarrow();
   const threadId = await thread('wide');
   await call('POST', `/v1/threads/${threadId}/runs`, { body: { input: 'x' } });

@@ -1,4 +1,4 @@
-/** Clients that others wrote, as they come, with an API key: each lists the tools and calls one, in its own era. */
+/** Third-party MCP clients, unmodified, with an API key: each lists the tools and calls one, in its own era. */
 import { spawn } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
@@ -29,7 +29,7 @@ const fileOf = (name: string, path: string) =>
 
 interface Outside {
   list(): Promise<string[]>;
-  /** probe__strict with this number; gives the text of its answer. */
+  /** Calls probe__strict with this number; returns the text of its result. */
   call(n: number | string): Promise<string>;
 }
 
@@ -39,7 +39,7 @@ interface Called {
 const textOf = (called: unknown) => (called as Called).content[0]?.text ?? '';
 const namesOf = ({ tools }: { tools: { name: string }[] }) => tools.map(({ name }) => name);
 
-/** Which protocol versions requests to the server name in their headers. */
+/** The protocol versions in the headers of requests to the server. */
 function watchVersions(server: Server): Set<string> {
   const seen = new Set<string>();
   const look = (message: unknown) => {
@@ -52,7 +52,7 @@ function watchVersions(server: Server): Set<string> {
   return seen;
 }
 
-/** A place of its own for whatever a program keeps, and nothing of this machine's environment. */
+/** A separate home folder, and nothing of this machine's environment. */
 async function openHome(): Promise<Record<string, string>> {
   const home = await mkdtemp(join(tmpdir(), 'mcp-client-'));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
@@ -102,7 +102,7 @@ async function bridge(url: URL): Promise<Outside> {
   return connectOld(new StdioClientTransport({ command: process.execPath, args, env, stderr: 'ignore' }));
 }
 
-/** How the Inspector ends when a tool's answer is a failure. */
+/** Exit of the Inspector when a tool result is a failure. */
 const toolFailedCode = 5;
 
 async function openInspector(url: URL, era: 'legacy' | 'modern'): Promise<Outside> {

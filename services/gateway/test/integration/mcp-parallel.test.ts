@@ -1,4 +1,4 @@
-/** Many clients at once that all count their requests alike. */
+/** Many concurrent clients with equal request ids. */
 import { randomInt } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { beginSession, type Message, modernCaller, type Wire } from '../mcp-wire.ts';
@@ -13,13 +13,13 @@ const capabilities = { elicitation: {} };
 const called = (text: string) => ({ text, turns: randomInt(maxTurns) });
 const textIn = (message: Message | undefined) => message?.result?.content[0].text;
 
-/** What a client may see of its own echo, and nothing else. */
+/** All that a client may see: its own echo. */
 async function expectOwn(wire: Wire, text: string) {
   const [progress, answer, ...more] = await wire.rest();
   expect([progress?.params?.message, answer?.id, textIn(answer), more]).toEqual([text, id, text, []]);
 }
 
-test(`${clients} clients with equal request ids each see their own progress, questions and answers`, async () => {
+test(`${clients} clients with equal request ids each see their own progress, questions and results`, async () => {
   const gateways = await openReplicas(['A', 'B']);
   const urls = gateways.map(({ url }) => url) as [string, string];
 
@@ -34,7 +34,7 @@ test(`${clients} clients with equal request ids each see their own progress, que
     const answer = await asking.message();
     expect([answer.id, JSON.parse(textIn(answer)).who]).toEqual([id, result]);
     await expectOwn(await own(), text);
-    // Who comes back elsewhere for the whole answer finds its own.
+    // A client that resumes at another gateway gets its own response.
     const stream = await own();
     const first = await stream.next();
     stream.cut();

@@ -7,7 +7,7 @@ import { openGateway } from '../fixture.ts';
 import { beginSession, type Message, modernCaller, type OldSession } from '../mcp-wire.ts';
 import { createPlay } from '../play-plugin.ts';
 
-/** A gateway on a Redis of its own, which is killed and comes back with its data. */
+/** A gateway on a separate Redis, which is killed and restarted with its data. */
 async function openOnOwnRedis() {
   const dir = await mkdtemp(join(tmpdir(), 'harness-away-'));
   const redis = await startEmbeddedRedis(dir);
@@ -27,7 +27,7 @@ async function openOnOwnRedis() {
   };
 }
 
-test('a task that ends while Redis is away has its result when Redis is back', async () => {
+test('a task that ends while Redis is down has its result when Redis is back', async () => {
   const { play, gateway, whileAway } = await openOnOwnRedis();
   const client = modernCaller({ capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } });
   const started = play.next('started');
@@ -40,7 +40,7 @@ test('a task that ends while Redis is away has its result when Redis is back', a
   expect((await task()).result).toMatchObject({ content: [{ text: 'done at A' }] });
 });
 
-test('a stream goes on where Redis was away, whole, for who stayed and for who comes back', async () => {
+test('after an outage of Redis a stream continues without gaps, for connected and for resuming clients', async () => {
   const { play, gateway, whileAway } = await openOnOwnRedis();
   const session = await beginSession(gateway.url);
   play.go();
@@ -59,7 +59,7 @@ test('a stream goes on where Redis was away, whole, for who stayed and for who c
   expect(seen(await reading)).toEqual([1, 2, 3, 5]);
 });
 
-/** As clients do: whenever the stream ends without the answer, it comes back after the last event. */
+/** Resumes after the last event whenever the stream ends without the result, as clients do. */
 async function readToTheEnd(session: OldSession, from: { url: string; lastEventId: string | undefined }) {
   const messages: Message[] = [];
   let last = from.lastEventId;

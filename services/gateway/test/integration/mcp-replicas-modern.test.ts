@@ -1,4 +1,4 @@
-/** MCP 2026-07-28 where every request may reach another gateway. */
+/** MCP 2026-07-28 with every request at a different gateway. */
 import { expect, test } from 'vitest';
 import { bearer, keyFor } from '../fixture.ts';
 import { logLevelKey, type Message, modernCaller } from '../mcp-wire.ts';
@@ -72,7 +72,7 @@ test('a prompt’s state, too, is opened at another gateway, and not for a tool'
   expect((await (await client.call(b.url, name, more)).message()).error.data.code).toBe('invalid_request');
 });
 
-test('who listens at one gateway hears what changed at another, and only what was asked for', async () => {
+test('a subscriber at one gateway is notified of changes at another, but only of those it subscribed to', async () => {
   const [a, b] = await openReplicas(['A', 'B']);
   const client = modernCaller();
   const listen = (notifications: object) =>
@@ -93,7 +93,7 @@ test('who listens at one gateway hears what changed at another, and only what wa
   expect((await tools.message()).method).toBe('notifications/tools/list_changed');
 });
 
-test('log lines come only where they are asked for, from the level on', async () => {
+test('log notifications are sent only on request, from the requested level on', async () => {
   const [a] = await openReplicas(['A']);
   const client = modernCaller();
   const levels = async (level?: string) => {
@@ -108,7 +108,7 @@ test('log lines come only where they are asked for, from the level on', async ()
   expect(await levels('emergency')).toEqual([]);
 });
 
-test('to leave is to cancel: the handler hears of it', async () => {
+test('a disconnect cancels the call, and the handler is notified', async () => {
   const [a] = await openReplicas(['A']);
   const started = a.play.next('started');
   const leave = new AbortController();

@@ -1,4 +1,4 @@
-/** MCP of the 2025 era where every request may reach another gateway. */
+/** MCP of the 2025 era with every request at a different gateway. */
 import { expect, test } from 'vitest';
 import { bearer, keyFor } from '../fixture.ts';
 import { beginSession, type Message, type Wire } from '../mcp-wire.ts';
@@ -7,7 +7,7 @@ import { openReplicas } from '../open-replicas.ts';
 const textIn = ({ result }: Message) => result.content[0].text as string;
 const asking = { elicitation: {} };
 
-test('a session begun at one gateway is served at each, and to another key it is unknown at each', async () => {
+test('a session created at one gateway is served at every gateway, and unknown to another key at each', async () => {
   const keys = [keyFor('mine'), keyFor('other'), keyFor('foreign', { tenant: 'else' })];
   const gateways = await openReplicas(['A', 'B', 'C'], { keys });
   const session = await beginSession(gateways[0].url, { headers: bearer('mine') });
@@ -24,7 +24,7 @@ test('a session begun at one gateway is served at each, and to another key it is
   expect((await session.request(gateways[1].url, 'ping')).status).toBe(200);
 });
 
-test('a session that is ended at one gateway is gone at the others, with its stream', async () => {
+test('a session that is ended at one gateway has ended at the others, with its stream', async () => {
   const [a, b] = await openReplicas(['A', 'B']);
   const session = await beginSession(a.url);
   const stream = await session.listen(b.url);
@@ -34,7 +34,7 @@ test('a session that is ended at one gateway is gone at the others, with its str
   expect((await session.listen(b.url)).status).toBe(404);
 });
 
-test('what one gateway asks is answered through another', async () => {
+test('a question of one gateway is answered through another', async () => {
   const [a, b, c] = await openReplicas(['A', 'B', 'C']);
   const session = await beginSession(c.url, { capabilities: asking });
   const call = await session.call(a.url, 'play__ask', { id: 7 });
@@ -82,7 +82,7 @@ test('a cancellation sent to one gateway aborts the call at another, and no call
   }
 });
 
-test('changes at one gateway reach the streams at another: lists all, resources those that asked', async () => {
+test('changes at one gateway reach streams at another: lists all streams, resources the subscribed ones', async () => {
   const [a, b] = await openReplicas(['A', 'B']);
   const [session, other] = [await beginSession(a.url), await beginSession(a.url)];
   await session.request(a.url, 'resources/subscribe', { params: { uri: 'play://one' } });
@@ -120,7 +120,7 @@ test('a newer stream of a session closes the older one at another gateway', asyn
   expect((await newer.message()).method).toBe('notifications/tools/list_changed');
 });
 
-test('of streams that are opened at the same time exactly one stays', async () => {
+test('of streams opened at the same time exactly one stays open', async () => {
   const [a, b] = await openReplicas(['A', 'B']);
   const session = await beginSession(a.url);
   const streams = await Promise.all([a, b, a, b, a, b].map(({ url }) => session.listen(url)));
@@ -137,7 +137,7 @@ test('of streams that are opened at the same time exactly one stays', async () =
   expect(told.filter(Boolean)).toEqual(['notifications/tools/list_changed']);
 });
 
-test('the level of log lines, set at one gateway, holds at another', async () => {
+test('the log level set at one gateway applies at another', async () => {
   const [a, b] = await openReplicas(['A', 'B']);
   const session = await beginSession(a.url);
   const levels = async () => {

@@ -1,4 +1,4 @@
-/** Streams of the 2025 era that are cut, and taken up again at another gateway. */
+/** Streams of the 2025 era that are interrupted and resumed at another gateway. */
 import { expect, test } from 'vitest';
 import { beginSession, type Message, type OldSession, type Wire } from '../mcp-wire.ts';
 import { openReplicas, type Replica } from '../open-replicas.ts';
@@ -8,7 +8,7 @@ const progressIn = (messages: Message[]) =>
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
 const token = { _meta: { progressToken: 'p' } };
 
-/** A call at the gateway, cut after so many steps of ten; gives the ids of what was seen. */
+/** A call of ten steps, interrupted after some; returns the ids of the received events. */
 async function cutAfter(steps: number, { session, at }: { session: OldSession; at: Replica }) {
   at.play.go(steps);
   const stream = await session.call(at.url, 'play__steps', { args: { upTo: 10 }, id: 5, ...token });
@@ -24,11 +24,11 @@ async function readSteps(stream: Wire, count: number) {
   return progressIn(messages);
 }
 
-test('what follows a cut is read at another gateway, without gap or repeat, while it is still produced', async () => {
+test('an interrupted stream is resumed at another gateway, without gap or repeat, while the call still runs', async () => {
   const [a, b, c] = await openReplicas(['A', 'B', 'C']);
   const session = await beginSession(c.url);
   const ids = await cutAfter(3, { session, at: a });
-  a.play.go(2); // while nobody reads
+  a.play.go(2); // without a reader
   const resumed = await session.listen(b.url, ids.at(-1));
   expect(await readSteps(resumed, 2)).toEqual([4, 5]);
   a.play.go(2);
@@ -39,7 +39,7 @@ test('what follows a cut is read at another gateway, without gap or repeat, whil
   const messages = await again.rest();
   expect(progressIn(messages)).toEqual(range(2, 10));
   expect(messages.at(-1)).toMatchObject({ id: 5, result: { content: [{ text: '10 steps at A' }] } });
-  // The end is kept, too, and a stream that was read to its end ends.
+  // The result is stored, too, and a stream that was read completely ends.
   const whole = await (await session.listen(b.url, ids[0])).rest();
   expect(progressIn(whole)).toEqual(range(1, 10));
 });
@@ -56,7 +56,7 @@ test('a question is asked on the resumed stream, and answered through a third ga
   expect((await resumed.message()).result.content[0].text).toContain('"action":"decline"');
 });
 
-test('an event id of another session, of none and of nonsense is refused, and the session lives on', async () => {
+test('an event id of another session, an unknown or invalid one is refused, and the session continues', async () => {
   const [a, b] = await openReplicas(['A', 'B']);
   const [session, other] = [await beginSession(a.url), await beginSession(a.url)];
   const ids = await cutAfter(1, { session, at: a });
@@ -67,7 +67,7 @@ test('an event id of another session, of none and of nonsense is refused, and th
   expect(progressIn(await (await session.listen(b.url, ids[0])).rest())).toEqual(range(1, 10));
 });
 
-test('who comes back for a call whose gateway died is told so', async () => {
+test('a client that resumes a call whose gateway died gets an error', async () => {
   const [a, b] = await openReplicas(['A', 'B']);
   const session = await beginSession(a.url);
   const ids = await cutAfter(2, { session, at: a });
@@ -77,7 +77,7 @@ test('who comes back for a call whose gateway died is told so', async () => {
   expect(messages.at(-1)).toMatchObject({ id: 5, error: { data: { code: 'call_lost' } } });
 });
 
-test('a client of 2025-06-18 gets no ids: nobody told it how to come back', async () => {
+test('a client of 2025-06-18 gets no event ids: its protocol has no resumption', async () => {
   const [a] = await openReplicas(['A']);
   const session = await beginSession(a.url, { version: '2025-06-18' });
   a.play.go(2);

@@ -29,7 +29,7 @@ function taskClient(headers: Record<string, string> = {}, capabilities: object =
   };
 }
 
-test('delegate is a task to a client that knows tasks, at every gateway, through all its states', async () => {
+test('delegate returns a task to a client with the tasks extension, at every gateway, through all states', async () => {
   const [a, b] = await openReplicas(['A', 'B'], { more });
   const worker = await openFakeWorker(a.dispatch, connectTestRedis());
   const client = taskClient();
@@ -75,7 +75,7 @@ test('delegate is a task to a client that knows tasks, at every gateway, through
   expect(await b.dispatch.tasks.get('default', given.taskId)).toMatchObject({ status: 'cancelled' });
 });
 
-test('delegate gives ids to a client that does not know tasks, of either era', async () => {
+test('delegate returns ids to a client without the tasks extension, in either era', async () => {
   const [a, b] = await openReplicas(['A', 'B'], { more });
   const modern = taskClient({}, {});
   const told = (await modern.call(a.url, delegate, { prompt: 'one' })).result;
@@ -94,7 +94,7 @@ test('delegate gives ids to a client that does not know tasks, of either era', a
   expect(told.resultType).toBe('complete');
 });
 
-test('a session of a thread never gets a task, whatever its client says it knows', async () => {
+test('a session of a thread never gets a task, whatever capabilities it declares', async () => {
   const [a] = await openReplicas(['A'], { more });
   const session = taskClient(bearer(await (await openRun(a)).tokenOf()));
   const { result } = await session.call(a.url, delegate, { prompt: 'count' });
@@ -110,7 +110,7 @@ test('a session of a thread never gets a task, whatever its client says it knows
   expect(job).toMatchObject({ resultType: 'complete', content: [{ text: 'done at A' }] });
 });
 
-test('a call that runs as a task is read at another gateway, also when its own has gone', async () => {
+test('a call that runs as a task can be read at another gateway, also after its own has stopped', async () => {
   const [a, b] = await openReplicas(['A', 'B']);
   const client = taskClient();
   const started = a.play.next('started');
@@ -130,7 +130,7 @@ test('a call that runs as a task is read at another gateway, also when its own h
   });
 });
 
-test('what a task asks is answered at another gateway, where it then runs on', async () => {
+test('a question of a task is answered at another gateway, where the task then continues', async () => {
   const [a, b, c] = await openReplicas(['A', 'B', 'C']);
   const client = taskClient();
   const taskId = await client.start(a.url, 'play__asking-job');
@@ -146,11 +146,11 @@ test('what a task asks is answered at another gateway, where it then runs on', a
   await update({ who: { action: 'decline' } });
   await client.ended(c.url, taskId, 'completed');
   expect((await client.get(a.url, taskId)).result.content[0].text).toBe('{"action":"decline"} at B');
-  await update({ who: { action: 'accept' } }); // too late, and harmless
+  await update({ who: { action: 'accept' } }); // too late, without effect
   expect(await client.get(c.url, taskId)).toMatchObject({ status: 'completed' });
 });
 
-test('a cancellation at one gateway aborts the call at another, the one that it was resumed at, too', async () => {
+test('a cancellation at one gateway aborts the call at another, also after it was resumed there', async () => {
   const [a, b, c] = await openReplicas(['A', 'B', 'C']);
   const client = taskClient();
   const started = a.play.next('started');
@@ -172,7 +172,7 @@ test('a cancellation at one gateway aborts the call at another, the one that it 
   expect(await client.get(a.url, asking)).toMatchObject({ status: 'cancelled' });
 });
 
-test('a task of another tenant is unknown at every door', async () => {
+test('a task of another tenant is unknown at every endpoint', async () => {
   const keys = [keyFor('mine'), keyFor('colleague'), keyFor('foreign', { tenant: 'else' })];
   const [a, b] = await openReplicas(['A', 'B'], { keys, more });
   const [mine, colleague, foreign] = ['mine', 'colleague', 'foreign'].map((key) => taskClient(bearer(key)));
@@ -193,7 +193,7 @@ test('a task of another tenant is unknown at every door', async () => {
   expect(signal.aborted).toBe(false);
 });
 
-test('a delegated task asks for the scope `tasks` at this door, too', async () => {
+test('a delegated task needs the scope `tasks` over MCP, too', async () => {
   const keys = [keyFor('all'), keyFor('calls', { scopes: ['tools'] })];
   const [a] = await openReplicas(['A'], { keys, more });
   const taskId = await taskClient(bearer('all')).start(a.url, delegate, { prompt: 'count' });
@@ -203,7 +203,7 @@ test('a delegated task asks for the scope `tasks` at this door, too', async () =
     });
 });
 
-test('the last answer resumes the call, also when it is said again because its reply was lost', async () => {
+test('the last response resumes the call, also when it is repeated because the reply was lost', async () => {
   const [a] = await openReplicas(['A']);
   const { callTasks } = a.dispatch;
   const { taskId } = await callTasks.create('default', {});
@@ -217,7 +217,7 @@ test('the last answer resumes the call, also when it is said again because its r
   ]);
 });
 
-test('a call whose gateway died is failed, and stays so whatever that one says later', async () => {
+test('a call whose gateway died is failed, and stays so if that gateway reports later', async () => {
   const [a, b] = await openReplicas(['A', 'B']);
   const client = taskClient();
   const started = a.play.next('started');
@@ -247,7 +247,7 @@ test('a gateway that is stopped aborts its calls, and they are failed, not cance
   });
 });
 
-test('a tool that must be a task is refused to who knows none', async () => {
+test('a tool that must be a task is refused to a client without the extension', async () => {
   const [a] = await openReplicas(['A']);
   const { error } = await taskClient({}, { elicitation: {} }).call(a.url, 'play__asking-job');
   expect(error.code).toBe(-32021);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { bearer, connectTestRedis, keyFor, openFakeWorker, openGateway } from '../fixture.ts';
 import { beginSession, modernCaller, type Wire } from '../mcp-wire.ts';
 
-/** Whatever of it a client asks for, it asks a model first. */
+/** A plugin whose every feature asks a model first. */
 const curious = definePlugin({
   name: 'curious',
   version: '1.0.0',

@@ -124,7 +124,7 @@ test.each([
   expect((await client.list()).map((tool) => tool.name)).toEqual(['probe__whoami']);
   await expect(client.call('probe__strict', { n: 1 })).rejects.toThrow(/not allowed/);
   await gateway.dispatch.lease.commit(turn, { status: 'success' });
-  await expect(client.call('probe__whoami', {})).rejects.toThrow(); // no run is under way
+  await expect(client.call('probe__whoami', {})).rejects.toThrow(); // no run is in progress
 });
 
 test('an outside caller may name a thread of its tenant, never a task', async () => {
@@ -137,10 +137,10 @@ test('an outside caller may name a thread of its tenant, never a task', async ()
   const call = client.call('probe__whoami', {}, { 'harness/threadId': foreign.thread.threadId });
   await expect(call).rejects.toThrow(/no thread/);
   const nowhere = JSON.parse(text(await client.call('probe__whoami', {})));
-  await expect(gateway.dispatch.threads.get('default', nowhere.threadId)).rejects.toThrow(); // made only when needed
+  await expect(gateway.dispatch.threads.get('default', nowhere.threadId)).rejects.toThrow(); // created only when needed
 });
 
-test('delegate from outside stores the task before it answers; checkin needs a task', async () => {
+test('delegate from outside stores the task before it returns; checkin needs a task', async () => {
   const gateway = await openGateway();
   const client = await connectLegacy(gateway);
   const delegated = (await client.call('delegation__delegate', { prompt: 'count' })) as Called & {
@@ -160,7 +160,7 @@ test('delegate from outside stores the task before it answers; checkin needs a t
   });
 });
 
-test('without a session GET is 405 and DELETE 400; a batch and nonsense are 4xx', async () => {
+test('without a session GET is 405 and DELETE 400; batches and invalid messages are 4xx', async () => {
   const gateway = await openGateway();
   expect((await gateway.call('GET', '/mcp')).status).toBe(405);
   expect((await gateway.call('DELETE', '/mcp')).status).toBe(400);
@@ -171,7 +171,7 @@ test('without a session GET is 405 and DELETE 400; a batch and nonsense are 4xx'
   }
 });
 
-test('a tool that must not run twice runs once per tool-use id, and a repeat gets the first answer', async () => {
+test('a tool that must not run twice runs once per tool-use id, and a repeat gets the first result', async () => {
   const ran: unknown[] = [];
   const pay = definePlugin({
     name: 'bank',
@@ -194,7 +194,7 @@ test('a tool that must not run twice runs once per tool-use id, and a repeat get
   expect(text(await use('toolu_1'))).toBe('paid 1');
   expect(text(await use('toolu_1'))).toBe('paid 1');
   expect(text(await use('toolu_2'))).toBe('paid 2');
-  // A call that was begun by a gateway which died: nobody knows.
+  // A call started by a gateway that died: its outcome is unknown.
   await gateway.dispatch.ledger.open({ threadId, epoch, toolUseId: 'toolu_3' });
   expect(await use('toolu_3')).toMatchObject({
     isError: true,
@@ -203,7 +203,7 @@ test('a tool that must not run twice runs once per tool-use id, and a repeat get
   expect(ran).toHaveLength(2);
 });
 
-test('a body of unknown or too large a size is bounded', async () => {
+test('a body of unknown or excessive size is limited', async () => {
   const gateway = await openGateway({ plugins: [probe] });
   const whole = JSON.stringify({
     jsonrpc: '2.0',
@@ -226,7 +226,7 @@ test('a body of unknown or too large a size is bounded', async () => {
 });
 
 test.each(['application/json', 'text/event-stream', 'application/json, text/event-stream'])(
-  'a client that takes %s gets the whole of every answer, in both eras',
+  'a client that accepts %s gets every response completely, in both eras',
   async (accept) => {
     const { url } = await openGateway({ plugins: [probe] });
     const session = await beginSession(url, { headers: { accept } });

@@ -5,7 +5,7 @@ import { connectTestRedis, openFakeWorker, openGateway, probe } from '../fixture
 const metricsOf = async ({ call }: Pick<Awaited<ReturnType<typeof openGateway>>, 'call'>) =>
   (await call('GET', '/metrics')).body as string;
 
-test('runs are counted where no worker takes them with it, by status and path', async () => {
+test('runs are counted by status and path, independently of live workers', async () => {
   const tag = randomUUID();
   const gateway = await openGateway({ tag });
   const other = await openGateway({ tag });
@@ -20,7 +20,7 @@ test('runs are counted where no worker takes them with it, by status and path', 
   await run({ status: 'timeout', error: { code: 'turn_timeout', message: 'late' }, path: 'cold' });
   await run({ status: 'cancelled' });
 
-  // No worker has reported anything: what is told does not come from live workers.
+  // No worker has reported anything, so the counts do not come from live workers.
   for (const text of await Promise.all([metricsOf(gateway), metricsOf(other)]))
     for (const line of [
       'harness_runs_total{status="success",path="warm"} 1',
@@ -49,7 +49,7 @@ test('the oldest message that waits for a worker has an age; one that waits for 
   expect(await ageNow()).toBe(0);
 });
 
-test('calls of tools are timed by tool; names that callers make up are no labels', async () => {
+test('tool calls are timed by tool; unknown names are no labels', async () => {
   const gateway = await openGateway({ plugins: [probe] });
   const call = (name: string, input = {}) =>
     gateway.call('POST', `/v1/tools/${name}`, { body: { arguments: input } });

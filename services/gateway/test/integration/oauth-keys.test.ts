@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { openAuthorizationServer, trusting } from '../authorization-server.ts';
 import { bearer, keyFor, openGateway } from '../fixture.ts';
 
-test('keys are found once, and again when the authorization server changes them', async () => {
+test('keys are fetched once, and again when the authorization server changes them', async () => {
   const server = await openAuthorizationServer();
   const gateway = await openGateway({ oauth: trusting(server) });
   const status = async () =>
@@ -10,13 +10,13 @@ test('keys are found once, and again when the authorization server changes them'
   expect([await status(), await status()]).toEqual([200, 200]);
   expect(server.asked).toEqual(['/.well-known/oauth-authorization-server', '/jwks']);
   await server.rotate();
-  expect(await status()).toBe(401); // an unknown key may not make us ask more often than twice a minute
+  expect(await status()).toBe(401); // unknown keys cause at most two fetches per minute
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 31_000 });
   onTestFinished(() => void vi.useRealTimers());
   expect(await status()).toBe(200);
 });
 
-test('HARNESS_OAUTH_JWKS_URL takes the place of the metadata', async () => {
+test('HARNESS_OAUTH_JWKS_URL replaces the metadata', async () => {
   const server = await openAuthorizationServer();
   const gateway = await openGateway({ oauth: trusting(server, { jwksUrl: `${server.issuer}/jwks` }) });
   const token = bearer(await server.sign());
@@ -24,7 +24,7 @@ test('HARNESS_OAUTH_JWKS_URL takes the place of the metadata', async () => {
   expect(server.asked).toEqual(['/jwks']);
 });
 
-test('while the keys cannot be had nobody gets in, and then again they do', async () => {
+test('while the keys cannot be fetched tokens are refused, and accepted again afterwards', async () => {
   const server = await openAuthorizationServer();
   const gateway = await openGateway({ oauth: trusting(server), keys: [keyFor('some-key')] });
   const status = async (token: string) =>
@@ -42,7 +42,7 @@ test('while the keys cannot be had nobody gets in, and then again they do', asyn
   expect(await status(token)).toBe(200);
 });
 
-test('keys that are known stay known while the authorization server is away', async () => {
+test('cached keys stay valid while the authorization server is down', async () => {
   const server = await openAuthorizationServer();
   const gateway = await openGateway({ oauth: trusting(server) });
   const status = async (token: string) =>
@@ -53,11 +53,11 @@ test('keys that are known stay known while the authorization server is away', as
   await server.rotate();
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 31_000 });
   onTestFinished(() => void vi.useRealTimers());
-  expect(await status(await server.sign())).toBe(503); // a key that nobody can ask about now
+  expect(await status(await server.sign())).toBe(503); // an unknown key, which cannot be fetched now
   expect(await status(token)).toBe(200);
 });
 
-test('an authorization server that never answers holds a request for its limit and no longer', async () => {
+test('an authorization server that never responds delays a request no longer than the limit', async () => {
   const server = await openAuthorizationServer();
   server.mode = 'silent';
   const gateway = await openGateway({ oauth: trusting(server) });
@@ -68,7 +68,7 @@ test('an authorization server that never answers holds a request for its limit a
   expect(performance.now() - asked).toBeLessThan(8_000);
 });
 
-test('what is not even of our issuer makes us ask nobody', async () => {
+test('a token of another issuer causes no fetch', async () => {
   const server = await openAuthorizationServer();
   const gateway = await openGateway({ oauth: trusting(server) });
   for (const token of ['garbage', await server.sign({ iss: 'https://evil.test' })]) {

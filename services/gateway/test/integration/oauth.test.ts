@@ -28,7 +28,7 @@ const accept = { accept: 'application/json, text/event-stream' };
 const restMetadata = `resource_metadata="${audience}/.well-known/oauth-protected-resource"`;
 const mcpMetadata = `resource_metadata="${audience}/.well-known/oauth-protected-resource/mcp"`;
 
-test('an access token opens REST and /mcp for its tenant and scopes, beside keys and thread tokens', async () => {
+test('an access token is accepted at REST and /mcp for its tenant and scopes, besides keys and thread tokens', async () => {
   const server = await openAuthorizationServer();
   const keys = [keyFor('a-key-of-acme', { tenant: 'acme' })];
   const gateway = await openGateway({ oauth: trusting(server), plugins: [probe], keys });
@@ -58,7 +58,7 @@ test('an access token opens REST and /mcp for its tenant and scopes, beside keys
   ).toBe(200);
 });
 
-test('scopes come from `scope` or `scp`, as words or a list; what is not ours means nothing', async () => {
+test('scopes come from `scope` or `scp`, as a string or a list; unknown ones are ignored', async () => {
   const server = await openAuthorizationServer();
   const gateway = await openGateway({ oauth: trusting(server) });
   const mayList = async (claims: object) => {
@@ -72,7 +72,7 @@ test('scopes come from `scope` or `scp`, as words or a list; what is not ours me
   expect(await mayList({})).toBe(false);
 });
 
-test('without a tenant claim a token is refused, unless one tenant is configured for those', async () => {
+test('without a tenant claim a token is refused, unless a tenant is configured for such tokens', async () => {
   const server = await openAuthorizationServer();
   const strict = await openGateway({ oauth: trusting(server) });
   const lenient = await openGateway({ oauth: trusting(server, { tenant: 'solo', tenantClaim: 'org' }) });
@@ -89,7 +89,7 @@ test('without a tenant claim a token is refused, unless one tenant is configured
   expect(await lenient.dispatch.threads.list('solo', { limit: 9, offset: 0 })).toHaveLength(1);
 });
 
-test('a token that is forged, stale or for somebody else is refused on both doors, and nothing runs', async () => {
+test('a forged or expired token, or one for another audience, is refused at REST and /mcp, without effects', async () => {
   const server = await openAuthorizationServer();
   let ran = 0;
   const counter = definePlugin({
@@ -152,12 +152,12 @@ test('a token that is forged, stale or for somebody else is refused on both door
     (await gateway.call('POST', '/v1/tools/counter__count', { body: {}, headers: bearer(good) })).status,
   ).toBe(200);
   expect(ran).toBe(1);
-  // The bad ones are bad for the reason they are named after, not for a stand-in that signs nothing right.
+  // Proves that the fake server signs valid tokens, so that each bad token fails for its own reason.
   const theirs = createRemoteJWKSet(new URL(`${server.issuer}/jwks`));
   await expect(jwtVerify(bad['for another audience'] as string, theirs)).resolves.toBeDefined();
 });
 
-test('who comes without a token is told where to get one, and who lacks a scope which', async () => {
+test('a caller without a token learns where to get one, and one without a scope learns which', async () => {
   const server = await openAuthorizationServer();
   const gateway = await openGateway({ oauth: trusting(server) });
   const onRest = await gateway.call('GET', '/v1/threads');
@@ -195,7 +195,7 @@ test('the metadata of RFC 9728 is public, and absent without an issuer', async (
   expect((await without.call('GET', `${path}/mcp`)).status).toBe(404);
 });
 
-test('an official MCP client finds its way from a bare URL to a tool', async () => {
+test('an official MCP client gets from a bare URL to a tool call', async () => {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const server = await openAuthorizationServer({ path: '/realms/acme' });
@@ -219,7 +219,7 @@ test('an official MCP client finds its way from a bare URL to a tool', async () 
   expect(JSON.parse((content as { text: string }[])[0]?.text ?? '')).toMatchObject({ tenant: 'acme' });
 });
 
-test('a token is neither logged nor handed to a tool', async () => {
+test('a token is neither logged nor passed to a tool', async () => {
   const lines: string[] = [];
   const stream = new Writable({
     write(chunk, _encoding, done) {

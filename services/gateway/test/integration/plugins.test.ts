@@ -19,7 +19,7 @@ const other = definePlugin({
   register: () => ({}),
 });
 
-test('a disabled plugin rests at every gateway; calls under way end; it comes back', async () => {
+test('a plugin is disabled at every gateway; running calls complete; it can be enabled again', async () => {
   const tag = randomUUID();
   let arrived = () => {};
   let release = () => {};
@@ -67,7 +67,7 @@ test('a disabled plugin rests at every gateway; calls under way end; it comes ba
   ]);
   release();
   expect((await underWay).body.content).toEqual([{ type: 'text', text: 'ended' }]);
-  // One that starts later knows it, too.
+  // A gateway that starts later knows it, too.
   expect(await namesAt(await openGateway({ tag, plugins: [slow, other] }))).toEqual(['other__hello']);
   await two.call('PATCH', '/v1/plugins/slow', { body: { enabled: true } });
   await expect.poll(() => namesAt(one)).toContain('slow__wait');
@@ -92,7 +92,7 @@ test('a burst of changes reaches a client as one notification', async () => {
   await client.connect(transport as Transport);
   onTestFinished(() => client.close());
   await listening;
-  // All at once: one after the other they may take longer than a burst, on a busy machine.
+  // Concurrently: in sequence they may take longer than a burst on a busy machine.
   await Promise.all(
     ['other', 'probe'].map((name) =>
       gateway.call('PATCH', `/v1/plugins/${name}`, { body: { enabled: false } }),
@@ -117,7 +117,7 @@ test('an unknown plugin is 404, a key without the scope admin 403', async () => 
   expect(await namesAt(gateway, bearer('user'))).toEqual(['other__hello']);
 });
 
-test('a key with an allow-list sees and calls these tools alone, directly and through another', async () => {
+test('a key with an allow-list sees and calls only those tools, directly and through another tool', async () => {
   const through = definePlugin({
     name: 'through',
     version: '1.0.0',
@@ -152,11 +152,11 @@ test('a key with an allow-list sees and calls these tools alone, directly and th
     isError: true,
     content: [{ text: 'The tool "other__hello" is not allowed here.' }],
   });
-  // The inner call is the same caller's.
+  // The nested call has the same caller.
   expect((await call('probe__whoami')).content[0].text).toContain('\\"tenant\\":\\"acme\\"');
 });
 
-test('REST can ask nobody: a tool that needs an answer says which capability is missing', async () => {
+test('REST callers cannot be asked: a tool that needs input names the missing capability', async () => {
   const asking = definePlugin({
     name: 'asking',
     version: '1.0.0',
@@ -177,7 +177,7 @@ test('REST can ask nobody: a tool that needs an answer says which capability is 
   });
 });
 
-test('unknown, forbidden and failed are three codes, told apart at every door', async () => {
+test('unknown, forbidden and failed are three distinct codes at every endpoint', async () => {
   const gateway = await openGateway({
     plugins: [probe, other],
     keys: [keyFor('limited', { tools: ['probe__*'] })],

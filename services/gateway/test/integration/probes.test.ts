@@ -2,7 +2,7 @@ import { createLogger } from '@harness/runtime';
 import { expect, test } from 'vitest';
 import { bearer, keyFor, openGateway } from '../fixture.ts';
 
-test('probes leave a line in the log only when they fail', async () => {
+test('probes are logged only when they fail', async () => {
   const lines: { msg: string; path?: string; status?: number }[] = [];
   const logger = createLogger('test', 'info', { write: (line) => lines.push(JSON.parse(line)) });
   const { call } = await openGateway({ logger, keys: [keyFor('operator')] });

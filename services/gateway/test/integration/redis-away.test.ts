@@ -17,7 +17,7 @@ async function openRedis() {
 }
 
 test.each(['SIGSTOP', 'SIGKILL'] as const)(
-  'Redis away by %s: 503 with Retry-After, and soon',
+  'Redis down by %s: 503 with Retry-After, and soon',
   async (signal) => {
     const { redis, dir } = await openRedis();
     const gateway = await openGateway({ redisUrl: redis.url });
@@ -57,7 +57,7 @@ test.each(['SIGSTOP', 'SIGKILL'] as const)(
       onTestFinished(() => again.close());
     }
     await expect.poll(async () => (await gateway.call('GET', '/readyz')).status).toBe(200);
-    // The same key, whether or not the first try had arrived, is one message.
+    // The same key is one message, whether or not the first attempt had arrived.
     await post('k1');
     expect((await post('k1')).status).toBe(202);
     expect((await gateway.call('GET', `/v1/threads/${threadId}/runs`)).body.runs).toHaveLength(1);

@@ -5,7 +5,7 @@ import { startEmbeddedRedis } from '@harness/runtime';
 import { expect, onTestFinished, test } from 'vitest';
 import { connectTestRedis, openGateway } from '../fixture.ts';
 
-test('while Redis refuses writes a gateway is not ready, and says why', async () => {
+test('while Redis refuses writes a gateway is not ready, and reports why', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'harness-refuses-'));
   const redis = await startEmbeddedRedis(dir);
   onTestFinished(async () => {
@@ -16,10 +16,10 @@ test('while Redis refuses writes a gateway is not ready, and says why', async ()
   const admin = connectTestRedis(redis.url);
   const set = (name: string, value: string) => admin.config('SET', name, value);
 
-  /** How a real Redis comes to refuse writes while it answers the rest, and how it takes them again. */
+  /** Makes a real Redis refuse writes while it serves reads, and accept them again. */
   const refusals = {
     OOM: { begin: () => set('maxmemory', '1'), end: () => set('maxmemory', '0') },
-    // A replica whose primary is gone keeps its data and answers.
+    // A replica whose primary is down keeps its data and responds.
     READONLY: {
       begin: () => admin.replicaof('127.0.0.1', 1),
       end: () => admin.replicaof('NO', 'ONE'),
@@ -42,7 +42,7 @@ test('while Redis refuses writes a gateway is not ready, and says why', async ()
   expect(await statusNow()).toBe(200);
   for (const [code, { begin, end }] of Object.entries(refusals)) {
     await begin();
-    // A connection that READONLY has just ended is made anew: for a moment Redis does not answer.
+    // After READONLY the connection is reopened: for a moment Redis does not respond.
     await expect
       .poll(async () => (await call('GET', '/readyz')).body)
       .toEqual({

@@ -1,4 +1,4 @@
-/** What no route answers is refused in the shape that every refusal has. */
+/** Requests that no route handles get an error of the usual shape. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -7,7 +7,7 @@ import { createLogger } from '@harness/runtime';
 import { expect, test } from 'vitest';
 import { connectTestRedis, openFakeWorker, openGateway, probe } from '../fixture.ts';
 
-/** Sends bytes as they are; the answer's status and body. */
+/** Sends raw bytes; returns status and body of the response. */
 async function sendRaw(url: string, text: string) {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -24,7 +24,7 @@ async function sendRaw(url: string, text: string) {
   return { status: Number(head.split(' ')[1]), head, error: JSON.parse(body).error };
 }
 
-test('every refusal has the one shape, also those of Fastify and of Node’s parser', async () => {
+test('every error has the same shape, also those of Fastify and of Node’s parser', async () => {
   const { url } = await openGateway();
   const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${more}\r\n`;
   const post = (path: string, type: string, body: string) =>
@@ -52,7 +52,7 @@ test('every refusal has the one shape, also those of Fastify and of Node’s par
   }
 });
 
-test('a path that is there says which methods it has', async () => {
+test('a 405 of an existing path names its methods', async () => {
   const { call } = await openGateway();
   for (const [method, path, allow] of [
     ['PUT', '/v1/threads', 'POST, GET, HEAD'],
@@ -65,7 +65,7 @@ test('a path that is there says which methods it has', async () => {
   }
 });
 
-test('half a character becomes whole at every door: nothing fails for it, nothing of it is logged', async () => {
+test('half a surrogate pair is replaced at every endpoint: no error, and nothing logged', async () => {
   const lines: string[] = [];
   const logger = createLogger('test', 'debug', { write: (line: string) => void lines.push(line) });
   const { call, dispatch } = await openGateway({ logger, plugins: [...builtInPlugins, probe] });
@@ -86,7 +86,7 @@ test('half a character becomes whole at every door: nothing fails for it, nothin
     expect([at, answer.status]).toEqual([at, status]);
     expect(JSON.stringify(answer.body)).not.toContain(half);
   }
-  // What a model or a tool says comes in by another way.
+  // Output of models and tools arrives on another path.
   const worker = await openFakeWorker(dispatch, connectTestRedis());
   const ended = await worker.finish(thread.threadId, { status: 'success', result: `${secret} x\ud83d` });
   expect((await call('GET', `${path}/runs/${ended.runId}`)).body).toMatchObject({
@@ -95,7 +95,7 @@ test('half a character becomes whole at every door: nothing fails for it, nothin
   expect(lines.join('')).not.toContain(secret);
 });
 
-test('what Redis refuses is told without its words and without what was sent', async () => {
+test('an error of Redis is reported without its text and without the sent data', async () => {
   const lines: string[] = [];
   const logger = createLogger('test', 'debug', { write: (line: string) => void lines.push(line) });
   const tag = randomUUID();
@@ -115,6 +115,6 @@ test('what Redis refuses is told without its words and without what was sent', a
     expect(told).not.toMatch(/WRONGTYPE|script|ERR |redis/i);
     expect(told).toContain('the log has the cause');
   }
-  expect(lines.join('')).toContain('WRONGTYPE'); // the operator reads what it was
+  expect(lines.join('')).toContain('WRONGTYPE'); // the log has the cause for the operator
   expect(lines.join('')).not.toContain(secret);
 });

@@ -38,7 +38,7 @@ test('a thread is created, read, listed and deleted', async () => {
   expect((await gateway.call('GET', `/v1/threads/${threadId}`)).status).toBe(404);
 });
 
-test('a message is accepted with 202 and says where to watch it', async () => {
+test('a message is accepted with 202 and the URL of its stream', async () => {
   const gateway = await openGateway();
   const threadId = await newThread(gateway);
   const headers = { 'idempotency-key': 'k1' };
@@ -67,7 +67,7 @@ test('a message is accepted with 202 and says where to watch it', async () => {
   expect([clash.status, clash.body.error.code]).toEqual([422, 'idempotency_conflict']);
 });
 
-test('waiting for a run gives its result, from whichever gateway', async () => {
+test('waiting for a run returns its result, at any gateway', async () => {
   const tag = randomUUID();
   const [one, two] = [await openGateway({ tag }), await openGateway({ tag })];
   const worker = await openFakeWorker(two.dispatch, connectTestRedis());
@@ -80,7 +80,7 @@ test('waiting for a run gives its result, from whichever gateway', async () => {
   expect((await waiting).body).toMatchObject({ status: 'success', result: 'hi', attempt: 1 });
 });
 
-test('strategy reject names the run in progress; a full mailbox says 429', async () => {
+test('strategy reject names the run in progress; a full mailbox returns 429', async () => {
   const gateway = await openGateway();
   const threadId = await newThread(gateway);
   const path = `/v1/threads/${threadId}/runs`;
@@ -110,7 +110,7 @@ test('a waiting run can be cancelled', async () => {
   expect(body).toMatchObject({ runId: run.runId, status: 'cancelled' });
 });
 
-test('a task over REST: created once per key, bounded, cancelled', async () => {
+test('a task over REST: created once per key, limited, cancelled', async () => {
   const gateway = await openGateway();
   const parentThreadId = await newThread(gateway);
   const headers = { 'idempotency-key': 't1' };
@@ -176,7 +176,7 @@ const unknown = [
   ['GET', '/v1/nothing'],
 ] as const;
 
-test('what is unknown is 404, in the documented shape', async () => {
+test('unknown resources are 404, in the documented shape', async () => {
   const gateway = await openGateway();
   for (const [method, path] of unknown) {
     const { status, body } = await gateway.call(method, path);
@@ -184,7 +184,7 @@ test('what is unknown is 404, in the documented shape', async () => {
   }
 });
 
-test('malformed requests are refused whole, with the documented code', async () => {
+test('malformed requests are refused entirely, with the documented code', async () => {
   const gateway = await openGateway();
   const threadId = await newThread(gateway);
   const runs = `/v1/threads/${threadId}/runs`;
@@ -217,7 +217,7 @@ test('malformed requests are refused whole, with the documented code', async () 
   expect((await gateway.call('GET', runs)).body.runs).toEqual([]);
 });
 
-test('a key is needed, its tenant is all it sees, and its scopes are all it may', async () => {
+test('a key is required; it sees only its tenant, and may do only what its scopes allow', async () => {
   const keys = [
     keyFor('key-of-a'),
     keyFor('key-of-b', { tenant: 'other' }),
@@ -240,7 +240,7 @@ test('a key is needed, its tenant is all it sees, and its scopes are all it may'
   expect((await gateway.call('GET', '/healthz')).status).toBe(200);
 });
 
-test('a web page cannot drive the gateway: Host and Origin are checked everywhere', async () => {
+test('a foreign web page cannot call the gateway: Host and Origin are checked everywhere', async () => {
   const gateway = await openGateway();
   const inject = async (headers: Record<string, string>, url = '/v1/threads') =>
     (await gateway.app.inject({ method: 'GET', url, headers })).statusCode;
@@ -266,7 +266,7 @@ test('a web page cannot drive the gateway: Host and Origin are checked everywher
   }
 });
 
-test('all problems of a request are told at once: field, expectation, what was given', async () => {
+test('all problems of a request are reported together: field, expectation, given value', async () => {
   const { call } = await openGateway();
   const { error } = (await call('POST', '/v1/tasks', { body: { prompt: ' ', maxIterations: 0, modle: 'x' } }))
     .body;

@@ -14,14 +14,14 @@ async function openForking(options: { forkWaitMs?: number } = {}) {
 const steep = (gateway: Gateway) =>
   gateway.call('POST', '/v1/tools/skill__tea', { body: { arguments: { arguments: 'oolong' } } });
 
-/** The task that is made from now on. */
+/** The next task that is created. */
 async function newTask(gateway: Gateway): Promise<{ taskId: string; threadId: string }> {
   const latest = async () => (await gateway.call('GET', '/v1/tasks')).body.tasks[0];
   await expect.poll(async () => (await latest())?.status).toBe('working');
   return latest();
 }
 
-test('a sub-agent follows it, with its model and tools; what it says is the answer', async () => {
+test('a sub-agent follows the skill, with its model and tools; its result is the tool result', async () => {
   const { gateway, worker } = await openForking();
   for (const end of [
     { status: 'completed', verdict: 'satisfied', result: 'steeped' },
@@ -50,7 +50,7 @@ test('a sub-agent follows it, with its model and tools; what it says is the answ
   }
 });
 
-test('a caller that has waited long enough gets the task in place of its result', async () => {
+test('a caller gets the task instead of its result when the wait limit is over', async () => {
   const { gateway } = await openForking({ forkWaitMs: 100 });
   const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
   const viaMcp = modernCaller({ capabilities }).call(gateway.url, 'skill__tea');

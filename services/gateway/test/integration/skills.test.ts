@@ -20,7 +20,7 @@ const skillTools = async (gateway: Gateway) =>
     .map(({ name }) => name)
     .filter((name) => name.startsWith('skill__'));
 
-test('adding, editing, renaming and removing a skill shows at every gateway', async () => {
+test('adding, editing, renaming and removing a skill takes effect at every gateway', async () => {
   const folder = await openSkills(['tea']);
   const tag = randomUUID();
   const gateways = [
@@ -49,7 +49,7 @@ test('adding, editing, renaming and removing a skill shows at every gateway', as
   await all([]);
 });
 
-test('a skill that is for people alone is a command and no tool', async () => {
+test('a skill for users only is a command and not a tool', async () => {
   const folder = await openSkills(['tea']);
   await writeSkill(folder, 'deploy', { front: 'disable-model-invocation: true\nuser-invocable: true\n' });
   const gateway = await openGateway({ skillsDirectory: folder });
@@ -64,7 +64,7 @@ test('a skill that is for people alone is a command and no tool', async () => {
   expect(commands).toContainEqual(expect.objectContaining({ name: 'deploy', group: 'skill' }));
 });
 
-test('a broken edit keeps the last good version and says so', async () => {
+test('a broken edit keeps the last good version and is reported', async () => {
   const folder = await openSkills(['tea']);
   const gateway = await openGateway({ skillsDirectory: folder });
   await writeFile(join(folder, 'tea', 'SKILL.md'), '---\nname: [tea\n---\n');
@@ -91,7 +91,7 @@ test('a broken edit keeps the last good version and says so', async () => {
 const skillsIn = ({ tools }: { tools: { name: string }[] }) =>
   tools.filter(({ name }) => name.startsWith('skill__')).length;
 
-/** What a client counts whenever it is told that the tools have changed. */
+/** Counts a client's notifications of changed tools. */
 const followers = {
   async '2025'(gateway: Gateway, told: number[]) {
     const client = new Client({ name: 'test', version: '1' });
@@ -120,19 +120,19 @@ const followers = {
 };
 
 test.each(['2025', '2026'] as const)(
-  'two hundred skills at once are one notification, in the %s era',
+  'two hundred skills added together are one notification, in the %s era',
   async (era) => {
     const folder = await openSkills();
     const gateway = await openGateway({ skillsDirectory: folder });
     const told: number[] = [];
     await followers[era](gateway, told);
     const checkout = await openSkills(Array.from({ length: 200 }, (_, n) => `skill-${n}`));
-    cpSync(checkout, folder, { recursive: true }); // at once, on a busy machine, too: the gateway is in this process
+    cpSync(checkout, folder, { recursive: true }); // synchronous: the gateway, in this process, sees all of them together
     await expect.poll(() => told).toEqual([201]);
   },
 );
 
-test('its files are read through one tool and as resources, and nothing else is', async () => {
+test('its files, and no others, are read through one tool and as resources', async () => {
   const folder = await openSkills(['tea']);
   await writeFile(join(folder, 'secret.txt'), 'secret');
   await mkdir(join(folder, 'tea/ref'));
@@ -155,7 +155,7 @@ test('its files are read through one tool and as resources, and nothing else is'
   await expect(client.readResource({ uri: 'skill://tea/../secret.txt' })).rejects.toThrow(/no resource/);
 });
 
-test('while their plugin rests, the skills extension has none either', async () => {
+test('while the skills plugin is disabled, the skills extension has none either', async () => {
   const gateway = await openGateway({ skillsDirectory: await openSkills(['tea']) });
   const listed = async () => {
     const { result } = await (await modernCaller().request(gateway.url, 'skills/list')).message();

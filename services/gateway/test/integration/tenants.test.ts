@@ -8,7 +8,7 @@ import { bearer, connectTestRedis, type Gateway, keyFor, openFakeWorker, openGat
 const keys = ['acme', 'umbrella', 'default'].map((tenant) => keyFor(`key-of-${tenant}`, { tenant }));
 const page = { limit: 50, offset: 0 };
 
-/** A plugin that asks a model in a tool, in a hook, and by itself. */
+/** A plugin that asks a model in a tool, in a hook, and outside any call. */
 function openAsker() {
   let own: PluginContext | undefined;
   const plugin = definePlugin({
@@ -33,7 +33,7 @@ function openAsker() {
   return { plugin, ask: (question: string) => own?.invoker.invoke(question) };
 }
 
-/** The threads that the plugin asked on, once there is one; each tenant's own threads are told by their metadata. */
+/** The plugin's threads, recognised by their metadata, as soon as there is one. */
 async function askedOn({ dispatch }: Gateway, tenant: string): Promise<Thread> {
   const asked = async () =>
     (await dispatch.threads.list(tenant, page)).filter(({ metadata }) => metadata.plugin === 'asker');
@@ -41,7 +41,7 @@ async function askedOn({ dispatch }: Gateway, tenant: string): Promise<Thread> {
   return (await asked())[0] as Thread;
 }
 
-test('what a plugin asks a model in a call stays within the caller’s tenant', async () => {
+test('a plugin’s request to a model within a call stays within the caller’s tenant', async () => {
   const { plugin, ask } = openAsker();
   const gateway = await openGateway({ keys, plugins: [plugin] });
   const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
@@ -81,10 +81,10 @@ test('what a plugin asks a model in a call stays within the caller’s tenant', 
   expect(byItself.answer).toBe('for default');
 });
 
-test('no tenant can take first a thread that another’s key or plugin will need', async () => {
+test('no tenant can occupy a thread id that another tenant’s key or plugin will need', async () => {
   const { plugin, ask } = openAsker();
   const gateway = await openGateway({ keys, plugins: [...builtInPlugins, plugin] });
-  // What anybody knows or guesses about the others, hashed as these ids were before they were keyed.
+  // Public or guessable values of the others, hashed without the secret, as earlier versions did.
   const guesses = [
     ['default', 'acme', 'key-of-acme'],
     ['invoke', 'asker', 'default'],
@@ -114,7 +114,7 @@ test('no tenant can take first a thread that another’s key or plugin will need
   expect(guesses).not.toContain(task.parentThreadId);
 });
 
-test('a tool that a plugin calls in a hook is called for the tenant whose thread it is', async () => {
+test('a tool that a plugin calls in a hook runs for the tenant of the thread', async () => {
   const plugin = definePlugin({
     name: 'clerk',
     version: '1.0.0',

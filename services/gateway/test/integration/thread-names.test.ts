@@ -1,4 +1,4 @@
-/** Threads by the ids that callers have already: a name is its tenant's, and is given back wherever the thread is told of. */
+/** Threads with ids chosen by callers: a name belongs to its tenant, and is returned wherever the thread is. */
 import { definePlugin } from '@harness/plugin-kit';
 import { builtInPlugins } from '@harness/plugins';
 import { expect, test } from 'vitest';
@@ -42,7 +42,7 @@ const names = [
 ];
 
 test.each(names)(
-  'a thread named %s is created, sent to, read, changed and deleted by its name',
+  'a thread named %s is created, used, read, changed and deleted by its name',
   async (threadId) => {
     const { gateway, acme } = await openHouse();
     const path = `/v1/threads/${threadId}`;
@@ -128,14 +128,14 @@ test('the same id in two tenants is two threads, and neither sees the other’s'
     expect((await umbrella('DELETE', path)).status).toBe(204);
     expect((await acme('GET', path)).body).toMatchObject({ threadId });
   }
-  // What a name becomes is no secret: the id made from another's name leads nowhere.
+  // The derivation of ids is no secret: the id derived from another tenant's name gives no access.
   const { ownId } = await gateway.dispatch.threads.locate('acme', 'user-42');
   expect((await umbrella('GET', `/v1/threads/${ownId}`)).status).toBe(404);
   expect((await umbrella('POST', '/v1/threads', { threadId: ownId })).status).toBe(201);
   expect((await acme('GET', '/v1/threads/user-42')).body).toMatchObject({ metadata: { of: 'acme' } });
 });
 
-test('the old prewarm makes a thread that is not there', async () => {
+test('the old prewarm creates a thread that does not exist', async () => {
   const { acme } = await openHouse();
   const body = { threadId: 'user-42' };
   for (const _again of [1, 2])
@@ -147,7 +147,7 @@ test('the old prewarm makes a thread that is not there', async () => {
   expect((await acme('POST', '/v1/threads/other/prewarm')).status).toBe(404);
 });
 
-test('a name is everywhere the same for a key of its tenant: in an idempotent request, over MCP, as a parent', async () => {
+test('a name works everywhere for a key of its tenant: in an idempotent request, over MCP, as a parent', async () => {
   const { gateway, acme } = await openHouse();
   await acme('POST', '/v1/threads', { threadId: 'user-42' });
   const { call, url } = gateway;

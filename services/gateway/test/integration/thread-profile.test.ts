@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { bearer, keyFor, openGateway } from '../fixture.ts';
 import { openSkills } from '../skill-folder.ts';
 
-test('a thread remembers its active skill until it is ended; one that is not there is refused', async () => {
+test('a thread keeps its active skill until it is ended; an unknown skill is refused', async () => {
   const gateway = await openGateway({ skillsDirectory: await openSkills(['tea']) });
   const { body: thread } = await gateway.call('POST', '/v1/threads', { body: {} });
   expect(thread).toMatchObject({ agent: null, skill: null });
@@ -16,7 +16,7 @@ test('a thread remembers its active skill until it is ended; one that is not the
   expect((await gateway.call('PATCH', path, { body: { skill: null } })).body.skill).toBeNull();
 });
 
-test('a skill cannot be begun while its plugin rests', async () => {
+test('a skill cannot be activated while its plugin is disabled', async () => {
   const gateway = await openGateway({ skillsDirectory: await openSkills(['tea']) });
   const { body: thread } = await gateway.call('POST', '/v1/threads', { body: {} });
   const use = async () =>
@@ -27,7 +27,7 @@ test('a skill cannot be begun while its plugin rests', async () => {
   await expect.poll(use).toBe(200);
 });
 
-test('an agent that is not there is refused, and no thread is made', async () => {
+test('an unknown agent is refused, and no thread is created', async () => {
   const gateway = await openGateway({ keys: [keyFor('key')] });
   const call = (method: string, path: string, body?: object) =>
     gateway.call(method, path, { body, headers: bearer('key') });

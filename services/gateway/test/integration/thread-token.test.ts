@@ -7,7 +7,7 @@ import { openRun } from '../open-run.ts';
 const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
 const accept = { accept: 'application/json, text/event-stream' };
 
-test('D4: a token of an earlier epoch is refused with 409, and every token on REST', async () => {
+test('D4: a token of an earlier epoch is refused with 409, and REST refuses every thread token', async () => {
   const gateway = await openGateway({ plugins: [probe] });
   const { epoch, tokenOf } = await openRun(gateway);
   const post = async (credential: string) =>
@@ -20,7 +20,7 @@ test('D4: a token of an earlier epoch is refused with 409, and every token on RE
   expect(onRest.status).toBe(401);
 });
 
-test('a token that expires on a connection that lasts is refused there, too', async () => {
+test('a token that expires is refused also on an open connection', async () => {
   const gateway = await openGateway({ plugins: [probe] });
   const { tokenOf } = await openRun(gateway);
   const client = modernCaller({ headers: bearer(await tokenOf()) });

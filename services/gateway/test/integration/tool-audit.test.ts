@@ -21,7 +21,7 @@ const plugin = definePlugin({
   ],
 });
 
-test('every call through REST and MCP is one audit line, and tells nothing of what was said', async () => {
+test('every call through REST and MCP is one audit line, without arguments and results', async () => {
   const records: Record<string, unknown>[] = [];
   const write = (line: string) => {
     const record = JSON.parse(line);

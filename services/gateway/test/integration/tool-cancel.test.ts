@@ -12,7 +12,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { bearer, openGateway } from '../fixture.ts';
 import { openRun } from '../open-run.ts';
 
-/** A gateway with a tool that ends only by its signal, and what a session on it sends as its credential. */
+/** A gateway with a tool that ends only by its signal, and the credential of a session on it. */
 async function openSlowGateway() {
   const begun = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<void>();
@@ -73,7 +73,7 @@ test.each([
   await ended;
 });
 
-test('a client of 2026 that leaves aborts its tool', async () => {
+test('a 2026 client that disconnects aborts its tool', async () => {
   const gateway = await openSlowGateway();
   const { client, call } = await callModern(gateway, new AbortController().signal);
   const ended = expect(call).rejects.toThrow();
@@ -83,7 +83,7 @@ test('a client of 2026 that leaves aborts its tool', async () => {
   await ended;
 });
 
-test('a caller of REST that leaves aborts its tool', async () => {
+test('a REST caller that disconnects aborts its tool', async () => {
   const { gateway, begun, aborted } = await openSlowGateway();
   const caller = new AbortController();
   const call = fetch(`${gateway.url}/v1/tools/${name}`, {

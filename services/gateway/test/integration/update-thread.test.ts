@@ -46,7 +46,7 @@ test('a thread is changed field by field, null clears, and its next turn sees it
   expect((await patch({})).body).toMatchObject({ model: null, metadata: {} });
 });
 
-test('a change that does not fit is refused whole', async () => {
+test('an invalid change is refused entirely', async () => {
   const { gateway, path, patch } = await openThread({ model: 'small' });
   const refused = [
     { model: '' },
@@ -64,7 +64,7 @@ test('a change that does not fit is refused whole', async () => {
   expect((await gateway.call('GET', path)).body).toMatchObject({ model: 'small' });
 });
 
-test('another tenant’s thread is as unknown as none', async () => {
+test('another tenant’s thread is as unknown as a missing one', async () => {
   const keys = [keyFor('key-of-a'), keyFor('key-of-b', { tenant: 'other' })];
   const gateway = await openGateway({ keys });
   const { thread } = await gateway.dispatch.threads.create('default', { model: 'small' });
@@ -79,7 +79,7 @@ test('another tenant’s thread is as unknown as none', async () => {
   ).toBe('small');
 });
 
-test('a delegated thread never gets a tool that its parent has not', async () => {
+test('a delegated thread never gets a tool that its parent lacks', async () => {
   const { gateway, threadId } = await openThread({ allowedTools: ['a__x', 'a__y'] });
   const { body: task } = await gateway.call('POST', '/v1/tasks', {
     body: { prompt: 'x', parentThreadId: threadId },

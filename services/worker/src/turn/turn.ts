@@ -3,7 +3,7 @@
  *
  * Ends of a turn:
  *   committed    the run has its result (D1): success or failure
- *   again        the agent process died, or Redis did not take the result: the attempt counts, the next ring starts another
+ *   again        the agent process died, or Redis did not take the result: the attempt counts
  *   handed back  the worker drains, or is unhealthy and fenced itself: the attempt does not count
  *   lost         another worker has the thread: nothing more is written (D3, D4)
  *
