@@ -3,55 +3,27 @@
  * request without a session id is served by itself, and the client cannot be asked anything.
  *
  * This folder:
+ *   legacy-calls.ts      serves and cancels requests
  *   legacy-protocol.ts   validates params and results with the SDK's schemas
  *   legacy-streams.ts    SSE streams opened with GET; resumption
  *   client-requests.ts   requests to clients: elicitation, sampling, roots
  */
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '@harness/contracts';
-import type { Dispatch, McpSession } from '@harness/dispatch';
-import { type InputRequired, isInputRequired, type LogLevel } from '@harness/plugin-kit';
+import type { McpSession } from '@harness/dispatch';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../http/authenticate.ts';
-import { leavingOf } from '../../http/client-disconnect.ts';
-import type { ToolCalls } from '../../tools/tool-calls.ts';
-import type { McpRequest, MethodResult, Methods } from '../methods.ts';
-import {
-  errorMessage,
-  faultOf,
-  type Incoming,
-  type Params,
-  type RequestId,
-  type RpcError,
-  resultMessage,
-  rpcCodes,
-  toolListMessage,
-} from '../wire/json-rpc.ts';
-import { type Answer, type Answers, acceptedBy } from '../wire/mcp-response.ts';
+import { type Incoming, type Params, resultMessage } from '../wire/json-rpc.ts';
+import { acceptedBy } from '../wire/mcp-response.ts';
 import { capabilities, serverInfo } from '../wire/server-identity.ts';
-import type { ClientRequests } from './client-requests.ts';
-import { checkParams, type InitializeResult, readParams } from './legacy-protocol.ts';
-import type { LegacyStreams } from './legacy-streams.ts';
+import { createLegacyCalls, type LegacyDeps } from './legacy-calls.ts';
+import { type InitializeResult, readParams } from './legacy-protocol.ts';
 
 const versions = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
 const latest = versions[0];
-/** From this version on, streams begin with an event id, and clients can resume them. */
-const resumableSince = '2025-11-25';
-/** Most rounds of questions in one call. */
-const maxRounds = 10;
 
 /** Header with the MCP session id. */
 export const sessionHeader = 'mcp-session-id';
-
-/** What this era needs. */
-export interface LegacyDeps {
-  dispatch: Dispatch;
-  tools: ToolCalls;
-  methods: Methods;
-  requests: ClientRequests;
-  streams: LegacyStreams;
-  answers: Answers;
-}
 
 interface Http {
   request: FastifyRequest;
@@ -59,21 +31,11 @@ interface Http {
   caller: Caller;
 }
 
-interface Exchange {
-  headers: IncomingHttpHeaders;
-  response: ServerResponse;
-  caller: Caller;
-  session: McpSession | undefined;
-}
-
 /** Creates the legacy era of one gateway. */
-export function createLegacyEra({ dispatch, tools, methods, requests, streams, answers }: LegacyDeps) {
-  const { mcpSessions } = dispatch;
-  /** Calls in progress at this gateway, by `<sessionId>:<request id>`. */
-  const running = new Map<string, AbortController>();
-  const stop = dispatch.replicas.onSignal((signal) => {
-    if (signal.kind === 'cancel') running.get(signal.call)?.abort(cancelled());
-  });
+export function createLegacyEra(deps: LegacyDeps) {
+  const { requests, streams } = deps;
+  const { mcpSessions } = deps.dispatch;
+  const calls = createLegacyCalls(deps);
 
   const sessionOf = async (headers: IncomingHttpHeaders, caller: Caller): Promise<McpSession | undefined> => {
     const sessionId = headers[sessionHeader];
@@ -96,76 +58,11 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
     return { session, result };
   };
 
-  /** Methods that only this era has; they need a session. */
-  const inSession: Record<string, (session: McpSession, params: Params) => Promise<object>> = {
-    async 'logging/setLevel'({ sessionId }, params) {
-      await mcpSessions.setLogLevel(sessionId, readParams('logging/setLevel', params).level);
-      return {};
-    },
-    async 'resources/subscribe'({ sessionId }, params) {
-      await mcpSessions.subscribe(sessionId, readParams('resources/subscribe', params).uri);
-      return {};
-    },
-    async 'resources/unsubscribe'({ sessionId }, params) {
-      await mcpSessions.unsubscribe(sessionId, readParams('resources/unsubscribe', params).uri);
-      return {};
-    },
-  };
-
-  const perform = async (
-    { caller, session }: Exchange,
-    incoming: { id: RequestId; method: string; params: Params },
-    { answer, signal }: { answer: Answer; signal: AbortSignal },
-  ): Promise<object> => {
-    const { method, params } = incoming;
-    if (method === 'ping') return {};
-    const special = inSession[method];
-    if (special && session) return special(session, params);
-    const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
-    if (!run) throw new AppError('method_not_allowed', `There is no method "${method}".`);
-    checkParams(method, params);
-    const request: McpRequest = {
-      caller,
-      params,
-      signal,
-      capabilities: session?.capabilities ?? {},
-      logLevel: (session?.logLevel ?? 'info') as LogLevel,
-      notify: (name, notified) => answer.send({ jsonrpc: '2.0', method: name, params: notified }),
-      releaseStream: answer.release,
-    };
-    const ask = (question: InputRequired) => askAll(question, requests, { send: answer.send, signal });
-    return untilAnswered(run, request, ask);
-  };
-
-  const serve = async (exchange: Exchange, incoming: Extract<Incoming, { kind: 'request' }>) => {
-    const { headers, response, caller, session } = exchange;
-    const { id } = incoming;
-    const call = session && `${session.sessionId}:${id}`;
-    const abort = new AbortController();
-    if (call) running.set(call, abort);
-    const resumable = session !== undefined && session.protocolVersion >= resumableSince;
-    const answer = answers.begin({
-      response,
-      accepts: acceptedBy(headers),
-      log: resumable ? streams.logOf(session.sessionId, id) : undefined,
-    });
-    // Without a session the client cannot resume, so a disconnect cancels the call.
-    const signal = session ? abort.signal : leavingOf(response);
-    try {
-      if (incoming.method === 'tools/list') return answer.end(toolListMessage(id, tools.listBytes(caller)));
-      answer.end(resultMessage(id, await perform(exchange, incoming, { answer, signal })));
-    } catch (thrown) {
-      answer.end(errorMessage(id, legacyFaultOf(thrown)));
-    } finally {
-      if (call) running.delete(call);
-    }
-  };
-
   return {
     /**
      * Serves a request whose session, if any, has been looked up. Never throws: errors become the response.
      */
-    serve,
+    serve: calls.serve,
     /**
      * The session that the headers name; undefined without a header. Throws `not_found`, also for another
      * caller's.
@@ -183,14 +80,12 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
       const session = await sessionOf(headers, caller);
       if (incoming.kind === 'request') {
         reply.hijack();
-        return serve({ headers, response: reply.raw, caller, session }, incoming);
+        return calls.serve({ headers, response: reply.raw, caller, session }, incoming);
       }
       if (incoming.kind === 'response') await requests.settle(incoming.id, incoming.message);
       else if (incoming.method === 'notifications/cancelled' && session) {
         const { requestId } = readParams(incoming.method, incoming.params);
-        const call = `${session.sessionId}:${requestId}`;
-        if (running.has(call)) running.get(call)?.abort(cancelled());
-        else await dispatch.replicas.broadcast({ kind: 'cancel', call });
+        if (requestId !== undefined) await calls.cancel(session, requestId);
       }
       return reply.code(202).send();
     },
@@ -214,7 +109,7 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
       await mcpSessions.end(session.sessionId);
       return reply.code(204).send();
     },
-    close: stop,
+    close: calls.close,
   };
 }
 
@@ -222,7 +117,6 @@ export function createLegacyEra({ dispatch, tools, methods, requests, streams, a
 export type LegacyEra = ReturnType<typeof createLegacyEra>;
 
 const ownerOf = ({ principal }: Caller) => ({ tenant: principal.tenant, keyId: principal.keyId });
-const cancelled = () => new AppError('turn_cancelled', 'The call was cancelled.');
 const acceptsStreams = (headers: IncomingHttpHeaders) => acceptedBy(headers) !== 'json';
 
 /**
@@ -238,42 +132,4 @@ function checkVersion(headers: IncomingHttpHeaders): void {
   throw new AppError('invalid_request', `Unsupported MCP-Protocol-Version: ${String(version)}.`, {
     details: { supported: versions },
   });
-}
-
-/** The JSON-RPC error, with the codes of this era where they differ. */
-function legacyFaultOf(thrown: unknown): RpcError {
-  const fault = faultOf(thrown);
-  const { code } = fault.data as { code?: string };
-  return code === 'resource_not_found' ? { ...fault, code: rpcCodes.resourceNotFound } : fault;
-}
-
-/**
- * This era asks the client during a call: runs the method again with the responses until it needs no more
- * input.
- */
-async function untilAnswered(
-  run: Methods[string],
-  request: McpRequest,
-  ask: (question: InputRequired) => Promise<McpRequest['inputs']>,
-): Promise<object> {
-  let result: MethodResult = await run(request);
-  for (let round = 0; isInputRequired(result); round++) {
-    if (round >= maxRounds)
-      throw new AppError('tool_failed', `The tool asked for input more than ${maxRounds} times.`);
-    result = await run({ ...request, inputs: await ask(result), state: result.state });
-  }
-  return result;
-}
-
-async function askAll(
-  { inputRequests }: InputRequired,
-  requests: ClientRequests,
-  { send, signal }: { send: (message: object) => void; signal: AbortSignal },
-): Promise<Record<string, Record<string, unknown>>> {
-  const answers = await Promise.all(
-    Object.entries(inputRequests).map(
-      async ([key, question]) => [key, await requests.ask(question, send, signal)] as const,
-    ),
-  );
-  return Object.fromEntries(answers);
 }

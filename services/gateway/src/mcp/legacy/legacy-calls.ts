@@ -1,0 +1,184 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { AppError } from '@harness/contracts';
+import type { Dispatch, McpSession } from '@harness/dispatch';
+import { type InputRequired, isInputRequired, type LogLevel } from '@harness/plugin-kit';
+import type { Caller } from '../../http/authenticate.ts';
+import { leavingOf } from '../../http/client-disconnect.ts';
+import type { ToolCalls } from '../../tools/tool-calls.ts';
+import type { McpRequest, MethodResult, Methods } from '../methods.ts';
+import {
+  errorMessage,
+  faultOf,
+  type Incoming,
+  type Params,
+  type RequestId,
+  type RpcError,
+  resultMessage,
+  rpcCodes,
+  toolListMessage,
+} from '../wire/json-rpc.ts';
+import { type Answer, type Answers, acceptedBy } from '../wire/mcp-response.ts';
+import type { ClientRequests } from './client-requests.ts';
+import { checkParams, readParams } from './legacy-protocol.ts';
+import type { LegacyStreams } from './legacy-streams.ts';
+
+/** From this version on, streams begin with an event id, and clients can resume them. */
+const resumableSince = '2025-11-25';
+/** Most rounds of questions in one call. */
+const maxRounds = 10;
+
+/** What calls need. */
+export interface LegacyDeps {
+  dispatch: Dispatch;
+  tools: ToolCalls;
+  methods: Methods;
+  requests: ClientRequests;
+  streams: LegacyStreams;
+  answers: Answers;
+}
+
+/** One HTTP exchange, its caller, and the session that the caller named. */
+export interface Exchange {
+  headers: IncomingHttpHeaders;
+  response: ServerResponse;
+  caller: Caller;
+  session: McpSession | undefined;
+}
+
+/** The requests of this era: served here, cancelled from any gateway. */
+export interface LegacyCalls {
+  /** Serves a request. Never throws: errors become the response. */
+  serve(exchange: Exchange, incoming: Extract<Incoming, { kind: 'request' }>): Promise<void>;
+  /** Cancels a request of the session, at whichever gateway it is served. */
+  cancel(session: McpSession, requestId: RequestId): Promise<void>;
+  close(): void;
+}
+
+/** Creates the calls of one gateway. */
+export function createLegacyCalls(deps: LegacyDeps): LegacyCalls {
+  const { dispatch, tools, streams, answers } = deps;
+  /** Calls in progress at this gateway, by `<sessionId>:<request id>`. */
+  const running = new Map<string, AbortController>();
+  const stop = dispatch.replicas.onSignal((signal) => {
+    if (signal.kind === 'cancel') running.get(signal.call)?.abort(cancelled());
+  });
+  const perform = createPerform(deps);
+
+  const serve: LegacyCalls['serve'] = async (exchange, incoming) => {
+    const { headers, response, caller, session } = exchange;
+    const { id } = incoming;
+    const call = session && `${session.sessionId}:${id}`;
+    const abort = new AbortController();
+    if (call) running.set(call, abort);
+    const resumable = session !== undefined && session.protocolVersion >= resumableSince;
+    const answer = answers.begin({
+      response,
+      accepts: acceptedBy(headers),
+      log: resumable ? streams.logOf(session.sessionId, id) : undefined,
+    });
+    // Without a session the client cannot resume, so a disconnect cancels the call.
+    const signal = session ? abort.signal : leavingOf(response);
+    try {
+      if (incoming.method === 'tools/list') return answer.end(toolListMessage(id, tools.listBytes(caller)));
+      answer.end(resultMessage(id, await perform(exchange, incoming, { answer, signal })));
+    } catch (thrown) {
+      answer.end(errorMessage(id, legacyFaultOf(thrown)));
+    } finally {
+      if (call) running.delete(call);
+    }
+  };
+
+  return {
+    serve,
+    async cancel({ sessionId }, requestId) {
+      const call = `${sessionId}:${requestId}`;
+      if (running.has(call)) running.get(call)?.abort(cancelled());
+      else await dispatch.replicas.broadcast({ kind: 'cancel', call });
+    },
+    close: stop,
+  };
+}
+
+const cancelled = () => new AppError('turn_cancelled', 'The call was cancelled.');
+
+/** Returns the function that performs one request, with what its client is asked meanwhile. */
+function createPerform({ dispatch: { mcpSessions }, methods, requests }: LegacyDeps) {
+  /** Methods that only this era has; they need a session. */
+  const inSession: Record<string, (session: McpSession, params: Params) => Promise<object>> = {
+    async 'logging/setLevel'({ sessionId }, params) {
+      await mcpSessions.setLogLevel(sessionId, readParams('logging/setLevel', params).level);
+      return {};
+    },
+    async 'resources/subscribe'({ sessionId }, params) {
+      await mcpSessions.subscribe(sessionId, readParams('resources/subscribe', params).uri);
+      return {};
+    },
+    async 'resources/unsubscribe'({ sessionId }, params) {
+      await mcpSessions.unsubscribe(sessionId, readParams('resources/unsubscribe', params).uri);
+      return {};
+    },
+  };
+
+  return async (
+    { caller, session }: Exchange,
+    incoming: { id: RequestId; method: string; params: Params },
+    { answer, signal }: { answer: Answer; signal: AbortSignal },
+  ): Promise<object> => {
+    const { method, params } = incoming;
+    if (method === 'ping') return {};
+    const special = inSession[method];
+    if (special && session) return special(session, params);
+    const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
+    if (!run) throw new AppError('method_not_allowed', `There is no method "${method}".`);
+    checkParams(method, params);
+    const request: McpRequest = {
+      caller,
+      params,
+      signal,
+      capabilities: session?.capabilities ?? {},
+      logLevel: (session?.logLevel ?? 'info') as LogLevel,
+      notify: (name, notified) => answer.send({ jsonrpc: '2.0', method: name, params: notified }),
+      releaseStream: answer.release,
+    };
+    const ask = (question: InputRequired) => askAll(question, requests, { send: answer.send, signal });
+    return untilAnswered(run, request, ask);
+  };
+}
+
+/** The JSON-RPC error, with the codes of this era where they differ. */
+function legacyFaultOf(thrown: unknown): RpcError {
+  const fault = faultOf(thrown);
+  const { code } = fault.data as { code?: string };
+  return code === 'resource_not_found' ? { ...fault, code: rpcCodes.resourceNotFound } : fault;
+}
+
+/**
+ * This era asks the client during a call: runs the method again with the responses until it needs no more
+ * input.
+ */
+async function untilAnswered(
+  run: Methods[string],
+  request: McpRequest,
+  ask: (question: InputRequired) => Promise<McpRequest['inputs']>,
+): Promise<object> {
+  let result: MethodResult = await run(request);
+  for (let round = 0; isInputRequired(result); round++) {
+    if (round >= maxRounds)
+      throw new AppError('tool_failed', `The tool asked for input more than ${maxRounds} times.`);
+    result = await run({ ...request, inputs: await ask(result), state: result.state });
+  }
+  return result;
+}
+
+async function askAll(
+  { inputRequests }: InputRequired,
+  requests: ClientRequests,
+  { send, signal }: { send: (message: object) => void; signal: AbortSignal },
+): Promise<Record<string, Record<string, unknown>>> {
+  const answers = await Promise.all(
+    Object.entries(inputRequests).map(
+      async ([key, question]) => [key, await requests.ask(question, send, signal)] as const,
+    ),
+  );
+  return Object.fromEntries(answers);
+}
