@@ -14,7 +14,7 @@ import { ConfigError, runMain, startEmbeddedRedis } from '@harness/runtime';
 import { openRedisGroup } from '../../../libs/runtime/test/redis-group.ts';
 import { type AcceptRound, measureAccept } from './dispatch/accept-rate.ts';
 import { tellBusPoll } from './dispatch/bus-poll.ts';
-import { measureBus } from './dispatch/dispatch-overhead.ts';
+import { measureDispatch } from './dispatch/dispatch-overhead.ts';
 import { failOverTtlMs, measureFailOver } from './dispatch/fail-over.ts';
 import { tellGrowth } from './dispatch/growth.ts';
 import { measureThroughput } from './dispatch/throughput.ts';
@@ -81,7 +81,7 @@ runMain(async () => {
 });
 
 async function tellBus(redisUrl: string): Promise<void> {
-  const bus = await inRounds(() => measureBus(redisUrl));
+  const bus = await inRounds(() => measureDispatch(redisUrl));
   const of = (name: keyof (typeof bus)[number]) => bus.map((round) => round[name]);
   console.log('Dispatch overhead: append -> committed, a turn that takes no time, 3 workers');
   console.log(`  p50                     ${textOf(figureOf(of('busP50Ms')), 'ms')}`);

@@ -34,7 +34,7 @@ import { followChanges } from './content/list-changes.ts';
 import { followSkillsAndAgents } from './content/skills-and-agents.ts';
 import { type Caller, createAuthenticate } from './http/authenticate.ts';
 import { answerPage } from './http/cors.ts';
-import { addErrorDoor, refuseUnread, refuseUnrouted } from './http/errors.ts';
+import { addErrorHandler, refuseUnread, refuseUnrouted } from './http/errors.ts';
 import { readJson } from './http/json-body.ts';
 import { createSiteCheck } from './http/same-site.ts';
 import { addMcpRoute } from './mcp/mcp-route.ts';
@@ -101,7 +101,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     async (_request: FastifyRequest, text: string) => readJson(text),
   );
   if (deps.onRoute) app.addHook('onRoute', deps.onRoute);
-  addErrorDoor(app, deps.oauth);
+  addErrorHandler(app, deps.oauth);
   addSharedSchemas(app);
 
   const checkSite = createSiteCheck({ hosts: deps.allowedHosts, origins: deps.allowedOrigins });

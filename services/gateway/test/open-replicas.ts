@@ -8,15 +8,15 @@ export interface Replica extends Gateway {
 }
 
 /** Gateways of one installation, each with tools that know on which gateway they run. */
-export async function openReplicas<const Places extends readonly string[]>(
-  places: Places,
+export async function openReplicas<const StreamSlots extends readonly string[]>(
+  places: StreamSlots,
   options: GatewayOptions & { more?: readonly PluginDefinition[] } = {},
-): Promise<{ [Index in keyof Places]: Replica }> {
+): Promise<{ [Index in keyof StreamSlots]: Replica }> {
   const { more = [], ...rest } = options;
   const tag = randomUUID();
   const opening = places.map(async (place) => {
     const play = createPlay(place);
     return { ...(await openGateway({ tag, plugins: [play.plugin, ...more], ...rest })), play };
   });
-  return (await Promise.all(opening)) as { [Index in keyof Places]: Replica };
+  return (await Promise.all(opening)) as { [Index in keyof StreamSlots]: Replica };
 }

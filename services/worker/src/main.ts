@@ -18,7 +18,7 @@ import { type WorkerState, workerTroubleOf } from './process/worker-trouble.ts';
 import { createSessionOpener } from './session/open-session.ts';
 import { createRoomElsewhere } from './session/room-elsewhere.ts';
 import { openSessionHomes } from './session/session-home.ts';
-import { createLending } from './session/session-lease.ts';
+import { createSessionLending } from './session/session-lending.ts';
 import { processesFor, sessionLimitOf } from './session/session-limit.ts';
 import { createSessionPool } from './session/session-pool.ts';
 import { createSpares } from './session/spares.ts';
@@ -178,7 +178,7 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
   const { config, dispatch, logger, redis, workerId, metrics } = base;
   const { keys, scripts, doorbell, lease, feed, workers } = dispatch;
   const { slots, pool, spares, opener, maxSessions } = sessions;
-  const lending = createLending({
+  const lending = createSessionLending({
     dispatch,
     slots,
     pool,

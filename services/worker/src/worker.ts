@@ -19,7 +19,7 @@ import type { Control, Dispatch, HeldThread, Hold, Liveness, Turn } from '@harne
 import type { HookRunner } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import { seeTurn, type TurnSeen } from './process/turn-seen.ts';
-import type { Lending } from './session/session-lease.ts';
+import type { SessionLending } from './session/session-lending.ts';
 import type { SessionPool } from './session/session-pool.ts';
 import type { ThreadSlots, TurnUnderWay } from './session/thread-slots.ts';
 import {
@@ -40,7 +40,7 @@ export interface WorkerDeps {
   /** Shared with the session pool and the session lease. */
   slots: ThreadSlots;
   pool: SessionPool;
-  lending: Lending;
+  lending: SessionLending;
   logger: Logger;
   sessionTtlMs: number;
   turnTimeoutMs: number;

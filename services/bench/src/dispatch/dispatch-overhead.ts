@@ -26,7 +26,7 @@ export interface BusRound {
 }
 
 /** Measures one round. */
-export async function measureBus(redisUrl: string): Promise<BusRound> {
+export async function measureDispatch(redisUrl: string): Promise<BusRound> {
   const bus = (await measureOurs(redisUrl)).toSorted((a, b) => a - b);
   const bull = (await measureBullMq(redisUrl)).toSorted((a, b) => a - b);
   const ping = (await measurePing(redisUrl)).toSorted((a, b) => a - b);

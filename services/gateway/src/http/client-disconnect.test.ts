@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { leavingOf, onGone } from './client-disconnect.ts';
+import { disconnectSignalOf, onDisconnect } from './client-disconnect.ts';
 
 /** Opens a request; returns its response at the server, and a function that disconnects the client. */
 async function openRequest(): Promise<{ response: ServerResponse; leave(): void }> {
@@ -18,20 +18,20 @@ async function openRequest(): Promise<{ response: ServerResponse; leave(): void 
 
 test('a disconnect is reported to listeners from before and from after it', async () => {
   const { response, leave } = await openRequest();
-  const before = leavingOf(response);
+  const before = disconnectSignalOf(response);
   leave();
   await once(before, 'abort');
-  expect(leavingOf(response).aborted).toBe(true);
+  expect(disconnectSignalOf(response).aborted).toBe(true);
   let told = 0;
-  onGone(response, () => told++);
+  onDisconnect(response, () => told++);
   expect(told).toBe(1);
 });
 
 test('a completed response is not a disconnect', async () => {
   const { response } = await openRequest();
-  const leaving = leavingOf(response);
+  const leaving = disconnectSignalOf(response);
   const gone = new Promise<void>((resolve) => {
-    onGone(response, resolve);
+    onDisconnect(response, resolve);
   });
   response.end('x');
   await gone;

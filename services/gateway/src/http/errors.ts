@@ -10,7 +10,7 @@ import type { OAuthSettings } from '../oauth/settings.ts';
 const contentType = 'application/json; charset=utf-8';
 
 /** Registers the error and not-found handlers: every REST error is `{error: {code, message, details?}}`. */
-export function addErrorDoor(app: FastifyInstance, oauth: OAuthSettings | undefined): void {
+export function addErrorHandler(app: FastifyInstance, oauth: OAuthSettings | undefined): void {
   const allowedAt = noteRoutes(app);
   const send = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const error = appErrorOf(thrown);

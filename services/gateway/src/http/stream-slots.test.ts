@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { createPlaces } from './stream-slots.ts';
+import { createStreamSlots } from './stream-slots.ts';
 
 const ada = { tenant: 'acme', keyId: 'ada' };
 const bob = { tenant: 'acme', keyId: 'bob' };
 
 test('limits the slots of one key, and of all keys together', () => {
-  const places = createPlaces({ most: 3, mostOfKey: 2 });
+  const places = createStreamSlots({ most: 3, mostOfKey: 2 });
   const giveBack = places.take(ada);
   places.take(ada);
   expect(() => places.take(ada)).toThrow('Too many');

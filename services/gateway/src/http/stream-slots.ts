@@ -2,7 +2,7 @@ import { AppError } from '@harness/contracts';
 import type { Principal } from '@harness/plugin-kit';
 
 /** Slots for open streams. */
-export interface Places {
+export interface StreamSlots {
   /**
    * Takes a slot; returns the function that gives it back (repeated calls have no effect). Throws
    * `too_many_streams`.
@@ -13,7 +13,7 @@ export interface Places {
 /**
  * Creates the slots: at most `most` in total, and `mostOfKey` for one key, so that no key can take them all.
  */
-export function createPlaces({ most, mostOfKey }: { most: number; mostOfKey: number }): Places {
+export function createStreamSlots({ most, mostOfKey }: { most: number; mostOfKey: number }): StreamSlots {
   const taken = new Map<string, number>();
   let all = 0;
   return {

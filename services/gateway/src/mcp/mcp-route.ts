@@ -30,7 +30,7 @@ import { createLegacyStreams } from './legacy/legacy-streams.ts';
 import { createMethods } from './methods.ts';
 import { createModernEra } from './modern/modern-era.ts';
 import { createSkillMethods } from './skills-extension.ts';
-import { createTaskDoor } from './task-methods.ts';
+import { createTaskMethods } from './task-methods.ts';
 import { classify } from './wire/classify.ts';
 import { errorMessage, faultOf } from './wire/json-rpc.ts';
 import { createAnswers } from './wire/mcp-response.ts';
@@ -57,7 +57,7 @@ export interface McpDeps {
 export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
   const { dispatch, tools } = deps;
   const methods = { ...createMethods(deps), ...createSkillMethods(() => usableSkills(deps)) };
-  const tasks = createTaskDoor(deps);
+  const tasks = createTaskMethods(deps);
   const requests = createClientRequests(dispatch.replicas);
   const streams = createLegacyStreams(deps);
   const answers = createAnswers();

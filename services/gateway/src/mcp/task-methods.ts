@@ -14,7 +14,7 @@ import { faultOf, type Params } from './wire/json-rpc.ts';
 import { tasksExtension } from './wire/server-identity.ts';
 
 /** The methods of the tasks extension. */
-export interface TaskDoor {
+export interface TaskMethods {
   /**
    * Serves a tools/call. Returns a result, a question or, to a client that supports the extension, a task.
    */
@@ -56,7 +56,7 @@ const tasksMissing = () =>
   });
 
 /** Creates the methods. `close` aborts the tool calls that run as tasks at this gateway. */
-export function createTaskDoor(deps: { dispatch: Dispatch; tools: ToolCalls; logger: Logger }): TaskDoor {
+export function createTaskMethods(deps: { dispatch: Dispatch; tools: ToolCalls; logger: Logger }): TaskMethods {
   const { dispatch, tools, logger } = deps;
   const { callTasks, tasks, replicas } = dispatch;
   const running = new Map<string, AbortController>();

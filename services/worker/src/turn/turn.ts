@@ -18,7 +18,7 @@ import { type Ending, type Lease, promptUuidOf, type Turn, untilReached } from '
 import type { HookRunner } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import type { Answer, Session } from '../session/session.ts';
-import type { Lent } from '../session/session-lease.ts';
+import type { Lent } from '../session/session-lending.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
 import { afterFailure, afterReview, afterWork, type Failure } from './task-outcome.ts';
 import { type TurnScope, turnScope } from './turn-scope.ts';

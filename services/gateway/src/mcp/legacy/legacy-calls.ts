@@ -3,7 +3,7 @@ import { AppError } from '@harness/contracts';
 import type { Dispatch, McpSession } from '@harness/dispatch';
 import { type InputRequired, isInputRequired, type LogLevel } from '@harness/plugin-kit';
 import type { Caller } from '../../http/authenticate.ts';
-import { leavingOf } from '../../http/client-disconnect.ts';
+import { disconnectSignalOf } from '../../http/client-disconnect.ts';
 import type { ToolCalls } from '../../tools/tool-calls.ts';
 import type { McpRequest, MethodResult, Methods } from '../methods.ts';
 import {
@@ -77,7 +77,7 @@ export function createLegacyCalls(deps: LegacyDeps): LegacyCalls {
       log: resumable ? streams.logOf(session.sessionId, id) : undefined,
     });
     // Without a session the client cannot resume, so a disconnect cancels the call.
-    const signal = session ? abort.signal : leavingOf(response);
+    const signal = session ? abort.signal : disconnectSignalOf(response);
     try {
       if (incoming.method === 'tools/list') return answer.end(toolListMessage(id, tools.listBytes(caller)));
       answer.end(resultMessage(id, await perform(exchange, incoming, { answer, signal })));

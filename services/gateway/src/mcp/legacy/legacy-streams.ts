@@ -7,8 +7,8 @@ import { AppError } from '@harness/contracts';
 import { type Dispatch, type McpSession, untilReached } from '@harness/dispatch';
 import type { FastifyReply } from 'fastify';
 import type { Change, Changes } from '../../content/list-changes.ts';
-import { onGone } from '../../http/client-disconnect.ts';
-import { createPlaces } from '../../http/stream-slots.ts';
+import { onDisconnect } from '../../http/client-disconnect.ts';
+import { createStreamSlots } from '../../http/stream-slots.ts';
 import { notificationMessage, type RequestId } from '../wire/json-rpc.ts';
 import type { AnswerOptions } from '../wire/mcp-response.ts';
 import type { ServerNotification } from './legacy-protocol.ts';
@@ -51,7 +51,7 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
   }, keepAliveMs);
   keepAlive.unref();
 
-  const places = createPlaces({ most: maxStreams, mostOfKey: maxStreamsPerKey });
+  const places = createStreamSlots({ most: maxStreams, mostOfKey: maxStreamsPerKey });
   const begin = (session: McpSession, reply: FastifyReply) => {
     const giveBack = places.take(session);
     reply.hijack();
@@ -64,7 +64,7 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
       'x-accel-buffering': 'no',
     });
     raw.write(':\n\n');
-    onGone(raw, () => {
+    onDisconnect(raw, () => {
       open.delete(reply);
       giveBack();
     });
@@ -103,7 +103,7 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
       const raw = begin(session, reply);
       drop(sessionId);
       standing.set(sessionId, { stream, keyId, reply, heard: false });
-      onGone(raw, () => {
+      onDisconnect(raw, () => {
         if (standing.get(sessionId)?.stream === stream) standing.delete(sessionId);
       });
       await replicas.broadcast({ kind: 'stream_opened', sessionId, stream });
@@ -112,7 +112,7 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
       const { sessionId } = session;
       const [stream = '', position = ''] = lastEventId.split('_');
       const over = new AbortController();
-      onGone(reply.raw, () => over.abort());
+      onDisconnect(reply.raw, () => over.abort());
       const messages = await answerLog.follow(`${sessionId}:${stream}`, position, over.signal);
       // Not 404, which would tell the client that its session has ended.
       if (!messages)

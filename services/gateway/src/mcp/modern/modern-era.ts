@@ -9,10 +9,10 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../http/authenticate.ts';
-import { leavingOf } from '../../http/client-disconnect.ts';
+import { disconnectSignalOf } from '../../http/client-disconnect.ts';
 import type { ToolCalls } from '../../tools/tool-calls.ts';
 import type { McpRequest, MethodResult } from '../methods.ts';
-import { requireTasks, type TaskDoor } from '../task-methods.ts';
+import { requireTasks, type TaskMethods } from '../task-methods.ts';
 import {
   errorMessage,
   faultOf,
@@ -30,7 +30,7 @@ import { createSdkHandler, listCache, type SdkHandlerDeps } from './sdk-handler.
 /** What this era needs. */
 export interface ModernDeps extends Omit<SdkHandlerDeps, 'states'> {
   tools: ToolCalls;
-  tasks: TaskDoor;
+  tasks: TaskMethods;
   answers: Answers;
   /** Signs request state that travels through clients; the same at every gateway. */
   secret: string;
@@ -83,7 +83,7 @@ export function createModernEra(deps: ModernDeps): ModernEra {
       const result = await (own[method] as (typeof own)[string])({
         caller,
         params,
-        signal: leavingOf(response), // in this era a disconnect cancels the call
+        signal: disconnectSignalOf(response), // in this era a disconnect cancels the call
         capabilities: call.capabilities,
         inputs: call.inputs,
         state: await states.open(call.requestState, asked),
@@ -113,7 +113,7 @@ export function createModernEra(deps: ModernDeps): ModernEra {
 }
 
 /** The methods served here: most of the traffic, and those that the SDK lacks. */
-function ownMethods(tasks: TaskDoor): Record<string, (request: McpRequest) => Promise<MethodResult>> {
+function ownMethods(tasks: TaskMethods): Record<string, (request: McpRequest) => Promise<MethodResult>> {
   return {
     'tools/call': tasks.call,
     'tasks/get': ({ caller, params, capabilities: can }) => {

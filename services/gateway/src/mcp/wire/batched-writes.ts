@@ -7,7 +7,7 @@ type Body = readonly (string | Buffer)[];
  * Sends the responses of one turn of the event loop together, at its end. The first write wakes the reader,
  * which costs more than the write itself; the reader is then awake for the others.
  */
-export interface Outbox {
+export interface BatchedWrites {
   /**
    * Ends a response whose head, with content-length, is written. A no-op when the client has disconnected.
    */
@@ -15,7 +15,7 @@ export interface Outbox {
 }
 
 /** Creates an outbox. */
-export function createOutbox(): Outbox {
+export function createBatchedWrites(): BatchedWrites {
   let posted: [response: ServerResponse, body: Body][] = [];
   const send = () => {
     const leaving = posted;

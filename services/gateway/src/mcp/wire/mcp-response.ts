@@ -3,9 +3,9 @@
  * notification or a request to the client comes first, or after 5 s, so that no proxy times out.
  */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import { onGone } from '../../http/client-disconnect.ts';
-import { createOutbox, type Outbox } from './batched-writes.ts';
-import { createPatience, type Patience } from './response-timer.ts';
+import { onDisconnect } from '../../http/client-disconnect.ts';
+import { createBatchedWrites, type BatchedWrites } from './batched-writes.ts';
+import { createResponseTimer, type ResponseTimer } from './response-timer.ts';
 
 /** An object, or serialized JSON in pieces: a long list is not copied for each client. */
 export type Message = object | readonly Buffer[];
@@ -66,8 +66,8 @@ export interface Answers {
 
 /** Creates them for one gateway. */
 export function createAnswers(): Answers {
-  const patience = createPatience(patienceMs);
-  const outbox = createOutbox();
+  const patience = createResponseTimer(patienceMs);
+  const outbox = createBatchedWrites();
   return {
     begin: (options) => createAnswer(options, { patience, outbox }),
     close: () => patience.close(),
@@ -76,7 +76,7 @@ export function createAnswers(): Answers {
 
 function createAnswer(
   { response, accepts, log }: AnswerOptions,
-  { patience, outbox }: { patience: Patience; outbox: Outbox },
+  { patience, outbox }: { patience: ResponseTimer; outbox: BatchedWrites },
 ): Answer {
   let state: 'undecided' | 'streaming' | 'ended' = 'undecided';
   let keepAlive: NodeJS.Timeout | undefined;
@@ -108,7 +108,7 @@ function createAnswer(
       if (last && !response.writableEnded) response.end();
     });
   if (accepts !== 'json') patience.begin(upgrade);
-  onGone(response, () => {
+  onDisconnect(response, () => {
     patience.end(upgrade);
     clearInterval(keepAlive);
   });

@@ -1,5 +1,5 @@
 /** One timer for all undecided responses: nearly all end long before the limit. */
-export interface Patience {
+export interface ResponseTimer {
   /** Calls `onOver` once the limit has passed, unless `end` is called before. */
   begin(onOver: () => void): void;
   end(onOver: () => void): void;
@@ -7,7 +7,7 @@ export interface Patience {
 }
 
 /** `patienceMs`: the limit; checked five times within it, so up to a fifth late. */
-export function createPatience(patienceMs: number): Patience {
+export function createResponseTimer(patienceMs: number): ResponseTimer {
   const waiting = new Map<() => void, number>();
   const clock = setInterval(() => {
     const now = performance.now();

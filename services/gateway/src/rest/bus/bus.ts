@@ -16,9 +16,9 @@ import { busPlugin, busPluginName } from '@harness/plugins';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
-import { leavingOf } from '../../http/client-disconnect.ts';
+import { disconnectSignalOf } from '../../http/client-disconnect.ts';
 import { answers, jsonSchemaOf, listOf, page, refTo } from '../../openapi/schemas.ts';
-import { createEventDoor, eventQuery, eventResponse } from '../threads/events.ts';
+import { createEventRoute, eventQuery, eventResponse } from '../threads/events.ts';
 
 const tags = ['bus'];
 const scope = 'bus';
@@ -28,7 +28,7 @@ const failures = [400, 404, 409, 412, 422, 428, 429] as const;
 export function addBusRoutes(app: FastifyInstance, routes: RouteDeps): void {
   for (const name of Object.keys(busTools) as BusToolName[]) addToolRoute(app, routes, name);
   addLists(app, routes);
-  const sendEvents = createEventDoor(routes);
+  const sendEvents = createEventRoute(routes);
   app.get<{ Querystring: { after?: string; follow: boolean } }>(
     '/v1/bus/events',
     {
@@ -92,7 +92,7 @@ function addToolRoute(app: FastifyInstance, { tools, plugins }: RouteDeps, name:
         name: `${busPluginName}__${name}`,
         door: 'rest',
         arguments: { ...request.body, ...request.params },
-        signal: leavingOf(reply.raw),
+        signal: disconnectSignalOf(reply.raw),
       });
       const told = structuredOf(outcome as ToolResult);
       return reply.code(name === 'submit_task' && told.existing === false ? 201 : 200).send(told);

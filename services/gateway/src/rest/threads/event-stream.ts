@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { ThreadEvent } from '@harness/contracts';
 import type { Subscriber } from '@harness/dispatch';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { onGone } from '../../http/client-disconnect.ts';
-import { createPlaces } from '../../http/stream-slots.ts';
+import { onDisconnect } from '../../http/client-disconnect.ts';
+import { createStreamSlots } from '../../http/stream-slots.ts';
 
 /** Interval of SSE comments, ms: they keep proxies from closing a quiet stream. */
 const heartbeatMs = 10_000;
@@ -36,7 +36,7 @@ export interface EventStreams {
 /** `maxStreamsPerKey`: limit of open streams of one key; `too_many_streams` beyond it. */
 export function createEventStreams({ maxStreamsPerKey = maxOfKey } = {}): EventStreams {
   const open = new Set<ServerResponse>();
-  const places = createPlaces({ most: maxStreams, mostOfKey: maxStreamsPerKey });
+  const places = createStreamSlots({ most: maxStreams, mostOfKey: maxStreamsPerKey });
   const closing = new AbortController();
   const frameOf = createFrames();
   // One timer for all streams, so that a thousand idle ones cost little.
@@ -88,7 +88,7 @@ async function begin(
   const begun = Promise.withResolvers<void>();
   let leave: (() => void) | undefined;
   let left = false;
-  onGone(raw, () => {
+  onDisconnect(raw, () => {
     left = true;
     leave?.();
     onEnd();

@@ -39,7 +39,7 @@ type EventRequest = FastifyRequest<{ Querystring: { after?: string; follow: bool
  * Creates the handler that sends the events of a scope: a JSON page, the stored events as SSE, or with
  * `follow` a live stream. The route must check that the caller may see the scope.
  */
-export function createEventDoor({ dispatch: { events }, streams }: RouteDeps) {
+export function createEventRoute({ dispatch: { events }, streams }: RouteDeps) {
   return async (request: EventRequest, reply: FastifyReply, scope: EventScope) => {
     const after = request.headers['last-event-id']?.toString() ?? request.query.after;
     if (wantsJson(request.headers.accept)) {
@@ -56,7 +56,7 @@ export function createEventDoor({ dispatch: { events }, streams }: RouteDeps) {
 /** Adds GET /v1/threads/:threadId/events. */
 export function addEventRoutes(app: FastifyInstance, routes: RouteDeps): void {
   const { threads } = routes.dispatch;
-  const send = createEventDoor(routes);
+  const send = createEventRoute(routes);
   app.get<{
     Params: { threadId: string };
     Querystring: { after?: string; follow: boolean; children: boolean };

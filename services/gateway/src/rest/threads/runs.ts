@@ -13,7 +13,7 @@ import { CreateRun, type Run } from '@harness/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
-import { leavingOf } from '../../http/client-disconnect.ts';
+import { disconnectSignalOf } from '../../http/client-disconnect.ts';
 import { answers, jsonSchemaOf, listOf, page, refTo } from '../../openapi/schemas.ts';
 import { acceptMessage } from '../../threads/accept-message.ts';
 import { createRunFollower, isEnded, type RunFollower } from '../../threads/follow-run.ts';
@@ -153,7 +153,7 @@ function addWaitRoute(app: FastifyInstance, { accept, follower, streams, waitLim
     async (request, reply) => {
       const run = await accept(request);
       const signal = AbortSignal.any([
-        leavingOf(reply.raw),
+        disconnectSignalOf(reply.raw),
         streams.closing,
         AbortSignal.timeout(waitLimitMs),
       ]);

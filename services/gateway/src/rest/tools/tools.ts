@@ -3,7 +3,7 @@ import type { ToolResult } from '@harness/plugin-kit';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
-import { leavingOf } from '../../http/client-disconnect.ts';
+import { disconnectSignalOf } from '../../http/client-disconnect.ts';
 import { answers, jsonSchemaOf, listOf, refTo } from '../../openapi/schemas.ts';
 import { traceparentOf } from '../../tools/caller-scope.ts';
 
@@ -83,7 +83,7 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
         arguments: input,
         threadId,
         traceparent: traceparentOf(request.headers.traceparent),
-        signal: leavingOf(reply.raw),
+        signal: disconnectSignalOf(reply.raw),
       } as const;
       const outcome = await tools.call(request.caller, call);
       const { content, structuredContent, isError = false, _meta } = outcome as ToolResult;

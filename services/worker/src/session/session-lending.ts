@@ -25,7 +25,7 @@ export interface Lent {
 }
 
 /** The sessions of held threads. */
-export interface Lending {
+export interface SessionLending {
   /**
    * Records the hold of a claimed thread. If its epoch has changed, another worker had the thread: the old
    * session ends.
@@ -51,7 +51,7 @@ export interface Lending {
 }
 
 /** What it needs. */
-export interface LendingDeps {
+export interface SessionLendingDeps {
   dispatch: Dispatch;
   /** Shared with the pool and the worker. */
   slots: ThreadSlots;
@@ -72,7 +72,7 @@ export interface LendingDeps {
 const tokenMarginShare = 0.1;
 
 /** Creates the session lease of one worker. */
-export function createLending(deps: LendingDeps): Lending {
+export function createSessionLending(deps: SessionLendingDeps): SessionLending {
   const { dispatch, slots, pool, logger } = deps;
   const { lease, sessions, transcripts } = dispatch;
   const heldOf = (threadId: string) => slots.get(threadId)?.held;
