@@ -78,6 +78,9 @@ describe('text', () => {
       `a${String.fromCodePoint(...[...'ignore'].map((c) => 0xe0000 + c.charCodeAt(0)))}b`,
       'ab',
     ],
+    ['a text in variation selectors', `a${String.fromCodePoint(0xe0101, 0xe01ef)}b`, 'ab'],
+    ['zero-width spaces', 'a\u200bb\u2060c\ufeffd', 'abcd'],
+    ['bidi controls', 'a\u202eb\u2066c\u2069\u202cd', 'abcd'],
     ['nested to survive one pass', '\u001b\u001b[31m[31mx', '[31mx'],
   ])('loses %s', (_what, dirty, clean) => {
     expect(bound([text(dirty)])).toEqual([text(clean)]);

@@ -1,9 +1,11 @@
 /**
  * Removes characters that people do not see but that affect models and terminals: terminal escapes, control characters
- * except tab and line ends, and Unicode tags, which can hide a whole text.
+ * except tab and line ends; Unicode tags and the supplement of variation selectors, which can hide a whole text; zero-width
+ * spaces; bidi embeddings, overrides and isolates, which show a text in another order. Joiners stay: emoji and many scripts
+ * need them.
  */
 export function cleanText(text: string): string {
-  return text.replace(escapes, '').replace(controls, '').replace(tags, '');
+  return text.replace(escapes, '').replace(controls, '').replace(unseen, '');
 }
 
 /** Serializes a JSON value with clean strings and keys. Throws what `JSON.stringify` throws. */
@@ -23,9 +25,10 @@ const escapes =
   /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b[ -~]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
-const tags = /[\u{E0000}-\u{E007F}]/gu;
+const unseen = /[\u{E0000}-\u{E007F}\u{E0100}-\u{E01EF}\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]/gu;
 
-/** True only if `cleanText` would change nothing. `\udb40` starts every Unicode tag, and some other characters. */
+/** True only if `cleanText` would change nothing. `\udb40` starts every Unicode tag and variation selector. */
 export const isClean = (text: string): boolean => !suspicious.test(text);
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const suspicious = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\udb40]/;
+const suspicious =
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff\udb40]/;

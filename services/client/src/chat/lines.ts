@@ -3,7 +3,7 @@ import type { ThreadEvent } from '@harness/contracts';
 import { type Chat, type ChatWish, openChat } from './chat.ts';
 import { GatewayAway, type GatewayClient } from './gateway-client.ts';
 import { lineOf } from './line-of.ts';
-import { printableOf } from './printable.ts';
+import { jsonLineOf, printableOf } from './printable.ts';
 
 /** Maximum wait for an unreachable gateway, ms. */
 const awayLimitMs = 60_000;
@@ -28,7 +28,7 @@ export async function runLines(
       onShown: (all) => {
         for (const shown of all) if (shown.kind === 'note') note(shown.text);
       },
-      ...(json && { onEvent: (event: ThreadEvent) => void say(JSON.stringify(event)) }),
+      ...(json && { onEvent: (event: ThreadEvent) => void say(jsonLineOf(event)) }),
       onAway(reason) {
         note(`The gateway is unreachable (${reason}); trying again…`);
         late = setTimeout(
@@ -52,7 +52,7 @@ export async function runLines(
     if (line.kind === 'blank') return 'done';
     if (line.kind === 'message') return answer(chat, await chat.send(line.text));
     const { isError, output, action, runId } = await chat.command(line.command);
-    if (json) say(JSON.stringify({ type: 'command', command: line.command, output, isError, action }));
+    if (json) say(jsonLineOf({ type: 'command', command: line.command, output, isError, action }));
     else if (isError) note(output);
     else say(printableOf(output));
     if (action === 'quit') return 'quit';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { oneLineOf, printableOf } from './printable.ts';
+import { jsonLineOf, oneLineOf, printableOf } from './printable.ts';
 
 test.each([
   ['a\u001b[31mred\u001b[0m', 'ared'],
@@ -41,4 +41,11 @@ test('the result never contains a control character', () => {
 test('oneLineOf returns one line of bounded length', () => {
   expect(oneLineOf(' a\n\tb \u001b[1mc ')).toBe('a b c');
   expect(oneLineOf('x'.repeat(200))).toBe(`${'x'.repeat(89)}…`);
+});
+
+test('a line of JSON has no raw character that a terminal or an eye misreads, and is the same value', () => {
+  const value = { text: 'a\u009b2Jb\u202ec\u200bd\u{E0101}e\u{E0041}\u007f', 'k\u2066': 1 };
+  const line = jsonLineOf(value);
+  expect(line).toMatch(/^[\x20-\x7e]*$/);
+  expect(JSON.parse(line)).toEqual(value);
 });
