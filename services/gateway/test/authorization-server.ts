@@ -14,7 +14,7 @@ export interface AuthorizationServer {
   /** Overrides of its metadata. */
   metadata: Record<string, unknown>;
   /** Signs a user's token; a claim set to undefined is omitted. */
-  sign(claims?: object): Promise<string>;
+  sign(claims?: object, typ?: string): Promise<string>;
   /** From now on it signs with a new key and no longer publishes the old one. */
   rotate(): Promise<void>;
   publicKey(): JWK;
@@ -48,12 +48,12 @@ export async function openAuthorizationServer({ path = '' } = {}): Promise<Autho
       rotations += 1;
       key = await newKey(`k${rotations}`);
     },
-    sign(claims = {}) {
+    sign(claims = {}, typ = 'at+jwt') {
       const now = Math.floor(Date.now() / 1000);
       const whole = { iss: server.issuer, aud: audience, sub: 'ada', tenant: 'acme', scope: 'threads tools' };
       const payload = JSON.parse(JSON.stringify({ ...whole, iat: now, exp: now + 300, ...claims }));
       return new SignJWT(payload)
-        .setProtectedHeader({ alg: 'ES256', kid: key.publicJwk.kid as string, typ: 'at+jwt' })
+        .setProtectedHeader({ alg: 'ES256', kid: key.publicJwk.kid as string, typ })
         .sign(key.privateKey);
     },
   };

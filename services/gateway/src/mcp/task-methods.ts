@@ -56,7 +56,11 @@ const tasksMissing = () =>
   });
 
 /** Creates the methods. `close` aborts the tool calls that run as tasks at this gateway. */
-export function createTaskMethods(deps: { dispatch: Dispatch; tools: ToolCalls; logger: Logger }): TaskMethods {
+export function createTaskMethods(deps: {
+  dispatch: Dispatch;
+  tools: ToolCalls;
+  logger: Logger;
+}): TaskMethods {
   const { dispatch, tools, logger } = deps;
   const { callTasks, tasks, replicas } = dispatch;
   const running = new Map<string, AbortController>();

@@ -21,6 +21,14 @@ export const answerLimitMs = 5_000;
 /** Tolerated difference between its clock and this one's, seconds. */
 const clockTolerance = 5;
 
+/** Longest life of an accepted token, seconds: a stolen one must end. */
+const maxLifeSeconds = 24 * 3_600;
+/** Header `typ` of an access token (RFC 9068). Many servers set `JWT`, or nothing. */
+const accessTypes = ['at+jwt', 'application/at+jwt'];
+const vagueTypes = [undefined, 'jwt'];
+/** Claims that only ID tokens have (OpenID Connect). */
+const idTokenClaims = ['nonce', 'at_hash', 'c_hash'];
+
 /** The verifier of access tokens. */
 export interface AccessTokens {
   /** Throws `unauthorized`, and `unavailable` while the authorization server's keys cannot be fetched. */
@@ -35,18 +43,32 @@ export interface AccessTokens {
 export function createAccessTokens(settings: OAuthSettings): AccessTokens {
   const { issuer, tenantClaim } = settings;
   const keysOf = createKeySource(settings);
+  /** The server sets `at+jwt`: from then on a token without it is something else. */
+  let setsType = false;
+  const checkKind = (typ: string | undefined, payload: JWTPayload) => {
+    const type = typ?.toLowerCase();
+    if (type !== undefined && accessTypes.includes(type)) {
+      setsType = true;
+      return;
+    }
+    const isOther = setsType || !vagueTypes.includes(type) || idTokenClaims.some((claim) => claim in payload);
+    if (isOther)
+      throw new AppError('unauthorized', 'The token is not an access token. Send an access token.');
+  };
   return {
     async verify(token) {
       try {
         // Check the issuer first: a token of another issuer must not cause a fetch of keys.
         if (decodeJwt(token).iss !== issuer) throw new errors.JWTInvalid('of another issuer');
-        const { payload } = await jwtVerify(token, keysOf, {
+        const { payload, protectedHeader } = await jwtVerify(token, keysOf, {
           issuer,
           audience: [...settings.audiences],
           algorithms: accepted,
           requiredClaims: ['exp', 'sub'],
           clockTolerance,
         });
+        checkKind(protectedHeader.typ, payload);
+        checkLife(payload);
         return principalOf(payload, payload[tenantClaim] ?? settings.tenant, tenantClaim);
       } catch (cause) {
         if (cause instanceof AppError) throw cause;
@@ -54,6 +76,15 @@ export function createAccessTokens(settings: OAuthSettings): AccessTokens {
       }
     },
   };
+}
+
+function checkLife({ exp = 0, iat, sub }: JWTPayload): void {
+  if (!sub?.trim()) throw new AppError('unauthorized', 'The access token has an empty subject.');
+  if (exp - (iat ?? Date.now() / 1000) > maxLifeSeconds)
+    throw new AppError(
+      'unauthorized',
+      `The access token is valid for more than ${maxLifeSeconds / 3_600} hours. Let the authorization server issue shorter ones.`,
+    );
 }
 
 function principalOf(payload: JWTPayload, tenant: unknown, tenantClaim: string): Principal {

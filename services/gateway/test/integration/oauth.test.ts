@@ -120,6 +120,13 @@ test('a forged or expired token, or one for another audience, is refused at REST
     'for a list of others': await server.sign({ aud: ['https://other.test', `${audience}.evil.test`] }),
     'without an audience': await server.sign({ aud: undefined }),
     'without a subject': await server.sign({ sub: undefined }),
+    'with an empty subject': await server.sign({ sub: ' ' }),
+    'that lives for years': await server.sign({ exp: now + 10 * 365 * 86_400 }),
+    'that lives for years and hides its age': await server.sign({
+      iat: undefined,
+      exp: now + 10 * 365 * 86_400,
+    }),
+    'of another kind': await server.sign({}, 'logout+jwt'),
     'of a key that is not theirs': await new SignJWT({ ...claims, exp: now + 300 })
       .setProtectedHeader({ alg: 'ES256', kid })
       .sign(privateKey),
@@ -155,6 +162,18 @@ test('a forged or expired token, or one for another audience, is refused at REST
   // Proves that the fake server signs valid tokens, so that each bad token fails for its own reason.
   const theirs = createRemoteJWKSet(new URL(`${server.issuer}/jwks`));
   await expect(jwtVerify(bad['for another audience'] as string, theirs)).resolves.toBeDefined();
+});
+
+test('an ID token is refused; a server that sets no `typ` is understood, until it sets one', async () => {
+  const server = await openAuthorizationServer();
+  const gateway = await openGateway({ oauth: trusting(server) });
+  const statusOf = async (claims: object, typ: string) =>
+    (await gateway.call('GET', '/v1/threads', { headers: bearer(await server.sign(claims, typ)) })).status;
+  expect(await statusOf({}, 'JWT')).toBe(200);
+  expect(await statusOf({ nonce: 'n' }, 'JWT')).toBe(401);
+  expect(await statusOf({ at_hash: 'h' }, 'JWT')).toBe(401);
+  expect(await statusOf({}, 'application/at+jwt')).toBe(200);
+  expect(await statusOf({}, 'JWT')).toBe(401);
 });
 
 test('a caller without a token learns where to get one, and one without a scope learns which', async () => {

@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { onDisconnect } from '../../http/client-disconnect.ts';
-import { createBatchedWrites, type BatchedWrites } from './batched-writes.ts';
+import { type BatchedWrites, createBatchedWrites } from './batched-writes.ts';
 import { createResponseTimer, type ResponseTimer } from './response-timer.ts';
 
 /** An object, or serialized JSON in pieces: a long list is not copied for each client. */
