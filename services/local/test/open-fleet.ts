@@ -85,7 +85,7 @@ export async function openFleet(options: FleetOptions = {}): Promise<TestFleet> 
     ...fleet,
     get: (path) => call('GET', path),
     post: (path, body, headers) => call('POST', path, { body, headers }),
-    thread: async (body = {}) => (await call<{ threadId: string }>('POST', '/v1/threads', body)).threadId,
+    thread: async (body = {}) => (await call<{ threadId: string }>('POST', '/v1/threads', { body })).threadId,
     ask: (threadId, input, more) =>
       call('POST', `/v1/threads/${threadId}/runs/wait`, { body: { input, ...more } }),
     send: (threadId, input, headers) =>

@@ -89,7 +89,7 @@ export function createClient(gateways: () => readonly string[]): Client {
     },
     call,
     async thread() {
-      return (await call<{ threadId: string }>('POST', '/v1/threads', {})).threadId;
+      return (await call<{ threadId: string }>('POST', '/v1/threads', { body: {} })).threadId;
     },
     send: (threadId, input, key) => call('POST', `/v1/threads/${threadId}/runs`, { body: { input }, key }),
     async runs(threadId) {
