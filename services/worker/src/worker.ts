@@ -227,6 +227,12 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     lending.forget(threadId);
   };
 
+  /** From this moment on no turn begins here, although the process takes a while to hear of its end. */
+  const beginDrain = () => {
+    retiring = true;
+    deps.onDrain();
+  };
+
   const proveHolds = async () => {
     const held = lending.holds().map(({ threadId, epoch }) => {
       return { threadId, epoch, runId: turnOf(threadId)?.runId };
@@ -243,7 +249,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       if (found.cancel.includes(runId)) stop.abort('cancelled');
       else if (found.interrupt.includes(runId)) stop.abort('interrupted');
     }
-    if (found.drain) deps.onDrain();
+    if (found.drain) beginDrain();
   };
 
   const stopAll = (reason: StopReason) => {
@@ -264,13 +270,18 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       slots.update(threadId, { turn: underWay });
       try {
         const more = await oneTurn(threadId, underWay, lastTry);
+        // `retire` passed this thread over, because it was in use.
+        if (retiring && lending.holdOf(threadId)) {
+          pool.evict(threadId);
+          await letGo(threadId);
+        }
         return (more || underWay.isRung) && !retiring;
       } finally {
         slots.update(threadId, { turn: undefined });
       }
     },
     onControl(control) {
-      if (control.action === 'drain') return deps.onDrain();
+      if (control.action === 'drain') return beginDrain();
       if (control.action === 'missed') {
         proveHolds().catch((error) => logger.error({ err: error }, 'held threads not checked'));
         return;
