@@ -61,7 +61,7 @@ export interface AuthenticateDeps {
 
 /**
  * Creates the verifier of API keys, thread tokens and, if `accessTokens` is given, OAuth access tokens. Without any of
- * these configured, every caller is the local one; a key file without keys admits nobody.
+ * these configured, every caller is the local one. With an empty key file, no API key is accepted.
  */
 export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
   const { accessTokens, keyFile } = deps;
@@ -97,20 +97,25 @@ interface KnownKey {
   caller: Caller & { goodUntil: number };
 }
 
-/** The keys of this moment. Returns the caller of a key, the same object each time, or undefined. */
+/**
+ * Returns the function that looks up a key among the current ones: its caller (one object per key until the keys change),
+ * or undefined for a key that is unknown or outside its time.
+ */
 function createKeyRing({ keys, keyFile }: AuthenticateDeps): (token: string) => Caller | undefined {
-  const known = (): KnownKey[] => [...keys, ...(keyFile?.current() ?? [])].map(knownKeyOf);
-  let ring = known();
+  const currentKeys = (): KnownKey[] => [...keys, ...(keyFile?.current() ?? [])].map(knownKeyOf);
+  let ring = currentKeys();
   keyFile?.onChange(() => {
-    // Whoever holds a caller of before looks again, at the next request.
+    // Invalidates callers that connections have cached: their next request is authenticated again.
     for (const { caller } of ring) caller.goodUntil = 0;
-    ring = known();
+    ring = currentKeys();
   });
   return (token) => {
     const digest = sha256Of(token);
-    const key = ring.find((candidate) => timingSafeEqual(candidate.digest, digest));
     const now = Date.now();
-    return key && key.notBefore <= now && now < key.caller.goodUntil ? key.caller : undefined;
+    return ring.find(
+      ({ digest: known, notBefore, caller }) =>
+        timingSafeEqual(known, digest) && notBefore <= now && now < caller.goodUntil,
+    )?.caller;
   };
 }
 

@@ -14,8 +14,9 @@ export interface KeyFile {
 const lookMs = 1_000;
 
 /**
- * Follows a key file, by looking at it: that works for files that are replaced, and in containers. A file that cannot be
- * read or is not valid is logged, and the keys of before stay: a slip of the pen must not lock everybody out.
+ * Follows a key file by polling it, which also works for replaced files and in containers. `keys` are those read at the
+ * start of the process. A file that cannot be read or is not valid is logged and changes nothing: a typing error must not
+ * lock all callers out.
  */
 export function followKeyFile(
   file: string,
@@ -36,6 +37,7 @@ export function followKeyFile(
   };
   const onLook = () => void read();
   watchFile(file, { interval: lookMs, persistent: false }, onLook);
+  onLook(); // the file may have changed while the process waited for Redis
   return {
     current: () => current,
     onChange: (listener) => void listeners.push(listener),

@@ -29,7 +29,7 @@ const ofAcme = { tenant: 'acme', scopes: ['threads' as const, 'tools' as const] 
 
 test('a key counts soon after it is written, and no longer soon after it is revoked', async () => {
   const { path, gateway, statusWith } = await openKeyFile();
-  expect((await gateway.call('GET', '/v1/threads')).status).toBe(401); // a file without keys admits nobody
+  expect((await gateway.call('GET', '/v1/threads')).status).toBe(401); // an empty file: no API key is accepted
   const key = await createKey(path, { id: 'one', ...ofAcme });
   await expect.poll(() => statusWith(key), inTime).toBe(200);
   await revokeKey(path, 'one');
@@ -77,6 +77,15 @@ test('a key is accepted between its notBefore and its notAfter', async () => {
   expect(await statusWith(late)).toBe(401);
   await expect.poll(() => statusWith(late), inTime).toBe(200);
   await expect.poll(() => statusWith(short), inTime).toBe(401);
+});
+
+test('a change between the start of the process and the first poll counts', async () => {
+  const { path } = await openKeyFile();
+  await createKey(path, { id: 'early', ...ofAcme });
+  const logger = { info: () => undefined, error: () => undefined } as never;
+  const late = followKeyFile(path, { keys: [], logger });
+  onTestFinished(late.close);
+  await expect.poll(() => late.current().map(({ id }) => id), inTime).toEqual(['early']);
 });
 
 test('a broken file is reported, and the keys of before stay', async () => {
