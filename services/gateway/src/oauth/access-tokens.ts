@@ -80,7 +80,9 @@ export function createAccessTokens(settings: OAuthSettings): AccessTokens {
 
 function checkLife({ exp = 0, iat, sub }: JWTPayload): void {
   if (!sub?.trim()) throw new AppError('unauthorized', 'The access token has an empty subject.');
-  if (exp - (iat ?? Date.now() / 1000) > maxLifeSeconds)
+  const now = Date.now() / 1000;
+  // An `iat` in the future would hide the rest of a long life.
+  if (exp - Math.min(iat ?? now, now) > maxLifeSeconds)
     throw new AppError(
       'unauthorized',
       `The access token is valid for more than ${maxLifeSeconds / 3_600} hours. Let the authorization server issue shorter ones.`,

@@ -126,6 +126,10 @@ test('a forged or expired token, or one for another audience, is refused at REST
       iat: undefined,
       exp: now + 10 * 365 * 86_400,
     }),
+    'that lives for years and begins late': await server.sign({
+      iat: now + 10 * 365 * 86_400 - 60,
+      exp: now + 10 * 365 * 86_400,
+    }),
     'of another kind': await server.sign({}, 'logout+jwt'),
     'of a key that is not theirs': await new SignJWT({ ...claims, exp: now + 300 })
       .setProtectedHeader({ alg: 'ES256', kid })
