@@ -137,7 +137,8 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     }
     if (claim.outcome !== 'mine') return false;
     lending.keep(claim.hold);
-    if (retiring || underWay.stop.signal.aborted) {
+    if (retiring) return false; // onRing gives it up
+    if (underWay.stop.signal.aborted) {
       if (!pool.has(threadId)) await letGo(threadId);
       return false;
     }
@@ -174,7 +175,6 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     log.debug({ end }, 'turn ended');
     // If the thread is lost, the release is fenced. Otherwise the next claim starts a new epoch with new
     // counters and tokens.
-    if (end === 'committed' && retiring) pool.evict(threadId);
     if (end === 'lost' || (end === 'committed' && !pool.has(threadId) && !leaving)) {
       underWay.isRung = false; // the release rings the next owner
       await letGo(threadId);
@@ -221,13 +221,19 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     if (hold) await lease.release(hold);
   };
 
+  /** Ends the thread's session, if there is one, and releases the thread. */
+  const giveUp = async (threadId: string) => {
+    pool.evict(threadId);
+    await letGo(threadId);
+  };
+
   /** Another worker owns the thread: ends its session here and forgets the hold. */
   const drop = (threadId: string) => {
     pool.evict(threadId);
     lending.forget(threadId);
   };
 
-  /** From this moment on no turn begins here, although the process takes a while to hear of its end. */
+  /** No turn starts here from now on, although the process receives its SIGTERM a moment later. */
   const beginDrain = () => {
     retiring = true;
     deps.onDrain();
@@ -259,7 +265,6 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
   return {
     stats: () => stats,
     async onRing(threadId, lastTry) {
-      if (retiring) return false;
       // A repeated job must be a no-op: BullMQ may run a stalled job again.
       const now = turnOf(threadId);
       if (now) {
@@ -269,12 +274,8 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       const underWay: TurnUnderWay = { stop: new AbortController(), runId: undefined, isRung: false };
       slots.update(threadId, { turn: underWay });
       try {
-        const more = await oneTurn(threadId, underWay, lastTry);
-        // `retire` passed this thread over, because it was in use.
-        if (retiring && lending.holdOf(threadId)) {
-          pool.evict(threadId);
-          await letGo(threadId);
-        }
+        // `retire` leaves out threads that are in use: they are given up here, also after a failure.
+        const more = await oneTurn(threadId, underWay, lastTry).finally(() => retiring && giveUp(threadId));
         return (more || underWay.isRung) && !retiring;
       } finally {
         slots.update(threadId, { turn: undefined });
@@ -300,7 +301,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       if (turnOf(threadId)) return; // its turn opens a new session at the next epoch
       letGo(threadId).catch((error) => logger.warn({ err: error, threadId }, 'thread not released'));
     },
-    freeSlots: () => deps.maxTurns() - turns().length,
+    freeSlots: () => (retiring ? 0 : deps.maxTurns() - turns().length),
     room() {
       const { sessions, busy } = pool.counts();
       // Every running turn has a session or is starting one.
@@ -315,8 +316,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     async retire() {
       retiring = true;
       const idle = lending.holds().filter(({ threadId }) => !turnOf(threadId));
-      for (const { threadId } of idle) pool.evict(threadId);
-      const given = await Promise.allSettled(idle.map(({ threadId }) => letGo(threadId)));
+      const given = await Promise.allSettled(idle.map(({ threadId }) => giveUp(threadId)));
       for (const one of given)
         if (one.status === 'rejected') logger.warn({ err: one.reason }, 'thread not released');
     },

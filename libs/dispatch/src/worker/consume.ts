@@ -14,6 +14,7 @@ import type { Redis } from 'ioredis';
 import { assignQueue, checkinQueue, type Doorbell, doorbellQueueOf } from '../lease/doorbell.ts';
 import type { Lease } from '../lease/lease.ts';
 import { createOwnRings, followOwnRings } from '../lease/own-rings.ts';
+import type { Hold } from '../lease/turn.ts';
 import type { Feed } from '../redis/feed.ts';
 import { createGate } from '../redis/gate.ts';
 import type { Keys } from '../redis/keys.ts';
@@ -96,9 +97,10 @@ export function consumeRings(
 
   // Threads claimed here whose own doorbell has not come yet, with the time of the claim: each will need a
   // slot, but a doorbell that was lost must not occupy one forever.
-  const claimed = new Map<string, number>();
+  const claimed = new Map<string, { at: number; hold?: Hold }>();
   const full = () => {
-    for (const [threadId, at] of claimed) if (performance.now() - at > claimedMs) claimed.delete(threadId);
+    for (const [threadId, { at }] of claimed)
+      if (performance.now() - at > claimedMs) claimed.delete(threadId);
     return claimed.size >= handler.freeSlots();
   };
   let paused = false;
@@ -128,12 +130,16 @@ export function consumeRings(
       setTimeout(stepBack, asideMs + 1).unref();
       return doorbell.pass(data.threadId, passes + 1);
     }
-    claimed.set(data.threadId, performance.now());
+    const at = performance.now();
+    claimed.set(data.threadId, { at });
     const claim = await lease.claim(data.threadId, handler.me()).catch((error) => {
       claimed.delete(data.threadId);
       throw error;
     });
-    if (claim.outcome === 'mine') return doorbell.ring(data.threadId, handler.workerId, name);
+    if (claim.outcome === 'mine') {
+      claimed.set(data.threadId, { at, hold: claim.hold });
+      return doorbell.ring(data.threadId, handler.workerId, name);
+    }
     claimed.delete(data.threadId);
     if (claim.outcome === 'owned') await doorbell.ring(data.threadId, claim.owner, name);
     // `dead`: this worker's liveness key has expired; the sweep rings another worker. `gone`: nothing to do.
@@ -167,10 +173,23 @@ export function consumeRings(
     await scripts.call(lua.note, { taskId, noteId, type: 'task.checkin', fields: { message } });
   });
 
+  /** Threads claimed a moment ago, whose own doorbell nobody takes any more: other workers may have them. */
+  const releaseClaimed = async () => {
+    await assign.close();
+    const holds = [...claimed.values()].flatMap(({ hold }) => hold ?? []);
+    await Promise.all(
+      holds.map((hold) =>
+        lease.release(hold).catch((error) => {
+          logger.warn({ err: error, threadId: hold.threadId }, 'thread not released; the sweep will ring');
+        }),
+      ),
+    );
+  };
+
   return {
     async drain(limitMs, stop) {
       following.abort();
-      const idle = Promise.all([assign.close(), own.close(), checkins.close(), rings.close()]);
+      const idle = Promise.all([releaseClaimed(), own.close(), checkins.close(), rings.close()]);
       const late = setTimeout(stop, limitMs);
       await Promise.race([idle, after(limitMs + stopGraceMs)]);
       clearTimeout(late);
