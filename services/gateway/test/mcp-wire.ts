@@ -80,6 +80,7 @@ export async function openWire(url: string, init: RequestInit): Promise<Wire> {
 
 type HeaderTexts = Record<string, string>;
 const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+/** `params` of a JSON-RPC request. */
 export type Params = Record<string, unknown>;
 interface Post {
   headers: HeaderTexts;

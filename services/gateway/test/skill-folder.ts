@@ -11,7 +11,7 @@ export async function openSkills(names: readonly string[] = []): Promise<string>
   return folder;
 }
 
-/** `front`: further lines of front matter, each with its line end. */
+/** Writes `<name>/SKILL.md`. `front`: further lines of front matter, each with its line end. */
 export async function writeSkill(
   folder: string,
   name: string,
@@ -32,6 +32,7 @@ export async function openAgents(agents: Record<string, string>): Promise<string
   return folder;
 }
 
+/** Writes `<name>.md` of an agent. `front`: a further line of front matter. */
 export const writeAgent = (folder: string, name: string, front = '') =>
   writeFile(
     join(folder, `${name}.md`),

@@ -36,7 +36,7 @@ export interface Making {
   known(field: string): Values | undefined;
 }
 
-/** Of the schema, one time in `oneIn` anything else. */
+/** Generates values of the schema; one time in `oneIn`, any other value. */
 export function valuesOf(schema: Schema, making: Making, { field = '', levels = 4 } = {}): Values {
   const fitting = making.known(field) ?? fittingOf(schema, making, levels);
   return fc.oneof({ weight: 9, arbitrary: fitting }, { weight: 1, arbitrary: anything });

@@ -15,7 +15,7 @@ test('F1, F2, F3 a worker is killed, stopped, and blocked for longer than its TT
     const before = story.effects.read().length;
     const stopped = await story.load({ threads: 4, messages: 2, scriptOf: (n) => busyScript(n, 1_500) });
     await until('turns are under way', () => story.effects.read().length > before + 8);
-    await stopWorker(story, 2 * ttlMs); // F2: it goes on without knowing that it was away
+    await stopWorker(story, 2 * ttlMs); // F2: it continues and cannot know how long it was stopped
     await story.settled(stopped);
 
     const block = `block-worker: ${1.5 * ttlMs}\n`; // F3: its event loop
