@@ -1,7 +1,8 @@
 /**
  * Loads the plugins of a process: imports each module, bounds its schemas and validates its export.
  *
- * - `validate.ts`       the rules for a plugin's fields
+ * - `validate.ts`       validates a plugin and its lists
+ * - `field-rules.ts`    the rules for single fields
  * - `invisible-text.ts` finds characters that models read and people do not see
  * - `uri-template.ts`   URI templates of resources
  * - `own-packages.ts`   lets a module outside this tree import plugin-kit and zod

@@ -2,10 +2,31 @@
 
 import type { PluginDefinition } from '../contract/contract.ts';
 import { commandNamePattern } from '../host/commands.ts';
-import { createSchemaCompiler, type SchemaCompiler } from '../schema/schema.ts';
+import { createSchemaCompiler } from '../schema/schema.ts';
 import { textOf } from '../text-of.ts';
-import { invisibleIn } from './invisible-text.ts';
-import { parseUriTemplate } from './uri-template.ts';
+import {
+  describesObject,
+  first,
+  hasNoSeparator,
+  isArguments,
+  isBoolean,
+  isFunction,
+  isList,
+  isNames,
+  isNonBlank,
+  isObject,
+  isObjectOf,
+  isOneLine,
+  isPlainObject,
+  isTaskMode,
+  isTimeout,
+  isUri,
+  isUriTemplate,
+  isVisible,
+  matches,
+  optional,
+  type Problem,
+} from './field-rules.ts';
 
 /** The result of a validation; `errors` has every problem. */
 export type PluginValidation = { valid: true; plugin: PluginDefinition } | { valid: false; errors: string[] };
@@ -14,11 +35,6 @@ const pluginNamePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const toolNamePattern = /^[A-Za-z0-9_-]{1,64}$/;
 /** Length of `<plugin>__<tool>`: sessions put `mcp__harness__` before it, and model APIs allow 128 characters. */
 const maxQualifiedName = 114;
-/** `setTimeout` fires at once for a larger value. */
-const maxTimeoutMs = 2 ** 31 - 1;
-
-/** Returns what is wrong with a field's value; undefined = valid. */
-type Problem = (value: unknown) => string | undefined;
 
 /**
  * Validates the export `plugin`, or else `default`. Does not call `register`.
@@ -201,112 +217,6 @@ function reportParts(
     if (firstUse.has(own)) report(`${at}.${id}`, `"${own}" is already used by ${list}[${firstUse.get(own)}]`);
     else if (typeof own === 'string') firstUse.set(own, index);
   }
-}
-
-const describesObject =
-  (compiler: SchemaCompiler | undefined): Problem =>
-  (value) => {
-    if (!isPlainObject(value)) return 'must be a plain JSON Schema object (defineTool converts Zod)';
-    if (value.type !== undefined && value.type !== 'object') {
-      return `must describe an object: type is ${JSON.stringify(value.type)}`;
-    }
-    try {
-      compiler?.compile(value);
-    } catch (thrown) {
-      return `must compile as JSON Schema 2020-12: ${textOf(thrown)}`;
-    }
-  };
-
-const optional =
-  (problem: Problem): Problem =>
-  (value) =>
-    value === undefined ? undefined : problem(value);
-
-const first =
-  (...problems: Problem[]): Problem =>
-  (value) => {
-    for (const problem of problems) {
-      const found = problem(value);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  };
-
-const isVisible: Problem = (value) => {
-  const found = invisibleIn(value);
-  return found && `has an invisible character, which models read and people do not see: ${found}; remove it`;
-};
-
-const matches =
-  (pattern: RegExp): Problem =>
-  (value) =>
-    typeof value === 'string' && pattern.test(value)
-      ? undefined
-      : `must be a string matching ${pattern.source}`;
-
-const hasNoSeparator: Problem = (value) =>
-  String(value).includes('__') ? 'must be without "__", which separates plugin and tool' : undefined;
-
-const isNonBlank: Problem = (value) =>
-  typeof value === 'string' && /\S/.test(value) ? undefined : 'must be a non-blank string';
-
-const isNames: Problem = (value) =>
-  isPlainObject(value) && Object.values(value).every((name) => typeof name === 'string')
-    ? undefined
-    : 'must be an object that maps each old name to its new name';
-
-const isObjectOf =
-  (problem: Problem): Problem =>
-  (value) =>
-    isPlainObject(value)
-      ? Object.values(value)
-          .map(problem)
-          .find((found) => found !== undefined)
-      : 'must be a plain object';
-
-const isArguments: Problem = (value) =>
-  Array.isArray(value) &&
-  value.every((one) => isObject(one) && isNonBlank(one.name) === undefined && isVisible(one) === undefined)
-    ? undefined
-    : 'must be an array of objects, each with a name and without invisible characters';
-
-const isBoolean: Problem = (value) => (typeof value === 'boolean' ? undefined : 'must be a boolean');
-
-const isTaskMode: Problem = (value) =>
-  value === 'optional' || value === 'required' ? undefined : 'must be "optional" or "required"';
-
-const isUri: Problem = (value) =>
-  typeof value === 'string' && URL.canParse(value) ? undefined : 'must be an absolute URI';
-
-const isUriTemplate: Problem = (value) => {
-  if (typeof value !== 'string') return 'must be a string';
-  try {
-    parseUriTemplate(value);
-  } catch (thrown) {
-    return textOf(thrown);
-  }
-};
-
-const isFunction: Problem = (value) => (typeof value === 'function' ? undefined : 'must be a function');
-
-const isList: Problem = (value) => (Array.isArray(value) ? undefined : 'must be an array');
-
-/** For texts that are listed with one line each. */
-const isOneLine: Problem = (value) => (/[\r\n]/.test(String(value)) ? 'must be one line' : undefined);
-
-const isTimeout: Problem = (value) =>
-  typeof value === 'number' && value > 0 && value <= maxTimeoutMs
-    ? undefined
-    : `must be a number of milliseconds from 1 to ${maxTimeoutMs}`;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** True for an object literal of any realm. Class instances (e.g. Zod schemas) are not JSON. */
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (!isObject(value)) return false;
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 /** Rules that resources and resource templates share. */
