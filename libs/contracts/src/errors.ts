@@ -47,6 +47,10 @@ const table = {
   mailbox_full: { status: 429, retry: true },
   bus_full: { status: 429, retry: true },
   too_many_streams: { status: 429, retry: true },
+  /** Too many requests in a short time; `Retry-After` says when to send again. */
+  rate_limited: { status: 429, retry: true },
+  /** A tenant or key holds as many of something as it may; `details` names the limit. */
+  limit_reached: { status: 429, retry: true },
   internal: { status: 500, retry: false },
   /** The tool's own failure: a result with `isError`, not an HTTP error by itself. */
   tool_failed: { status: 500, retry: false },
@@ -82,12 +86,19 @@ export interface ErrorBody {
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly details: unknown;
+  /** When the same request may succeed, ms from now; undefined = unknown. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options: { cause?: unknown; details?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; details?: unknown; retryAfterMs?: number } = {},
+  ) {
     super(message, options.cause === undefined ? {} : { cause: options.cause });
     this.name = 'AppError';
     this.code = code;
     this.details = options.details;
+    this.retryAfterMs = options.retryAfterMs;
   }
 
   /** HTTP status. */

@@ -7,6 +7,7 @@ import { createAcks, noAcks } from './fail-over/acks.ts';
 import { createLosses } from './fail-over/losses.ts';
 import { createRedisChanges } from './fail-over/redis-changes.ts';
 import { watchServer } from './fail-over/redis-server.ts';
+import { createFairShare, type FairShare } from './fair/fair-share.ts';
 import { type AnswerLog, createAnswerLog } from './gateway/answer-log.ts';
 import { type CallTasks, createCallTasks } from './gateway/call-tasks.ts';
 import { createMcpSessions, type McpSessions } from './gateway/mcp-sessions.ts';
@@ -14,6 +15,7 @@ import { createPluginStates, type PluginStates } from './gateway/plugin-states.t
 import { createPluginStore, type PluginStore } from './gateway/plugin-store.ts';
 import { createProfiles, type Profiles } from './gateway/profiles.ts';
 import { createReplicas, type Replicas } from './gateway/replicas.ts';
+import { createRequestBudget, type RequestBudget } from './gateway/request-budget.ts';
 import { createToolAuthority, type ToolAuthority } from './gateway/tool-authority.ts';
 import { createDoorbell, type Doorbell } from './lease/doorbell.ts';
 import { createLease, type Lease } from './lease/lease.ts';
@@ -27,6 +29,7 @@ import { refusalOf, startWriteProbe, type WriteProbe, type WriteProbeOptions } f
 import { createSessions, type Sessions } from './session/sessions.ts';
 import { createTranscripts, type Transcripts } from './session/transcripts.ts';
 import { createTasks, type Tasks } from './task/tasks.ts';
+import { type QuotaOf, quotaInScript } from './thread/quota.ts';
 import { createRuns, type Runs } from './thread/runs.ts';
 import { createThreads, type Threads } from './thread/threads.ts';
 import { createDataVersion, type DataVersion } from './version/data-version.ts';
@@ -46,8 +49,10 @@ export interface Dispatch extends ToolAuthority {
   transcripts: Transcripts;
   workers: Workers;
   doorbell: Doorbell;
+  fair: FairShare;
   feed: Feed;
   replicas: Replicas;
+  requestBudget: RequestBudget;
   mcpSessions: McpSessions;
   answerLog: AnswerLog;
   callTasks: CallTasks;
@@ -79,7 +84,8 @@ export interface Dispatch extends ToolAuthority {
 /**
  * Creates all rooms on one Redis. `subscriber`: a separate connection, since Redis lets a subscribed
  * connection do nothing else. `tag`: the hash tag of all keys. `acks`: number of replicas that must confirm a
- * write before callers and workers are notified of it; 0 = none.
+ * write before callers and workers are notified of it; 0 = none. `quotaOf`: what tenants and keys may hold; absent = no
+ * limits.
  */
 export function createDispatch(deps: {
   redis: Redis;
@@ -88,6 +94,7 @@ export function createDispatch(deps: {
   tag?: string;
   limits?: Partial<Limits>;
   acks?: number;
+  quotaOf?: QuotaOf | undefined;
 }): Dispatch {
   const { redis, logger } = deps;
   const keys = createKeys(deps.tag);
@@ -96,9 +103,11 @@ export function createDispatch(deps: {
   const scripts = createScripts({ redis, keys, limits: { ...defaultLimits, ...deps.limits }, acks });
   const losses = createLosses({ redis, keys, logger });
   const changes = createRedisChanges({ scripts, losses, logger });
-  const doorbell = createDoorbell({ redis, keys, logger });
+  const fair = createFairShare({ scripts });
+  const doorbell = createDoorbell({ redis, keys, fair, logger });
   const feed = createFeed({ redis: deps.subscriber, logger });
-  const parts = { redis, keys, scripts, doorbell, logger, feed };
+  const quotaOf = quotaInScript(deps.quotaOf);
+  const parts = { redis, keys, scripts, doorbell, logger, feed, quotaOf };
   const threads = createThreads({ ...parts, losses });
   const tasks = createTasks(parts);
   const replicas = createReplicas(parts);
@@ -109,6 +118,7 @@ export function createDispatch(deps: {
     ...createToolAuthority(parts),
     dataVersion,
     replicas,
+    requestBudget: createRequestBudget(parts),
     bus,
     mcpSessions: createMcpSessions(withReplicas),
     answerLog: createAnswerLog(withReplicas),
@@ -118,6 +128,7 @@ export function createDispatch(deps: {
     keys,
     scripts,
     doorbell,
+    fair,
     feed,
     tasks,
     threads,

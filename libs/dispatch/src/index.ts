@@ -37,6 +37,7 @@ export type {
   WorkProfile,
 } from './gateway/profiles.ts';
 export type { Replicas, Signal } from './gateway/replicas.ts';
+export type { Bucket, Draw, RequestBudget } from './gateway/request-budget.ts';
 export type { Authority, Ledger } from './gateway/tool-authority.ts';
 export type { Lease } from './lease/lease.ts';
 export type {
@@ -59,7 +60,9 @@ export type { SessionNote, Sessions, TranscriptState } from './session/sessions.
 export type { TranscriptEntry, TranscriptStore, Transcripts } from './session/transcripts.ts';
 export { defaultIterations, type NewTask } from './task/tasks.ts';
 export { feedbackOf, type Mail, notificationOf, reviewOf } from './thread/mail.ts';
+export type { Quota, QuotaOf } from './thread/quota.ts';
 export type { NewMessage, Runs } from './thread/runs.ts';
+export type { Sender } from './thread/sender.ts';
 export type { DataChange, MigrationDeps } from './version/data-changes.ts';
 export type { Admission, DataVersion } from './version/data-version.ts';
 export { type Migration, migrateData } from './version/migrate-data.ts';

@@ -117,17 +117,18 @@ const innerMetaOf = ({
 function createPluginTasks({ dispatch, onTaskCreate, tokenSecret, outerCall }: ContextDeps): PluginTasks {
   return {
     async create({ principal, runId, toolUseId, attempt = 1, ...wish }) {
-      const { tools } = (await outerCall?.()?.view()) ?? {};
+      const { tools, scopes } = (await outerCall?.()?.view()) ?? {};
+      const sender = { keyId: principal.keyId, tools, scopes };
       // An outside caller's default thread is created only when it is first needed.
       if (wish.parentThreadId === defaultThreadIdOf(tokenSecret, principal)) {
-        await dispatch.threads.ensure({ tenant: principal.tenant, ownId: wish.parentThreadId }, {}, tools);
+        await dispatch.threads.ensure({ tenant: principal.tenant, ownId: wish.parentThreadId }, {}, sender);
       }
       const call = runId ? { runId, toolUseId, attempt } : undefined;
       const made = await dispatch.tasks.create({
         tenant: principal.tenant,
         ...wish,
         call,
-        callerTools: tools,
+        sender,
       });
       if (!made.existing) await onTaskCreate(made.task);
       return { ...made, streamUrl: streamUrlOf(made.task) };

@@ -9,6 +9,8 @@ import type { FolderChecking, PublishedFolders } from './content/published-folde
 import type { Caller } from './http/authenticate.ts';
 import type { ApiKey } from './keys/api-keys.ts';
 import type { KeyFile } from './keys/key-file.ts';
+import type { Slots } from './limits/slots.ts';
+import type { TenantLimits } from './limits/tenant-limits.ts';
 import type { OAuthSettings } from './oauth/settings.ts';
 import type { EventStreams } from './rest/threads/event-stream.ts';
 import type { ToolCalls } from './tools/tool-calls.ts';
@@ -23,6 +25,10 @@ export interface AppDeps {
   keyFile?: KeyFile | undefined;
   /** Set if an authorization server is configured: its access tokens are accepted besides keys. */
   oauth?: OAuthSettings | undefined;
+  /** Limits of tenants and keys. Default: the built-in ones. */
+  limits?: TenantLimits | undefined;
+  /** Proxies whose `X-Forwarded-For` counts. Default: none. */
+  trustedProxies?: readonly string[] | undefined;
   /** Signs thread tokens; the same at every gateway and worker. */
   tokenSecret: string;
   allowedHosts: readonly string[];
@@ -52,6 +58,13 @@ export interface AppDeps {
   onRoute?: (route: RouteOptions) => void;
 }
 
+/** Places for what is in progress at this gateway. */
+export interface GatewaySlots {
+  calls: Slots;
+  streams: Slots;
+  subscriptions: Slots;
+}
+
 /** What the routes need: the app's dependencies and what `createApp` makes from them. */
 export interface RouteDeps extends AppDeps {
   tools: ToolCalls;
@@ -60,6 +73,8 @@ export interface RouteDeps extends AppDeps {
   agents: AgentSet;
   folders: PublishedFolders;
   streams: EventStreams;
+  limits: TenantLimits;
+  slots: GatewaySlots;
   /** Whether Redis takes writes. */
   writes: WriteProbe;
 }

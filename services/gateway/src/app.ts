@@ -11,6 +11,7 @@
  *   rest/         REST routes, one file per resource
  *   mcp/          the /mcp endpoint: both protocol eras, and the short path for tool calls
  *   oauth/        access tokens of an OAuth issuer
+ *   limits/       what tenants and keys may use at most
  *   tools/        tool calls from REST and MCP: rights, audit, ledger, tool lock
  *   threads/      accepting messages and tasks, following a run to its end
  *   commands/     slash commands
@@ -28,15 +29,23 @@ import {
   LogController,
 } from 'fastify';
 import { Registry } from 'prom-client';
-import type { AppDeps, RouteDeps } from './app-deps.ts';
+import type { AppDeps, GatewaySlots, RouteDeps } from './app-deps.ts';
 import { createCommands } from './commands/create-commands.ts';
 import { followChanges } from './content/list-changes.ts';
 import { followSkillsAndAgents } from './content/skills-and-agents.ts';
+import { createAdmit } from './http/admit.ts';
 import { type Caller, createAuthenticate } from './http/authenticate.ts';
+import { createAddressOf } from './http/client-address.ts';
 import { answerPage } from './http/cors.ts';
 import { addErrorHandler, refuseUnread, refuseUnrouted } from './http/errors.ts';
 import { readJson } from './http/json-body.ts';
+import { boundKeyless } from './http/keyless-connections.ts';
+import { rateHeaders } from './http/limit-headers.ts';
 import { createSiteCheck } from './http/same-site.ts';
+import { createFailedAttempts } from './limits/failed-attempts.ts';
+import { createRequestRate } from './limits/request-rate.ts';
+import { createSlots } from './limits/slots.ts';
+import { createTenantLimits, noLimitsFile, type TenantLimits } from './limits/tenant-limits.ts';
 import { addMcpRoute } from './mcp/mcp-route.ts';
 import { createGatewayMetrics } from './metrics/gateway-metrics.ts';
 import { createAccessTokens } from './oauth/access-tokens.ts';
@@ -82,6 +91,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit,
     requestTimeout: 30_000,
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 5_000 },
     connectionTimeout: 0, // SSE and long tool calls stay open; their own limits apply
     keepAliveTimeout: 72_000,
     // At shutdown, requests in progress complete; `streams.close()` ends streams and waits.
@@ -106,7 +116,14 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
 
   const checkSite = createSiteCheck({ hosts: deps.allowedHosts, origins: deps.allowedOrigins });
   const accessTokens = deps.oauth && createAccessTokens(deps.oauth);
-  const authenticate = createAuthenticate({ ...deps, accessTokens });
+  const limits = deps.limits ?? createTenantLimits(() => noLimitsFile);
+  const admit = createAdmit({
+    authenticate: createAuthenticate({ ...deps, accessTokens }),
+    rate: createRequestRate({ budget: deps.dispatch.requestBudget, limits }),
+    failures: createFailedAttempts(),
+    addressOf: createAddressOf(deps.trustedProxies ?? []),
+  });
+  const keyless = boundKeyless(app.server);
   app.decorateRequest('caller', null as unknown as Caller);
   app.addHook('onRequest', async (request, reply) => {
     // A cache must not give one origin the response for another.
@@ -116,7 +133,10 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     const { config } = request.routeOptions;
     if (config.public) return undefined;
     const sessions = config.sessions === true;
-    request.caller = await authenticate(request.headers.authorization, { sessions });
+    const { caller, standing } = await admit(request.raw, { sessions });
+    request.caller = caller;
+    keyless.isKnown(request.raw.socket);
+    if (standing) reply.headers(rateHeaders(standing));
     return undefined;
   });
 
@@ -140,7 +160,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     done();
   });
 
-  const streams = createEventStreams();
+  const slots = slotsOf(limits);
+  const streams = createEventStreams({ slots: slots.streams });
   const sockets = new Set<Socket>();
   app.server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -160,7 +181,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   });
   const changes = await followChanges(deps);
   app.addHook('onClose', async () => changes.close());
-  const tools = createToolCalls({ ...deps, onCalled: metrics.toolCalled });
+  const tools = createToolCalls({ ...deps, slots: slots.calls, onCalled: metrics.toolCalled });
   const written = await followSkillsAndAgents(deps, changes);
   app.addHook('onClose', written.close);
   const { skills, agents, folders } = written;
@@ -172,6 +193,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     folders,
     commands: createCommands({ ...offered, changes }),
     streams,
+    limits,
+    slots,
     writes,
   };
 
@@ -198,7 +221,13 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
         skills,
         changes,
         secret: deps.tokenSecret,
-        authenticate,
+        admit: async (request, options) => {
+          const admitted = await admit(request, options);
+          keyless.isKnown(request.socket);
+          return admitted;
+        },
+        limits,
+        slots,
         checkSite,
         bodyLimit,
         onAnswered: (status, seconds) => {
@@ -219,3 +248,10 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   });
   return app;
 }
+
+/** Places of the whole gateway: what one process serves well. */
+const slotsOf = (limits: TenantLimits): GatewaySlots => ({
+  calls: createSlots({ limits, name: 'concurrentCalls', most: 5_000 }),
+  streams: createSlots({ limits, name: 'streams', most: 5_000, code: 'too_many_streams' }),
+  subscriptions: createSlots({ limits, name: 'subscriptions', most: 5_000 }),
+});

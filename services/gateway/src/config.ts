@@ -10,8 +10,10 @@ import {
   loadConfig,
 } from '@harness/runtime';
 import { z } from 'zod';
+import { createAddressOf } from './http/client-address.ts';
 import { tenantPattern } from './http/scopes.ts';
 import { apiKeyOf, loadApiKeys } from './keys/api-keys.ts';
+import { loadLimits } from './limits/limits-file.ts';
 import { isOrigin, isTrustedUrl, loopbackHosts, oauthSettingsOf } from './oauth/settings.ts';
 import { readToolLock } from './tools/tool-lock-file.ts';
 
@@ -35,6 +37,10 @@ const schema = z.object({
   HARNESS_LEAVE_MS: envInteger(0, 600_000).default(0),
   /** Host names, besides loopback, that requests may have in their Host header. */
   HARNESS_ALLOWED_HOSTS: envList.default([]),
+  /** Limits of tenants and keys. */
+  HARNESS_LIMITS_FILE: z.string().optional(),
+  /** Proxies whose `X-Forwarded-For` counts. */
+  HARNESS_TRUSTED_PROXIES: envList.default([]),
   /** Origins (`https://app.example.com`) whose web pages may call the gateway. */
   HARNESS_ALLOWED_ORIGINS: envList.default([]),
   HARNESS_PUBLIC_URL: z
@@ -80,6 +86,10 @@ export async function loadGatewayConfig(env = process.env) {
   const file = config.HARNESS_API_KEYS_FILE;
   /** The keys of the file as they are now; the gateway follows it. */
   const keyFile = file === undefined ? undefined : { path: file, keys: await loadApiKeys(file) };
+  const limitsPath = config.HARNESS_LIMITS_FILE;
+  const limitsFile =
+    limitsPath === undefined ? undefined : { path: limitsPath, limits: await loadLimits(limitsPath) };
+  createAddressOf(config.HARNESS_TRUSTED_PROXIES); // throws for an entry that it cannot read
   const oauth = oauthSettingsOf(config);
   if (keys.length === 0 && !keyFile?.keys.length && !oauth && !loopbackHosts.has(config.HOST)) {
     throw new ConfigError(
@@ -90,6 +100,7 @@ export async function loadGatewayConfig(env = process.env) {
     ...config,
     keys,
     keyFile,
+    limitsFile,
     oauth,
     isolated: isolationOf(config, env),
     toolLock: await toolLockOf(config),

@@ -16,6 +16,8 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createApp } from './app.ts';
 import { loadGatewayConfig } from './config.ts';
 import { followKeyFile } from './keys/key-file.ts';
+import { followLimitsFile } from './limits/limits-file.ts';
+import { createTenantLimits, noLimitsFile, quotasIn } from './limits/tenant-limits.ts';
 import { createThreadInvoker } from './threads/thread-invoker.ts';
 import { callerScope } from './tools/caller-scope.ts';
 
@@ -25,9 +27,19 @@ runMain(async () => {
   const escapes = watchEscapes(logger);
   const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'fail-fast' });
   const [redis, subscriber] = [connect(), connect()];
+  const limitsFile =
+    config.limitsFile && followLimitsFile(config.limitsFile.path, { ...config.limitsFile, logger });
+  const tenantLimits = createTenantLimits(() => limitsFile?.current() ?? noLimitsFile);
   const limits = fleetLimitsOf(config);
   const acks = config.HARNESS_REDIS_ACKS;
-  const dispatch = createDispatch({ redis, subscriber, logger, limits, acks });
+  const dispatch = createDispatch({
+    redis,
+    subscriber,
+    logger,
+    limits,
+    acks,
+    quotaOf: quotasIn(tenantLimits),
+  });
   escapes.onEscape(() => dispatch.countEscape().catch(() => undefined));
   await Promise.all([redis, subscriber].map(untilReady));
   const admission = await dispatch.dataVersion.enter();
@@ -69,6 +81,8 @@ runMain(async () => {
     keys: config.keys,
     keyFile,
     oauth: config.oauth,
+    limits: tenantLimits,
+    trustedProxies: config.HARNESS_TRUSTED_PROXIES,
     tokenSecret,
     // The address that the gateway listens on and its public address are always allowed.
     allowedHosts: [
@@ -96,6 +110,7 @@ runMain(async () => {
       await setTimeout(config.HARNESS_LEAVE_MS);
       await app.close();
       keyFile?.close();
+      limitsFile?.close();
       busSweeper.close();
       await plugins.close();
       await dispatch.close();

@@ -9,6 +9,7 @@ import { inject, onTestFinished } from 'vitest';
 import { createApp } from '../src/app.ts';
 import { type ApiKey, apiKeyOf } from '../src/keys/api-keys.ts';
 import type { KeyFile } from '../src/keys/key-file.ts';
+import { createTenantLimits, type LimitsFile, noLimitsFile, quotasIn } from '../src/limits/tenant-limits.ts';
 import type { OAuthSettings } from '../src/oauth/settings.ts';
 import { createThreadInvoker } from '../src/threads/thread-invoker.ts';
 import { callerScope } from '../src/tools/caller-scope.ts';
@@ -53,6 +54,8 @@ export interface GatewayOptions {
   skillsCode?: boolean;
   forkWaitMs?: number;
   agentsDirectory?: string;
+  limitsFile?: LimitsFile;
+  trustedProxies?: string[];
   folderChecking?: { everyMs: number; graceMs: number };
 }
 
@@ -66,7 +69,9 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
   if (options.redisUrl === undefined)
     for (const { options: patience } of [redis, subscriber])
       Object.assign(patience, { commandTimeout: 10_000, socketTimeout: 20_000 });
-  const dispatch = createDispatch({ redis, subscriber, logger, tag: options.tag ?? randomUUID() });
+  const limits = createTenantLimits(() => options.limitsFile ?? noLimitsFile);
+  const tag = options.tag ?? randomUUID();
+  const dispatch = createDispatch({ redis, subscriber, logger, tag, quotaOf: quotasIn(limits) });
   await Promise.all([redis, subscriber].map((connection) => once(connection, 'ready')));
   await dispatch.replicas.join();
   const plugins = await startPlugins({
@@ -88,6 +93,8 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     keys: options.keys ?? [],
     keyFile: options.keyFile,
     oauth: options.oauth,
+    limits,
+    trustedProxies: options.trustedProxies,
     tokenSecret,
     skillsDirectory: options.skillsDirectory,
     skillCommands: options.skillCommands,

@@ -176,7 +176,7 @@ async function openPlugins(base: Base, { pool, opener }: Sessions) {
 /** Step 4: joins the fleet: heartbeat, doorbells, control messages, sweep. */
 async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
   const { config, dispatch, logger, redis, workerId, metrics } = base;
-  const { keys, scripts, doorbell, lease, feed, workers } = dispatch;
+  const { keys, scripts, doorbell, fair, lease, feed, workers } = dispatch;
   const { slots, pool, spares, opener, maxSessions } = sessions;
   const lending = createSessionLending({
     dispatch,
@@ -249,7 +249,7 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
     logger.error({ err: error }, 'control channel lost'),
   );
   const consumers = consumeRings(
-    { redis, keys, lease, doorbell, scripts, feed, logger },
+    { redis, keys, lease, doorbell, fair, scripts, feed, logger },
     {
       workerId,
       me: liveness.me,

@@ -1,8 +1,8 @@
 -- Whether session tokens are still valid for their threads: owner and epoch match, the owner is alive, a run
 -- is in progress.
 -- A: tokens [{threadId, epoch, owner?}] (`owner` is absent in tokens of earlier releases)
--- outcome: ok {each}, in the order of the tokens: {outcome: ok, runId, attempt, tools? (JSON text: what the run was
---          narrowed to)} | {idle} (no run under way) | {stale} | {gone}
+-- outcome: ok {each}, in the order of the tokens: {outcome: ok, runId, attempt, scopes?, tools? (JSON texts: what the run
+--          was narrowed to)} | {idle} (no run under way) | {stale} | {gone}
 local function authorityOf(token)
   local thread = redis.call('HMGET', key('th', token.threadId), 'tenant', 'owner', 'epoch', 'run', 'attempt')
   local tenant, owner, epoch, run, attempt = unpack(thread)
@@ -10,7 +10,8 @@ local function authorityOf(token)
   local isOwner = not token.owner or owner == token.owner
   if not isOwner or tonumber(epoch) ~= token.epoch or not livingId(owner) then return { outcome = 'stale' } end
   if not run then return { outcome = 'idle' } end
-  return { outcome = 'ok', runId = run, attempt = tonumber(attempt) or 1, tools = redis.call('HGET', key('run', run), 'tools') or nil }
+  local rights = redis.call('HMGET', key('run', run), 'tools', 'scopes')
+  return { outcome = 'ok', runId = run, attempt = tonumber(attempt) or 1, tools = rights[1] or nil, scopes = rights[2] or nil }
 end
 local each = {}
 for i, token in ipairs(A.tokens) do each[i] = authorityOf(token) end

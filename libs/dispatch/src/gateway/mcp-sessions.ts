@@ -3,7 +3,11 @@ import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
+import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
+import { type QuotaInScript, type QuotaRefusal, quotaError } from '../thread/quota.ts';
 import type { Replicas } from './replicas.ts';
+
+const lua = scriptsBeside(import.meta.url, { unconfirmed: ['mcp-open', 'mcp-subscribe'] });
 
 /** What a client of a 2025 protocol states once, valid at every gateway. */
 export interface McpSession {
@@ -16,21 +20,29 @@ export interface McpSession {
   logLevel: string | undefined;
 }
 
+/** A session and whose it is. */
+export type SessionOwner = Pick<McpSession, 'sessionId' | 'tenant' | 'keyId'>;
+
 /** MCP sessions of all keys. Every method throws `unavailable` when Redis does not answer. */
 export interface McpSessions {
-  create(session: Omit<McpSession, 'sessionId' | 'logLevel'>): Promise<McpSession>;
+  /** `isCounted`: whether it counts to the quotas of its key and tenant. Throws `limit_reached`. */
+  create(
+    session: Omit<McpSession, 'sessionId' | 'logLevel'>,
+    options?: { isCounted: boolean },
+  ): Promise<McpSession>;
   /**
    * Reads a session and renews its TTL. Undefined for an unknown session and for one of another key. Sessions
    * are cached; changes at other gateways invalidate the cache.
    */
   get(sessionId: string, owner: { tenant: string; keyId: string }): Promise<McpSession | undefined>;
   setLogLevel(sessionId: string, level: string): Promise<void>;
-  subscribe(sessionId: string, uri: string): Promise<void>;
-  unsubscribe(sessionId: string, uri: string): Promise<void>;
+  /** Throws `limit_reached`. */
+  subscribe(session: SessionOwner, uri: string): Promise<void>;
+  unsubscribe(session: SessionOwner, uri: string): Promise<void>;
   /** Whether the session has subscribed to this resource. */
   isSubscribed(sessionId: string, uri: string): Promise<boolean>;
   /** Ends the session at every gateway. */
-  end(sessionId: string): Promise<void>;
+  end(session: SessionOwner): Promise<void>;
 }
 
 /**
@@ -39,13 +51,22 @@ export interface McpSessions {
  */
 const ttlMs = 7 * 86_400_000;
 
+/** A session unused for this time makes room for another of its key, ms. */
+const idleMs = 3_600_000;
+
 /** How long a cached session is used without reading it again, ms. */
 const believedMs = 30_000;
 const maxBelieved = 10_000;
 
 /** `replicas` carries the notices that invalidate the caches. */
-export function createMcpSessions(deps: { redis: Redis; keys: Keys; replicas: Replicas }): McpSessions {
-  const { redis, keys, replicas } = deps;
+export function createMcpSessions(deps: {
+  redis: Redis;
+  keys: Keys;
+  scripts: Scripts;
+  replicas: Replicas;
+  quotaOf: QuotaInScript;
+}): McpSessions {
+  const { redis, keys, scripts, replicas, quotaOf } = deps;
   const believed = new Map<string, { session: McpSession; until: number }>();
   replicas.onSignal((signal) => {
     if (signal.kind === 'session_changed' || signal.kind === 'session_ended')
@@ -53,13 +74,29 @@ export function createMcpSessions(deps: { redis: Redis; keys: Keys; replicas: Re
     if (signal.kind === 'missed') believed.clear();
   });
   const keyOf = (sessionId: string) => keys.of('mcp', sessionId);
+  const heldBy = (limit: string, { tenant, keyId }: { tenant: string; keyId: string }) => [
+    keys.of('held', `${limit}:${tenant}`),
+    keys.of('held', `${limit}:${tenant}/${keyId}`),
+  ];
   const subscriptionsOf = (sessionId: string) => keys.of('mcp', `${sessionId}:sub`);
   return {
-    async create(session) {
+    async create(session, { isCounted } = { isCounted: true }) {
       const sessionId = randomUUID();
       const { capabilities, ...fields } = session;
-      const hash = { ...fields, capabilities: jsonOf(capabilities) };
-      await reached(redis.multi().hset(keyOf(sessionId), hash).pexpire(keyOf(sessionId), ttlMs).exec());
+      const { tenant, keyId } = session;
+      const made = await scripts.call<{ outcome: 'created' } | ({ outcome: 'quota' } & QuotaRefusal)>(
+        lua['mcp-open'],
+        {
+          sessionId,
+          tenant,
+          keyId,
+          ttlMs,
+          idleMs,
+          fields: { ...fields, capabilities: jsonOf(capabilities) },
+          quota: isCounted ? quotaOf({ tenant, keyId }) : undefined,
+        },
+      );
+      if (made.outcome === 'quota') throw quotaError(made);
       return { sessionId, ...session, logLevel: undefined };
     },
     async get(sessionId, owner) {
@@ -70,6 +107,7 @@ export function createMcpSessions(deps: { redis: Redis; keys: Keys; replicas: Re
       }
       const [key, subscriptions] = [keyOf(sessionId), subscriptionsOf(sessionId)];
       const read = redis.multi().hgetall(key).pexpire(key, ttlMs).pexpire(subscriptions, ttlMs);
+      for (const held of heldBy('mcpSessions', owner)) read.zadd(held, 'XX', Date.now(), sessionId);
       const replies = await reached(read.exec());
       const hash = (replies?.[0]?.[1] ?? {}) as Record<string, string>;
       const { tenant, keyId, protocolVersion, capabilities, logLevel } = hash;
@@ -93,18 +131,28 @@ export function createMcpSessions(deps: { redis: Redis; keys: Keys; replicas: Re
       believed.delete(sessionId);
       await replicas.broadcast({ kind: 'session_changed', sessionId });
     },
-    async subscribe(sessionId, uri) {
-      const set = subscriptionsOf(sessionId);
-      await reached(redis.multi().sadd(set, uri).pexpire(set, ttlMs).exec());
+    async subscribe({ sessionId, tenant, keyId }, uri) {
+      const args = { sessionId, tenant, keyId, uri, ttlMs, quota: quotaOf({ tenant, keyId }) };
+      const made = await scripts.call<{ outcome: 'subscribed' } | ({ outcome: 'quota' } & QuotaRefusal)>(
+        lua['mcp-subscribe'],
+        args,
+      );
+      if (made.outcome === 'quota') throw quotaError(made);
     },
-    async unsubscribe(sessionId, uri) {
-      await reached(redis.srem(subscriptionsOf(sessionId), uri));
+    async unsubscribe(session, uri) {
+      const { sessionId } = session;
+      const change = redis.multi().srem(subscriptionsOf(sessionId), uri);
+      for (const held of heldBy('subscriptions', session)) change.zrem(held, `${sessionId} ${uri}`);
+      await reached(change.exec());
     },
     isSubscribed: async (sessionId, uri) =>
       (await reached(redis.sismember(subscriptionsOf(sessionId), uri))) === 1,
-    async end(sessionId) {
+    async end(session) {
+      const { sessionId } = session;
       believed.delete(sessionId);
-      await reached(redis.del(keyOf(sessionId), subscriptionsOf(sessionId)));
+      const change = redis.multi().del(keyOf(sessionId), subscriptionsOf(sessionId));
+      for (const held of heldBy('mcpSessions', session)) change.zrem(held, sessionId);
+      await reached(change.exec());
       await replicas.broadcast({ kind: 'session_ended', sessionId });
     },
   };

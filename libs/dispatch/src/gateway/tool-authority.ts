@@ -20,10 +20,16 @@ interface TokenHold {
 /**
  * Whether a thread token is still valid for its thread. `idle`: the epoch matches, but no run is in progress.
  * `stale`: the thread has another owner or epoch, or its owner is dead. `gone`: the thread was deleted.
- * `tools`: the tools that the run was narrowed to, if it was.
+ * `scopes`, `tools`: what the run was narrowed to, if it was.
  */
 export type Authority =
-  | { outcome: 'ok'; runId: string; attempt: number; tools?: readonly string[] | undefined }
+  | {
+      outcome: 'ok';
+      runId: string;
+      attempt: number;
+      scopes?: readonly string[] | undefined;
+      tools?: readonly string[] | undefined;
+    }
   | { outcome: 'idle' }
   | { outcome: 'stale' | 'gone' };
 
@@ -62,7 +68,7 @@ export function createToolAuthority(deps: { redis: Redis; keys: Keys; scripts: S
   const { redis, keys, scripts } = deps;
   return {
     authorityOf: askTogether(async (tokens: TokenHold[]) => {
-      const { each } = await scripts.call<{ each: Told[] }>(lua.authority, { tokens });
+      const { each } = await scripts.call<{ each: Reported[] }>(lua.authority, { tokens });
       return each.map(authorityIn);
     }),
     async narrowTools(call) {
@@ -84,8 +90,12 @@ export function createToolAuthority(deps: { redis: Redis; keys: Keys; scripts: S
   };
 }
 
-/** The script returns the list of tools as JSON text. */
-type Told = Authority & { tools?: string };
+/** The script returns lists as JSON text. */
+type Reported = Authority & { scopes?: string; tools?: string };
 
-const authorityIn = (told: Told) =>
-  ({ ...told, ...(told.tools && { tools: JSON.parse(told.tools) as string[] }) }) as Authority;
+const authorityIn = ({ scopes, tools, ...authority }: Reported) =>
+  ({
+    ...authority,
+    ...(scopes && { scopes: JSON.parse(scopes) as string[] }),
+    ...(tools && { tools: JSON.parse(tools) as string[] }),
+  }) as Authority;

@@ -40,7 +40,7 @@ while true do
     if seq > done + 1 then stepOver(done, seq - 1) end
     run = hash(key('run', runId))
     if run.final then
-      finishRun(A.threadId, seq)
+      finishRun(A.threadId, seq, run)
       done = seq
       thread.attempt, thread.nonce = nil, nil
     elseif run.input then

@@ -16,6 +16,7 @@ if before ~= A.me then
   local alive = liveOwner(A.threadId)
   if alive and alive ~= workerId then return answer('owned', { owner = alive }) end
   epoch = nextEpoch(A.threadId)
+  unwant(A.threadId, thread[1])
   redis.call('HSET', th, 'owner', A.me, 'emitted', 0)
   redis.call('HDEL', th, 'nonce', 'run', 'warmUntil', 'warming')
   if before then

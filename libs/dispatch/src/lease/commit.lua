@@ -8,7 +8,7 @@
 local th = key('th', A.threadId)
 local thread = redis.call('HMGET', th, 'owner', 'epoch', 'done', 'last', 'tenant')
 local done = tonumber(thread[3]) or 0
-local found = redis.call('HMGET', key('run', A.runId), 'narrowed', 'input')
+local found = redis.call('HMGET', key('run', A.runId), 'narrowed', 'input', 'kind', 'heldBy')
 -- The session was given fewer tools than the run began with: see narrow.lua.
 local narrowed = found[1] ~= false
 if done >= A.seq then return answer('repeat', { narrowed = narrowed, remaining = (tonumber(thread[4]) or 0) - done }) end
@@ -42,6 +42,7 @@ if not A.task or open then
     local onBus = isFeedback and task.target == 'bus'
     if onBus then delegateToBus(task, mail.iteration, mail.input) end
     mail.threadId = resolve(thread[5], mail.threadId)
+    giveRights(mail, task)
     local owner = not onBus and deliverOnce(mail)
     if owner then rung[#rung + 1] = { threadId = mail.threadId, kind = mail.kind, owner = owner ~= '' and owner or nil } end
   end
@@ -72,4 +73,5 @@ redis.call('PEXPIRE', run, C.retentionMs)
 if not A.warmForMs then redis.call('HDEL', th, 'warmUntil') end
 setFields(th, { warmUntil = A.warmForMs and string.format('%.0f', now + A.warmForMs), updatedAt = stamp, outcome = A.status })
 redis.call('ZADD', key('ths', thread[5]), now, A.threadId)
-return answer('ok', { remaining = finishRun(A.threadId, A.seq), rung = rung, narrowed = narrowed })
+local finished = { tenant = thread[5], runId = A.runId, kind = found[3], heldBy = found[4] or nil }
+return answer('ok', { remaining = finishRun(A.threadId, A.seq, finished), rung = rung, narrowed = narrowed })

@@ -1,5 +1,6 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
+import type { FairShare } from '../fair/fair-share.ts';
 import type { Keys } from '../redis/keys.ts';
 import type { Log } from '../redis/log.ts';
 
@@ -35,7 +36,7 @@ export interface Doorbell {
 }
 
 /** Queues are opened at their first use. */
-export function createDoorbell(deps: { redis: Redis; keys: Keys; logger: Log }): Doorbell {
+export function createDoorbell(deps: { redis: Redis; keys: Keys; fair: FairShare; logger: Log }): Doorbell {
   const queues = new Map<string, Queue>();
   const queueOf = (name: string): Queue => {
     const known = queues.get(name);
@@ -61,6 +62,7 @@ export function createDoorbell(deps: { redis: Redis; keys: Keys; logger: Log }):
         backoff: { type: 'exponential', delay: 500, jitter: 0.5 },
       };
       try {
+        if (!owner) await deps.fair.want(threadId);
         await queueOf(owner ? doorbellQueueOf(owner) : assignQueue).add(label, { threadId }, options);
       } catch (error) {
         deps.logger.warn({ err: error, threadId }, 'doorbell: ringing failed; the sweep will ring');

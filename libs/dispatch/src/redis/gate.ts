@@ -1,12 +1,18 @@
-/**
- * Returns a function that runs at most `limit` jobs at once; further jobs wait in the order of their calls.
- */
-export function createGate(limit: number) {
+/** Runs a bounded number of jobs at once. */
+export interface Gate {
+  /** Runs the job when there is room. Waiting jobs are run in the order of their calls; `first` goes before all others. */
+  <T>(job: () => Promise<T>, options?: { first: boolean }): Promise<T>;
+  /** Whether jobs wait. */
+  isWaiting(): boolean;
+}
+
+/** Creates a gate for at most `limit` jobs at once. */
+export function createGate(limit: number): Gate {
   let free = limit;
   const waiting: (() => void)[] = [];
-  return async <T>(job: () => Promise<T>): Promise<T> => {
+  const gate = async <T>(job: () => Promise<T>, { first } = { first: false }): Promise<T> => {
     if (free > 0) free--;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
+    else await new Promise<void>((resolve) => (first ? waiting.unshift(resolve) : waiting.push(resolve)));
     try {
       return await job();
     } finally {
@@ -15,4 +21,5 @@ export function createGate(limit: number) {
       else free++;
     }
   };
+  return Object.assign(gate, { isWaiting: () => waiting.length > 0 });
 }

@@ -29,12 +29,16 @@
  * | open:<threadId> · kids:<threadId> | set | open tasks of a thread; its child threads |
  * | chain:<runId> | counter | tasks made since one user message |
  * | ths:<tenant> · tasks:<tenant> | zset | lists |
+ * | want:<tenant> · wants · wantclock | zset, zset, string | unowned threads that want a turn, by when they were rung; tenants with such threads, by how many they were given; the latest such number |
+ * | held:<limit>:<tenant>[/<keyId>] | zset | what counts towards a quota, by when it was taken: openTasks, waitingMessages, mcpSessions, subscriptions; of a key with its own limit also threads |
+ * | day:<days since 1970> | hash | tenant[/keyId] -> accepted messages and tasks of the day, with a TTL |
  * | trim · tenants | zset, set | tenants by when their lists must be trimmed; the same of earlier releases |
  * | store:<plugin> | hash | a plugin's key-value |
  * | profiles:<agents or skills> | hash | name -> its WorkProfile (JSON) |
  * | folders:<agents or skills> | hash | which gateway read which content, since when (JSON); `published`: the digest of what profiles holds |
  * | plugins:off | set | disabled plugins |
  * | gateways[:<replica>] · signals[:<replica>] | channel, stream | signals among gateways; the latest ones, kept for gateways that were disconnected |
+ * | rate:<tenant>[/<keyId>] | hash | a token bucket of requests, with a TTL |
  * | gw:<replica> | string | a gateway's liveness, with a TTL |
  * | mcp:<sessionId>[:sub] | hash, set | an MCP session of the 2025 era; its subscriptions |
  * | mcplog:<stream> | stream, channel | messages of one client's stream, which the client can resume |

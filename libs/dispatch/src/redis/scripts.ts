@@ -78,6 +78,8 @@ const libraries = [
   'events/add-event',
   'gateway/tell-gateways',
   'thread/tools-of-thread',
+  'fair/fair',
+  'thread/quota',
   'thread/threads',
   'thread/mailbox',
   'task/tasks',

@@ -8,6 +8,7 @@ local rung
 if task.parentThreadId then
   A.mail.threadId = task.parentThreadId
   A.mail.chain = task.chain
+  giveRights(A.mail, task)
   local owner = deliverOnce(A.mail)
   if owner then rung = { threadId = task.parentThreadId, owner = owner ~= '' and owner or nil } end
 end

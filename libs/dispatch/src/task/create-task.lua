@@ -1,10 +1,10 @@
 -- Creates a delegated task, its thread and its first mail, once per key, within the limits of depth, fan-out
 -- and chain.
 -- A: tenant, taskId, threadId, runId, prompt, maxIterations, target (fleet | bus), model?, agent?, allowedTools? [name],
---    callerTools? [name], parentThreadId?, idemHash? + bodyHash? (REST),
+--    sender? {keyId, scopes?, tools?}, quota?, parentThreadId?, idemHash? + bodyHash? (REST),
 --    call? {runId, toolUseId?, argsHash, attempt} (a turn's tool call)
 -- outcome: created | existing {taskId, owner?} | conflict | parent_not_found | agent_not_found | depth |
---    children | chain | bus_full
+--    children | chain | bus_full | quota {limit, of, allowed}
 -- Repair: the sweep finds a task whose mail a torn log lost; a key without its task counts as unknown.
 if A.parentThreadId then A.parentThreadId = resolve(A.tenant, A.parentThreadId) end
 local parent = A.parentThreadId and hash(key('th', A.parentThreadId)) or {}
@@ -55,6 +55,9 @@ local counter = key('chain', chain)
 if tonumber(redis.call('GET', counter) or 0) >= C.maxChain then return answer('chain', { limit = C.maxChain }) end
 if A.target == 'bus' and openTasks(A.tenant) >= C.busMaxTasks then return answer('bus_full', { limit = C.busMaxTasks }) end
 
+local reached = quotaReached('openTasks', A.tenant) or quotaReached('threads', A.tenant) or quotaReached('runsPerDay', A.tenant)
+if reached then return answer('quota', reached) end
+
 if byKey then redis.call('SET', byKey, cjson.encode({ taskId = A.taskId, bodyHash = A.bodyHash }), 'PX', C.idemTtlMs) end
 if byUse then redis.call('SET', byUse, A.taskId, 'PX', C.idemTtlMs) end
 if byArgs then
@@ -66,7 +69,16 @@ redis.call('HSET', task, 'taskId', A.taskId, 'threadId', A.threadId, 'tenant', A
   'working', 'phase', 'turn', 'iteration', 1, 'maxIterations', A.maxIterations, 'target', A.target, 'chain', chain, 'createdAt', stamp,
   'updatedAt', stamp)
 A.parentAlias = parent.alias
-for _, name in ipairs({ 'parentThreadId', 'parentAlias', 'model' }) do
+-- The rights of its creator: those of the run whose agent delegates, or of the caller.
+local sender = A.sender or {}
+local creator = A.call and redis.call('HMGET', key('run', A.call.runId), 'keyId', 'scopes') or {}
+local tools = commonTools(toolsInRun(parent, A.call and A.call.runId), sender.tools)
+A.keyId = creator[1] or sender.keyId
+A.scopes = creator[2] or encodeList(sender.scopes)
+A.tools = encodeList(tools)
+A.heldBy = hold('openTasks', A.tenant, A.taskId)
+countRun(A.tenant)
+for _, name in ipairs({ 'parentThreadId', 'parentAlias', 'model', 'keyId', 'scopes', 'tools', 'heldBy' }) do
   if A[name] then redis.call('HSET', task, name, A[name]) end
 end
 redis.call('ZADD', key('tasks', A.tenant), now, A.taskId)
@@ -77,7 +89,7 @@ redis.call('PEXPIRE', counter, C.retentionMs)
 local fields = { tenant = A.tenant, root = parent.root or A.threadId, depth = depth, taskId = A.taskId, chain = chain }
 fields.parentThreadId, fields.parentAlias = A.parentThreadId, A.parentAlias
 -- A child's tools are a subset of its parent's.
-fields.allowedTools = encodeList(commonTools(commonTools(toolsInRun(parent, A.call and A.call.runId), A.allowedTools), A.callerTools))
+fields.allowedTools = encodeList(commonTools(tools, A.allowedTools))
 fields.agent = A.agent
 -- The parent's model, unless its agent has a model of its own.
 fields.model = A.model or (not (agent and agent.model) and modelOf(parent)) or nil
@@ -92,6 +104,6 @@ if A.target == 'bus' then
   delegateToBus(hash(task), 1, A.prompt)
 else
   deliver(A.threadId, { runId = A.runId, kind = 'delegate', input = A.prompt, model = A.model, chain = chain,
-    taskId = A.taskId, iteration = 1 })
+    taskId = A.taskId, iteration = 1, keyId = A.keyId, scopes = A.scopes })
 end
 return answer('created', { taskId = A.taskId, threadId = A.threadId })

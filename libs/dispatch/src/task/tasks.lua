@@ -27,8 +27,15 @@ local function openBelow(threadId)
   return count
 end
 
+-- Gives a mail of the system the rights of the one who created the task: it may cause no more than that one may.
+local function giveRights(mail, task)
+  if not task then return end
+  mail.keyId, mail.scopes, mail.tools = task.keyId, task.scopes, task.tools
+end
+
 -- Removes an ended task from the lists of open work.
 local function closeTask(task)
+  dropHeld('openTasks', task.tenant, task.taskId, task.heldBy)
   if task.parentThreadId then redis.call('SREM', key('open', task.parentThreadId), task.taskId) end
   redis.call('ZREM', P .. 'working', task.taskId)
   redis.call('PEXPIRE', key('task', task.taskId), C.retentionMs)

@@ -17,6 +17,8 @@ import { reached } from '../redis/reached.ts';
 import { type Hash, taskOf } from '../redis/records.ts';
 import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import { cancelledMailOf } from '../thread/mail.ts';
+import { type QuotaInScript, type QuotaRefusal, quotaError } from '../thread/quota.ts';
+import type { Sender } from '../thread/sender.ts';
 import { idOfNamedThread } from '../thread/thread-id.ts';
 
 const lua = scriptsBeside(import.meta.url, { confirmed: ['create-task', 'cancel-task'] });
@@ -31,8 +33,8 @@ export interface NewTask {
   agent?: string | undefined;
   /** Requested tools; the sub-agent gets those that its parent has, too. */
   allowedTools?: readonly string[] | undefined;
-  /** Upper bound of its tools, from the caller's key; absent = no bound. */
-  callerTools?: readonly string[] | undefined;
+  /** Who creates it; absent = the host itself, without bounds. */
+  sender?: Sender | undefined;
   /** Reviews before the result is accepted as it is. Default 5. */
   maxIterations?: number | undefined;
   /** Who does the work; the fleet does the review in either case. Default fleet. */
@@ -55,7 +57,7 @@ export interface Tasks {
   /**
    * Creates a task, its thread and its first mail in one step. `existing`: an earlier call has created it.
    * Throws thread_not_found, agent_not_found, invalid_request, idempotency_conflict, task_depth_exceeded,
-   * too_many_children, task_chain_exceeded, bus_full, unavailable.
+   * too_many_children, task_chain_exceeded, bus_full, limit_reached, unavailable.
    */
   create(task: NewTask): Promise<{ task: Task; existing: boolean }>;
   /** Throws task_not_found. */
@@ -86,7 +88,8 @@ interface Created {
     | 'depth'
     | 'children'
     | 'chain'
-    | 'bus_full';
+    | 'bus_full'
+    | 'quota';
   taskId: string;
   threadId: string;
   owner?: string;
@@ -100,8 +103,9 @@ export function createTasks(deps: {
   scripts: Scripts;
   doorbell: Doorbell;
   logger: Log;
+  quotaOf: QuotaInScript;
 }): Tasks {
-  const { redis, keys, scripts, doorbell } = deps;
+  const { quotaOf, redis, keys, scripts, doorbell } = deps;
   const checkins = new Queue(checkinQueue, { connection: redis, prefix: keys.bull, skipMetasUpdate: true });
   checkins.on('error', (error) => deps.logger.debug({ err: error }, 'tasks: check-in queue error'));
 
@@ -123,7 +127,7 @@ export function createTasks(deps: {
       call,
       maxIterations = defaultIterations,
       target = 'fleet',
-      callerTools,
+      sender,
       ...rest
     }) {
       const wish = { ...rest, ...(target === 'bus' ? { target } : {}) };
@@ -134,7 +138,8 @@ export function createTasks(deps: {
         );
       const answer = await scripts.call<Created>(lua['create-task'], {
         ...wish,
-        callerTools,
+        sender,
+        quota: quotaOf({ tenant: wish.tenant, keyId: sender?.keyId }),
         target,
         maxIterations,
         taskId: newTaskId(),
@@ -196,6 +201,8 @@ function refusalOf(
   { parentThreadId, agent }: Pick<NewTask, 'parentThreadId' | 'agent'>,
 ): AppError {
   switch (answer.outcome) {
+    case 'quota':
+      return quotaError(answer as unknown as QuotaRefusal);
     case 'conflict':
       return new AppError(
         'idempotency_conflict',

@@ -1,8 +1,8 @@
 -- Step 1: accepts one message into a thread's mailbox, once per idempotency key.
 -- A: tenant, threadId, idemHash, bodyHash, strategy (enqueue | reject | interrupt),
---    mail {runId, kind, input, model?, metadata?, tools? (JSON list)}
+--    mail {runId, kind, input, model?, metadata?, keyId?, scopes?, tools? (JSON lists)}, quota?
 -- outcome: accepted | known {run, owner?, rung (its owner was rung)} | conflict | not_found | in_progress
---    {runId} | full {waiting}
+--    {runId} | full {waiting} | quota {limit, of, allowed}
 -- Repair: a key without its run (torn before the delivery) counts as unknown.
 A.threadId = resolve(A.tenant, A.threadId)
 local idem = key('idem', A.tenant .. ':' .. A.idemHash)
@@ -25,11 +25,16 @@ if A.strategy == 'reject' and waiting > 0 then
   return answer('in_progress', { runId = head and head[2][2] })
 end
 if waiting >= C.maxMail then return answer('full', { waiting = waiting }) end
+local reached = quotaReached('waitingMessages', A.tenant) or quotaReached('runsPerDay', A.tenant)
+if reached then return answer('quota', reached) end
 
 redis.call('SET', idem, cjson.encode({ runId = A.mail.runId, bodyHash = A.bodyHash }), 'PX', C.idemTtlMs)
 -- A user message to a task's thread counts towards the chain that created the task.
 A.mail.chain = thread[4] or nil
+A.mail.heldBy = ofKey('waitingMessages')
 local run = deliver(A.threadId, A.mail)
+hold('waitingMessages', A.tenant, A.mail.runId)
+countRun(A.tenant)
 local owner = liveOwner(A.threadId)
 if A.strategy == 'interrupt' then
   -- Its own seq is the bound: it can never interrupt itself.

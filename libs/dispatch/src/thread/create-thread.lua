@@ -1,14 +1,16 @@
 -- Creates a thread.
--- A: threadId, named? (a caller chose the id), fields {tenant, …strings}, callerTools? [name] (an upper bound
---    of its tools)
--- outcome: created | exists
+-- A: threadId, named? (a caller chose the id), fields {tenant, …strings}, sender? {keyId, tools? [name]}, quota?
+-- outcome: created | exists | quota {limit, of, allowed}
 local threadId = A.threadId
 if A.named then
   threadId = resolve(A.fields.tenant, A.threadId)
   if threadId ~= A.threadId then A.fields.alias = A.threadId end
 end
 if redis.call('HEXISTS', key('th', threadId), 'tenant') == 1 then return answer('exists') end
+local reached = quotaReached('threads', A.fields.tenant)
+if reached then return answer('quota', reached) end
 A.fields.root = threadId
-A.fields.allowedTools = encodeList(commonTools(decoded(A.fields.allowedTools), A.callerTools))
+A.fields.allowedTools = encodeList(commonTools(decoded(A.fields.allowedTools), A.sender and A.sender.tools))
+A.fields.heldBy = hold('threads', A.fields.tenant, threadId)
 makeThread(threadId, A.fields)
 return answer('created')

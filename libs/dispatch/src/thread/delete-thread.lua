@@ -29,6 +29,7 @@ local rung
 if isTold then
   A.mail.threadId = task.parentThreadId
   A.mail.chain = task.chain
+  giveRights(A.mail, task)
   local owner = deliverOnce(A.mail)
   if owner then rung = { threadId = A.mail.threadId, owner = owner ~= '' and owner or nil } end
 end

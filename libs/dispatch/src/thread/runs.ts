@@ -7,6 +7,8 @@ import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 import { type Hash, runOf } from '../redis/records.ts';
 import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
+import { type QuotaInScript, type QuotaRefusal, quotaError } from './quota.ts';
+import type { Sender } from './sender.ts';
 
 const lua = scriptsBeside(import.meta.url, { confirmed: ['append', 'cancel-run'] });
 
@@ -16,8 +18,8 @@ export interface NewMessage {
   threadId: string;
   request: CreateRun;
   idempotencyKey: string;
-  /** Upper bound of the run's tools, from the caller's key; absent = no bound. */
-  callerTools?: readonly string[] | undefined;
+  /** Who sends it; absent = the host itself, without bounds. */
+  sender?: Sender | undefined;
 }
 
 /** Messages of threads and their runs. */
@@ -26,7 +28,7 @@ export interface Runs {
    * Accepts a message, once per idempotency key (remembered for 24 h by default). `created` is false for a
    * repeat.
    * Throws thread_not_found, idempotency_conflict, run_in_progress (strategy reject), mailbox_full,
-   * unavailable.
+   * limit_reached, unavailable.
    */
   append(message: NewMessage): Promise<{ run: Run; created: boolean }>;
   /** Throws run_not_found, also for a run of another thread or tenant. */
@@ -48,7 +50,7 @@ export interface Runs {
 }
 
 interface Appended {
-  outcome: 'accepted' | 'known' | 'conflict' | 'not_found' | 'in_progress' | 'full';
+  outcome: 'accepted' | 'known' | 'conflict' | 'not_found' | 'in_progress' | 'full' | 'quota';
   run?: Hash;
   runId?: string;
   owner?: string;
@@ -63,8 +65,9 @@ export function createRuns(deps: {
   scripts: Scripts;
   doorbell: Doorbell;
   losses: Losses;
+  quotaOf: QuotaInScript;
 }): Runs {
-  const { redis, keys, scripts, doorbell, losses } = deps;
+  const { quotaOf, redis, keys, scripts, doorbell, losses } = deps;
   const hashOf = (runId: string): Promise<Hash> => reached(redis.hgetall(keys.of('run', runId)));
   const notFound = (runId: string) => new AppError('run_not_found', `There is no run ${runId}.`);
 
@@ -85,7 +88,7 @@ export function createRuns(deps: {
 
   return {
     get,
-    async append({ tenant, threadId, request, idempotencyKey, callerTools }) {
+    async append({ tenant, threadId, request, idempotencyKey, sender }) {
       const { input, model, metadata } = request;
       const answer = await scripts.call<Appended>(lua.append, {
         tenant,
@@ -99,8 +102,11 @@ export function createRuns(deps: {
           input,
           model,
           metadata: metadata && jsonOf(metadata),
-          tools: callerTools && jsonOf(callerTools),
+          keyId: sender?.keyId,
+          scopes: sender?.scopes && jsonOf(sender.scopes),
+          tools: sender?.tools && jsonOf(sender.tools),
         },
+        quota: quotaOf({ tenant, keyId: sender?.keyId }),
       });
       if (!answer.run) throw refusalOf(answer, threadId);
       const { threadId: ownId = threadId, runId = '' } = answer.run;
@@ -142,6 +148,8 @@ export function createRuns(deps: {
 
 function refusalOf(answer: Appended, threadId: string): AppError {
   switch (answer.outcome) {
+    case 'quota':
+      return quotaError(answer as unknown as QuotaRefusal);
     case 'conflict':
       return new AppError(
         'idempotency_conflict',

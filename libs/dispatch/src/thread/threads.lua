@@ -36,9 +36,16 @@ end
 -- Deletes everything stored of a thread, except its runs. The hash goes last, so that a torn deletion can be
 -- repeated.
 local function forgetThread(threadId)
-  local thread = redis.call('HMGET', key('th', threadId), 'tenant', 'parentThreadId', 'root')
+  local thread = redis.call('HMGET', key('th', threadId), 'tenant', 'parentThreadId', 'root', 'heldBy')
   redis.call('ZREM', P .. 'pend', threadId)
-  if thread[1] then redis.call('ZREM', key('ths', thread[1]), threadId) end
+  if thread[1] then
+    redis.call('ZREM', key('ths', thread[1]), threadId)
+    unwant(threadId, thread[1])
+    if thread[4] then dropHeld('threads', thread[1], threadId, thread[4]) end
+    for _, entry in ipairs(redis.call('XRANGE', key('mb', threadId), '-', '+')) do
+      dropHeld('waitingMessages', thread[1], entry[2][2])
+    end
+  end
   if thread[2] then redis.call('SREM', key('kids', thread[2]), threadId) end
   if thread[3] then redis.call('ZREM', key('evs', thread[3]), threadId) end
   redis.call('PUBLISH', key('ch', threadId), '')

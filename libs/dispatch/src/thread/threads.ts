@@ -5,6 +5,8 @@
  *   threads.lua          ids, creation, retention, deletion (shared definitions)
  *   mailbox.lua          delivery, cancellation and completion of mail (shared definitions)
  *   tools-of-thread.lua  which tools a thread and a run may use (shared definitions)
+ *   sender.ts            who makes threads and sends messages, and with which rights
+ *   quota.ts, quota.lua  what tenants and keys may hold at most
  *   thread-id.ts         the own id of a thread that a caller names
  *   runs.ts              messages and their runs
  *   mail.ts              mail that the system writes
@@ -28,6 +30,8 @@ import { reached } from '../redis/reached.ts';
 import { type Hash, taskOf, threadOf } from '../redis/records.ts';
 import { listOf, type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import { cancelledMailOf } from './mail.ts';
+import { type QuotaInScript, type QuotaRefusal, quotaError } from './quota.ts';
+import type { Sender } from './sender.ts';
 import { idOfNamedThread } from './thread-id.ts';
 
 const lua = scriptsBeside(import.meta.url, {
@@ -39,19 +43,19 @@ const lua = scriptsBeside(import.meta.url, {
  */
 export interface Threads {
   /**
-   * Creates a thread. `created` is false when `ifExists: doNothing` found one. `callerTools`: an upper bound
-   * of its tools. Throws `thread_exists`.
+   * Creates a thread. `created` is false when `ifExists: doNothing` found one. `sender`: an upper bound
+   * of its tools. Throws `thread_exists` and `limit_reached`.
    */
   create(
     tenant: string,
     request: CreateThread,
-    callerTools?: readonly string[],
+    sender?: Sender,
   ): Promise<{ thread: Thread; created: boolean }>;
   /** Creates a thread under a derived own id, unless it exists: see `derivedThreadId`. */
   ensure(
     thread: { tenant: string; ownId: string },
     profile?: Omit<CreateThread, 'threadId' | 'ifExists'>,
-    callerTools?: readonly string[],
+    sender?: Sender,
   ): Promise<void>;
   /** Throws `thread_not_found`, also for a thread of another tenant. */
   get(tenant: string, threadId: string): Promise<Thread>;
@@ -62,12 +66,13 @@ export interface Threads {
   /**
    * Changes a thread. Null clears a field, an absent one stays. A turn in progress keeps what it began with.
    * Throws `thread_not_found`, and `invalid_request` for tools that the thread's parent does not have or that
-   * are not among `callerTools`.
+   * the sender does not have, and `forbidden` when
+   * the thread itself has tools that the sender does not have.
    */
   update(
     thread: { tenant: string; threadId: string },
     change: UpdateThread,
-    callerTools?: readonly string[],
+    sender?: Sender,
   ): Promise<Thread>;
   /**
    * Deletes a thread and every thread below it. The task that it works on is cancelled, and the task's parent
@@ -87,6 +92,8 @@ const storedOf = (profile: UpdateThread): Hash =>
     }),
   );
 
+type Made = { outcome: 'created' | 'exists' } | ({ outcome: 'quota' } & QuotaRefusal);
+
 /** `losses` is notified of deleted threads, so that their messages do not count as lost. */
 export function createThreads(deps: {
   redis: Redis;
@@ -94,8 +101,9 @@ export function createThreads(deps: {
   scripts: Scripts;
   doorbell: Doorbell;
   losses: Losses;
+  quotaOf: QuotaInScript;
 }): Threads {
-  const { redis, keys, scripts, doorbell, losses } = deps;
+  const { quotaOf, redis, keys, scripts, doorbell, losses } = deps;
   const find = async (tenant: string, ownId: string) => {
     const hash: Hash = await reached(redis.hgetall(keys.of('th', ownId)));
     return hash.tenant === tenant ? { ownId, thread: threadOf(ownId, hash) } : undefined;
@@ -109,16 +117,23 @@ export function createThreads(deps: {
   return {
     get,
     locate,
-    async ensure({ tenant, ownId }, profile = {}, callerTools) {
+    async ensure({ tenant, ownId }, profile = {}, sender) {
       const fields = { tenant, ...storedOf(profile) };
-      await scripts.call(lua['create-thread'], { threadId: ownId, fields, callerTools });
+      const made = await scripts.call<Made>(lua['create-thread'], {
+        threadId: ownId,
+        fields,
+        sender,
+        quota: quotaOf({ tenant, keyId: sender?.keyId }),
+      });
+      if (made.outcome === 'quota') throw quotaError(made);
     },
-    async create(tenant, request, callerTools) {
+    async create(tenant, request, sender) {
       const { threadId = newThreadId(), ifExists = 'raise', ...profile } = request;
       const fields = { tenant, ...storedOf(profile) };
       const named = request.threadId !== undefined;
-      const args = { threadId, named, fields, callerTools };
-      const made = await scripts.call<{ outcome: 'created' | 'exists' }>(lua['create-thread'], args);
+      const args = { threadId, named, fields, sender, quota: quotaOf({ tenant, keyId: sender?.keyId }) };
+      const made = await scripts.call<Made>(lua['create-thread'], args);
+      if (made.outcome === 'quota') throw quotaError(made);
       if (made.outcome === 'exists' && ifExists === 'raise') {
         throw new AppError(
           'thread_exists',
@@ -127,19 +142,25 @@ export function createThreads(deps: {
       }
       return { thread: await get(tenant, threadId), created: made.outcome === 'created' };
     },
-    async update({ tenant, threadId }, change, callerTools) {
+    async update({ tenant, threadId }, change, sender) {
       const clear = Object.entries(change).flatMap(([name, value]) => (value === null ? [name] : []));
-      const made = await scripts.call<{ outcome: 'updated' | 'not_found' | 'too_wide' }>(
+      const made = await scripts.call<{ outcome: 'updated' | 'not_found' | 'too_wide' | 'above' }>(
         lua['update-thread'],
         {
           threadId,
           tenant,
           set: storedOf(change),
           clear,
-          callerTools,
+          sender,
         },
       );
       if (made.outcome === 'not_found') throw notFound(threadId);
+      if (made.outcome === 'above') {
+        throw new AppError(
+          'forbidden',
+          'This thread has tools that your key does not have, so the key may not change its prompt, tools, agent or skill. Use a key with these tools.',
+        );
+      }
       if (made.outcome === 'too_wide') {
         throw new AppError(
           'invalid_request',

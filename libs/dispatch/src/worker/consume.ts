@@ -11,6 +11,7 @@
 import { toAppError } from '@harness/contracts';
 import { type Job, UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import type { FairShare } from '../fair/fair-share.ts';
 import { assignQueue, checkinQueue, type Doorbell, doorbellQueueOf } from '../lease/doorbell.ts';
 import type { Lease } from '../lease/lease.ts';
 import { createOwnRings, followOwnRings } from '../lease/own-rings.ts';
@@ -70,13 +71,14 @@ export function consumeRings(
     keys: Keys;
     lease: Lease;
     doorbell: Doorbell;
+    fair: FairShare;
     scripts: Scripts;
     feed: Feed;
     logger: Log;
   },
   handler: RingHandler,
 ): Consumers {
-  const { redis, keys, lease, doorbell, scripts, feed, logger } = deps;
+  const { redis, keys, lease, doorbell, fair, scripts, feed, logger } = deps;
   const consume = (queue: string, concurrency: number, process: (job: Job) => Promise<void>) => {
     const worker = new Worker(queue, translated(process), {
       connection: redis,
@@ -98,10 +100,12 @@ export function consumeRings(
   // Threads claimed here whose own doorbell has not come yet, with the time of the claim: each will need a
   // slot, but a doorbell that was lost must not occupy one forever.
   const claimed = new Map<string, { at: number; hold?: Hold }>();
+  /** Slots for which a thread is being chosen. */
+  let choosing = 0;
   const full = () => {
     for (const [threadId, { at }] of claimed)
       if (performance.now() - at > claimedMs) claimed.delete(threadId);
-    return claimed.size >= handler.freeSlots();
+    return claimed.size + choosing >= handler.freeSlots();
   };
   let paused = false;
   let asideUntil = 0;
@@ -130,35 +134,59 @@ export function consumeRings(
       setTimeout(stepBack, asideMs + 1).unref();
       return doorbell.pass(data.threadId, passes + 1);
     }
+    choosing++;
+    const threadId = await fair.next(data.threadId).finally(() => choosing--);
+    if (threadId !== undefined) await take(threadId, name);
+  });
+  const take = async (threadId: string, label: string) => {
     const at = performance.now();
-    claimed.set(data.threadId, { at });
-    const claim = await lease.claim(data.threadId, handler.me()).catch((error) => {
-      claimed.delete(data.threadId);
+    claimed.set(threadId, { at });
+    const claim = await lease.claim(threadId, handler.me()).catch((error) => {
+      claimed.delete(threadId);
+      void doorbell.ring(threadId);
       throw error;
     });
     if (claim.outcome === 'mine') {
-      claimed.set(data.threadId, { at, hold: claim.hold });
-      return doorbell.ring(data.threadId, handler.workerId, name);
+      claimed.set(threadId, { at, hold: claim.hold });
+      return doorbell.ring(threadId, handler.workerId, label);
     }
-    claimed.delete(data.threadId);
-    if (claim.outcome === 'owned') await doorbell.ring(data.threadId, claim.owner, name);
+    claimed.delete(threadId);
+    if (claim.outcome === 'owned') await doorbell.ring(threadId, claim.owner, label);
     // `dead`: this worker's liveness key has expired; the sweep rings another worker. `gone`: nothing to do.
-  });
+  };
   // Both kinds of rings share this gate: as many threads at once as the worker has slots.
   const gate = createGate(handler.concurrency);
+  /** Slots that are kept free for a thread that `assign` takes: each ends with the arrival of one. */
+  const kept: (() => void)[] = [];
+  /**
+   * Runs the thread's next turn. If there is more to do here while another tenant waits, the slot stays free until the
+   * thread that `assign` takes for it has come.
+   */
+  const runTurn = async (threadId: string, lastTry: boolean): Promise<boolean> => {
+    const more = await handler.onRing(threadId, lastTry);
+    if ((more || gate.isWaiting()) && (await fair.othersWait(threadId).catch(() => false))) {
+      const arrival = new Promise<void>((resolve) => void kept.push(resolve));
+      asideUntil = 0;
+      stepBack();
+      await Promise.race([arrival, after(yieldMs)]);
+    }
+    return more;
+  };
   const own = consume(
     doorbellQueueOf(handler.workerId),
-    handler.concurrency,
+    2 * handler.concurrency, // the gate limits turns; a thread for a slot that is kept free must not wait behind it
     async ({ data, attemptsMade, opts }) => {
       const isLastTry = attemptsMade + 1 >= (opts.attempts ?? 1);
-      const ringing = gate(() => handler.onRing(data.threadId, isLastTry));
+      const isNew = claimed.has(data.threadId);
+      const ringing = gate(() => runTurn(data.threadId, isLastTry), { first: isNew });
       claimed.delete(data.threadId);
+      if (isNew) kept.shift()?.();
       if (await ringing.finally(stepBack)) rings.ring(data.threadId);
     },
   );
   const rings = createOwnRings({
     concurrency: handler.concurrency,
-    onRing: (threadId) => gate(() => handler.onRing(threadId, false)).finally(stepBack),
+    onRing: (threadId) => gate(() => runTurn(threadId, false)).finally(stepBack),
     onFailed(threadId, error) {
       logger.warn({ err: error, threadId }, 'ring failed');
       void doorbell.ring(threadId, handler.workerId); // BullMQ retries it with back-off
@@ -201,6 +229,8 @@ export function consumeRings(
 const maxPasses = 2;
 /** How long a worker that passed a thread on pauses its `assign` consumer, ms. */
 const asideMs = 150;
+/** How long a slot stays free for another tenant, ms. */
+const yieldMs = 500;
 /** A claimed thread's own doorbell comes within this time, or was lost, ms. */
 const claimedMs = 10_000;
 

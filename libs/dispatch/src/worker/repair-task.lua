@@ -36,5 +36,6 @@ elseif task.words then
 else
   mail.kind, mail.input = 'delegate', task.prompt
 end
+giveRights(mail, task)
 deliver(task.threadId, mail)
 return answer('ok', { threadId = task.threadId, owner = liveOwner(task.threadId) })

@@ -36,7 +36,7 @@ async function openWorker(
   slots = 5,
 ) {
   const { redis, dispatch } = openDispatch(tag);
-  const { keys, lease, doorbell, scripts, feed } = dispatch;
+  const { keys, lease, doorbell, fair, scripts, feed } = dispatch;
   const workerId = `wrk_${randomUUID().replaceAll('-', '')}`;
   const liveness = await startLiveness(
     { redis, keys, logger },
@@ -45,7 +45,7 @@ async function openWorker(
   let busy = 0;
   let dead = false;
   const consumers = consumeRings(
-    { redis, keys, lease, doorbell, scripts, feed, logger },
+    { redis, keys, lease, doorbell, fair, scripts, feed, logger },
     {
       workerId,
       me: liveness.me,
@@ -206,4 +206,55 @@ test('a check-in reaches the parent once, however often it is sent', async () =>
       .filter((event) => event.type === 'task.checkin')
       .map((event) => event.data.message);
   await expect.poll(async () => (await checkins()).toSorted()).toEqual(['half way', 'nearly']);
+});
+
+test('beside a tenant with hundreds of waiting messages, another’s first turn begins when a slot is free', async () => {
+  const tag = randomUUID();
+  const { dispatch } = openDispatch(tag);
+  const slots = 2;
+  const begun: string[] = [];
+  const gates: (() => void)[] = [];
+  let isOpen = false;
+  const atGate: (() => void)[] = [];
+  /** Each turn lasts until the test ends it. */
+  await openWorker(
+    tag,
+    async ({ hold }) => {
+      begun.push(hold.threadId);
+      if (isOpen) return;
+      await new Promise<void>((resolve) => {
+        gates.push(resolve);
+        atGate.shift()?.();
+      });
+    },
+    slots,
+  );
+  const next = () => (gates.length > 0 ? undefined : new Promise<void>((resolve) => atGate.push(resolve)));
+  const busy = await openThreads(dispatch, 30);
+  await send(dispatch, busy, 10);
+  await expect.poll(() => gates.length).toBe(slots);
+  const quiet: string[] = [];
+  for (const name of ['one', 'two']) {
+    const { thread } = await dispatch.threads.create(name, {});
+    quiet.push(thread.threadId);
+    await dispatch.runs.append({
+      tenant: name,
+      threadId: thread.threadId,
+      request: { input: 'hello' },
+      idempotencyKey: name,
+    });
+  }
+  await expect.poll(async () => dispatch.fair.othersWait(busy[0] as string)).toBe(true);
+  const before = begun.length;
+  for (let ended = 0; ended < 2 * slots + 2; ended++) {
+    await next();
+    gates.shift()?.();
+  }
+  await expect.poll(() => quiet.every((threadId) => begun.includes(threadId))).toBe(true);
+  const places = quiet.map((threadId) => begun.indexOf(threadId) - before);
+  expect(Math.max(...places)).toBeLessThanOrEqual(3);
+  isOpen = true;
+  for (const open of gates) open();
+  for (const threadId of busy)
+    await expect.poll(() => resultsOf(dispatch, threadId), { timeout: 10_000 }).toEqual(expected(10));
 });

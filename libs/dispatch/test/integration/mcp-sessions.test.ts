@@ -8,7 +8,7 @@ test('using a session keeps its subscriptions alive as long as the session', asy
   const { dispatch, redis } = await openBench();
   const { mcpSessions, keys } = dispatch;
   const { sessionId } = await mcpSessions.create(said);
-  await mcpSessions.subscribe(sessionId, 'a://b');
+  await mcpSessions.subscribe({ ...said, sessionId }, 'a://b');
   const both = [keys.of('mcp', sessionId), keys.of('mcp', `${sessionId}:sub`)];
   for (const key of both) await redis.pexpire(key, 60_000);
   expect(await mcpSessions.get(sessionId, owner)).toMatchObject({ sessionId });
@@ -20,7 +20,7 @@ test('a write to a session that has just ended neither revives it nor stays fore
   const { dispatch, redis } = await openBench();
   const { mcpSessions, keys } = dispatch;
   const { sessionId } = await mcpSessions.create(said);
-  await mcpSessions.end(sessionId);
+  await mcpSessions.end({ ...said, sessionId });
   await mcpSessions.setLogLevel(sessionId, 'error');
   expect(await mcpSessions.get(sessionId, owner)).toBeUndefined();
   expect(await redis.pttl(keys.of('mcp', sessionId))).toBeGreaterThan(0);

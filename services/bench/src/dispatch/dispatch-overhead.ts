@@ -51,14 +51,14 @@ async function measureOurs(redisUrl: string): Promise<number[]> {
   };
   for (let n = 0; n < workers; n++) {
     const { redis, dispatch } = openDispatch();
-    const { keys, lease, doorbell, scripts, feed } = dispatch;
+    const { keys, lease, doorbell, fair, scripts, feed } = dispatch;
     const workerId = newWorkerId();
     const liveness = await startLiveness(
       { redis, keys, logger },
       { workerId, ttlMs: 60_000, onUnhealthy: () => undefined },
     );
     const consumers = consumeRings(
-      { redis, keys, lease, doorbell, scripts, feed, logger },
+      { redis, keys, lease, doorbell, fair, scripts, feed, logger },
       {
         workerId,
         me: liveness.me,

@@ -1,4 +1,5 @@
 import type { Command } from '@harness/plugin-kit';
+import { currentSender } from '../tools/caller-scope.ts';
 import { builtIn, callOf, refused } from './command-call.ts';
 import type { CommandDeps } from './command-deps.ts';
 
@@ -16,11 +17,11 @@ export const agentCommand = ({ dispatch }: CommandDeps): Command =>
         return `${activeAgent === undefined ? 'This thread has no agent.' : `The agent is "${activeAgent}".`} ${known}`;
       }
       if (args === 'none') {
-        await dispatch.threads.update({ tenant, threadId }, { agent: null });
+        await dispatch.threads.update({ tenant, threadId }, { agent: null }, await currentSender());
         return 'This thread has no agent from its next turn on.';
       }
       if (!agentNames.includes(args)) return refused(`There is no agent "${args}". /agent lists all.`);
-      await dispatch.threads.update({ tenant, threadId }, { agent: args });
+      await dispatch.threads.update({ tenant, threadId }, { agent: args }, await currentSender());
       return `The agent is "${args}" from the next turn on; /agent none ends it.`;
     },
   });

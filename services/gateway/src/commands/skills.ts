@@ -3,7 +3,7 @@ import type { Command, CommandAnswer, CommandContext } from '@harness/plugin-kit
 import type { Skill } from '@harness/plugins';
 import { usableSkills } from '../content/thread-profile.ts';
 import { acceptMessage } from '../threads/accept-message.ts';
-import { callerTools } from '../tools/caller-scope.ts';
+import { currentSender } from '../tools/caller-scope.ts';
 import { builtIn, callOf, refused, table } from './command-call.ts';
 import type { CommandDeps } from './command-deps.ts';
 
@@ -45,7 +45,7 @@ export const skillCommandOf = ({ name, description, argumentHint }: Skill, deps:
       threadId,
       request: { input: args },
       idempotencyKey: randomUUID(),
-      callerTools: await callerTools(),
+      sender: await currentSender(),
     };
     const { runId } = await acceptMessage(deps, message);
     return { output: `${begun.output} Your message is sent.`, runId };
@@ -55,13 +55,13 @@ export const skillCommandOf = ({ name, description, argumentHint }: Skill, deps:
 async function begin(deps: CommandDeps, context: CommandContext, skill: string): Promise<CommandAnswer> {
   const { tenant, threadId } = callOf(context);
   if (!context.skillNames.includes(skill)) return refused(`There is no skill "${skill}". /skills lists all.`);
-  await deps.dispatch.threads.update({ tenant, threadId }, { skill });
+  await deps.dispatch.threads.update({ tenant, threadId }, { skill }, await currentSender());
   return { output: `The skill "${skill}" is active on this thread from its next turn on; /use ends it.` };
 }
 
 async function end(deps: CommandDeps, context: CommandContext): Promise<string> {
   const { tenant, threadId } = callOf(context);
   if (context.activeSkill === undefined) return 'No skill is active. /use <skill> begins one.';
-  await deps.dispatch.threads.update({ tenant, threadId }, { skill: null });
+  await deps.dispatch.threads.update({ tenant, threadId }, { skill: null }, await currentSender());
   return `The skill "${context.activeSkill}" is no longer active.`;
 }

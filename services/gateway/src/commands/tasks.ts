@@ -1,7 +1,7 @@
 import { CreateTask, shortened as cutOff, type Run, type Task } from '@harness/contracts';
 import type { Command, CommandContext } from '@harness/plugin-kit';
 import { acceptTask } from '../threads/accept-message.ts';
-import { callerTools } from '../tools/caller-scope.ts';
+import { currentSender } from '../tools/caller-scope.ts';
 import { builtIn, callOf, refused, table } from './command-call.ts';
 import type { CommandDeps } from './command-deps.ts';
 
@@ -20,7 +20,7 @@ export const taskCommands = (deps: CommandDeps): Command[] => [
       const { tenant, threadId: parentThreadId } = callOf(context, 'tasks');
       const wish = CreateTask.safeParse({ prompt: args, parentThreadId });
       if (!wish.success) return refused('Describe the task: /delegate <prompt>');
-      const { task } = await acceptTask(deps, { tenant, ...wish.data, callerTools: await callerTools() });
+      const { task } = await acceptTask(deps, { tenant, ...wish.data, sender: await currentSender() });
       return `Task ${task.taskId} is delegated to a sub-agent in thread ${task.threadId}.`;
     },
   }),

@@ -1,5 +1,6 @@
 import { Model } from '@harness/contracts';
 import type { Command } from '@harness/plugin-kit';
+import { currentSender } from '../tools/caller-scope.ts';
 import { builtIn, callOf, refused, table } from './command-call.ts';
 import type { CommandDeps } from './command-deps.ts';
 
@@ -39,12 +40,12 @@ export const threadCommands = ({ dispatch }: CommandDeps): Command[] => [
       const { tenant, threadId } = callOf(context);
       if (args === '') return `The model is ${context.model ?? 'the default'}.`;
       if (args === 'default') {
-        await dispatch.threads.update({ tenant, threadId }, { model: null });
+        await dispatch.threads.update({ tenant, threadId }, { model: null }, await currentSender());
         return 'The model is the default from the next turn on.';
       }
       const model = Model.regex(/^\S+$/).safeParse(args);
       if (!model.success) return refused('A model’s name is one word of at most 200 characters.');
-      await dispatch.threads.update({ tenant, threadId }, { model: args });
+      await dispatch.threads.update({ tenant, threadId }, { model: args }, await currentSender());
       return `The model is ${args} from the next turn on.`;
     },
   }),

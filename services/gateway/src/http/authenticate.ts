@@ -8,7 +8,10 @@
  *   json-body.ts           parses request bodies, for REST and MCP
  *   errors.ts              errors as HTTP responses
  *   client-disconnect.ts   detects that a client has disconnected
- *   stream-slots.ts        limits the number of open streams
+ *   client-address.ts      the client's address, through trusted proxies
+ *   admit.ts               authenticates a request and takes it from the caller's budget
+ *   limit-headers.ts       Retry-After and RateLimit headers
+ *   keyless-connections.ts bounds connections without a valid credential
  */
 import { timingSafeEqual } from 'node:crypto';
 import { AppError, type ThreadTokenClaims, verifyThreadToken } from '@harness/contracts';
@@ -37,7 +40,10 @@ export interface Caller {
  * Used when neither a key nor an issuer is configured: the gateway is on loopback then, and every caller has
  * all scopes.
  */
-const local: Principal = { keyId: 'local', tenant: 'default', scopes };
+const local: Caller = { principal: { keyId: 'local', tenant: 'default', scopes } };
+
+/** Whether the caller needed no credential: the gateway is on loopback and has no keys. */
+export const isLocal = (caller: Caller): boolean => caller === local;
 
 /**
  * Verifies an Authorization header. Thread tokens are accepted only if `sessions` is true. Throws
@@ -70,7 +76,7 @@ export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
   return async (authorization, { sessions }) => {
     const token = authorization?.match(/^Bearer +(\S+)$/i)?.[1];
     if (!token) {
-      if (isOpen && authorization === undefined) return { principal: local };
+      if (isOpen && authorization === undefined) return local;
       throw new AppError('unauthorized', 'Send a key or an access token: "Authorization: Bearer <key>".');
     }
     const caller = keyCallerOf(token);

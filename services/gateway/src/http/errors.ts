@@ -6,6 +6,7 @@ import type { ErrorObject } from 'ajv';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { challengeOf } from '../oauth/protected-resource.ts';
 import type { OAuthSettings } from '../oauth/settings.ts';
+import { retryHeaders } from './limit-headers.ts';
 
 const contentType = 'application/json; charset=utf-8';
 
@@ -18,7 +19,9 @@ export function addErrorHandler(app: FastifyInstance, oauth: OAuthSettings | und
     request.log[level]({ err: thrown, code: error.code }, 'request failed');
     const challenge = challengeOf(error, request, oauth);
     if (challenge) reply.header('WWW-Authenticate', challenge);
-    if (error.retry) reply.header('Retry-After', '1');
+    reply.headers(retryHeaders(error));
+    // Refused before it was authenticated: its body, which may be large, is not read.
+    if (!request.caller && !request.routeOptions.config.public) reply.header('Connection', 'close');
     return reply.code(error.status).type(contentType).send({ error: error.toBody() });
   };
   app.setErrorHandler((thrown: FastifyError, request, reply) => send(thrown, request, reply));

@@ -17,11 +17,15 @@ import type { PluginHost } from '@harness/plugin-kit';
 import type { SkillSet } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
+import type { GatewaySlots } from '../app-deps.ts';
 import type { Changes } from '../content/list-changes.ts';
 import { usableSkills } from '../content/thread-profile.ts';
-import { type Authenticate, requireToolAccess } from '../http/authenticate.ts';
+import type { Admit } from '../http/admit.ts';
+import { requireToolAccess } from '../http/authenticate.ts';
 import { appErrorOf } from '../http/errors.ts';
 import { readJson } from '../http/json-body.ts';
+import { retryHeaders } from '../http/limit-headers.ts';
+import type { TenantLimits } from '../limits/tenant-limits.ts';
 import { callerScope } from '../tools/caller-scope.ts';
 import type { ToolCalls } from '../tools/tool-calls.ts';
 import { createClientRequests } from './legacy/client-requests.ts';
@@ -44,9 +48,11 @@ export interface McpDeps {
   skills: SkillSet;
   changes: Changes;
   logger: Logger;
+  limits: TenantLimits;
   /** Signs request state that travels through clients; the same at every gateway. */
   secret: string;
-  authenticate: Authenticate;
+  admit: Admit;
+  slots: GatewaySlots;
   checkSite(headers: IncomingMessage['headers']): void;
   /** Largest body, bytes. */
   bodyLimit: number;
@@ -61,7 +67,7 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
   const requests = createClientRequests(dispatch.replicas);
   const streams = createLegacyStreams(deps);
   const answers = createAnswers();
-  const legacy = createLegacyEra({ dispatch, tools, methods, requests, streams, answers });
+  const legacy = createLegacyEra({ ...deps, methods, requests, streams, answers });
   const modern = createModernEra({ ...deps, methods, tasks, answers });
   const shortPath = createShortPath({ ...deps, legacy, modern });
   shortPath.takeOver(app.server);
@@ -87,7 +93,10 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
     const error = appErrorOf(thrown);
     if (error.code === 'unauthorized' || error.code === 'forbidden') throw thrown; // the app's error handler adds the WWW-Authenticate challenge
     request.log[error.status >= 500 ? 'error' : 'debug']({ err: thrown, code: error.code }, 'request failed');
-    return reply.code(error.status).send(errorMessage(null, faultOf(error)));
+    return reply
+      .code(error.status)
+      .headers(retryHeaders(error))
+      .send(errorMessage(null, faultOf(error)));
   });
 
   app.post('/mcp', hidden, async (request, reply) => {

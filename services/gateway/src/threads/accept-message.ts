@@ -1,5 +1,5 @@
 import type { CreateTask, Run, Task } from '@harness/contracts';
-import type { NewMessage } from '@harness/dispatch';
+import type { NewMessage, Sender } from '@harness/dispatch';
 import type { PluginLogger } from '@harness/plugin-kit';
 import type { RouteDeps } from '../app-deps.ts';
 import { callerScope } from '../tools/caller-scope.ts';
@@ -33,7 +33,7 @@ export async function acceptTask(
   wish: CreateTask & {
     tenant: string;
     idempotencyKey?: string | undefined;
-    callerTools: readonly string[] | undefined;
+    sender: Sender;
   },
 ): Promise<{ task: Task; existing: boolean }> {
   const { tenant } = wish;

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Sender } from '@harness/dispatch';
 import type { OuterCall } from '@harness/plugins';
 
 /**
@@ -18,12 +19,13 @@ const traceparentPattern = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 export const traceparentOf = (sent: unknown): string | undefined =>
   typeof sent === 'string' && traceparentPattern.test(sent) ? sent : undefined;
 
-/**
- * The tools to which the caller's credential is limited; undefined = not limited. Agents that the caller
- * starts get no others.
- */
-export const callerTools = async (): Promise<readonly string[] | undefined> =>
-  (await callerScope.getStore()?.call?.view())?.tools;
+/** The caller of the current request as a sender: agents that it starts have at most its rights. */
+export async function currentSender(): Promise<Sender> {
+  const { call } = callerScope.getStore() ?? {};
+  const { tools, scopes } = (await call?.view()) ?? {};
+  const mayCallTools = scopes?.includes('tools') ?? true;
+  return { keyId: call?.meta.principal?.keyId ?? 'plugin', scopes, tools: mayCallTools ? tools : [] };
+}
 
 /** Carries the scope through asynchronous calls. */
 export const callerScope = new AsyncLocalStorage<CallerScope>();

@@ -25,6 +25,7 @@ import {
 import { busPluginName, type OuterCall } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 import { type Caller, requireScope, requireToolAccess } from '../http/authenticate.ts';
+import type { Slots } from '../limits/slots.ts';
 import { callerScope } from './caller-scope.ts';
 import { createToolAudit } from './tool-audit.ts';
 import type { ToolCall } from './tool-call.ts';
@@ -41,7 +42,7 @@ export interface ToolCalls {
   taskModeOf(name: string): PluginTool['task'];
   /**
    * Calls a tool; a failure of the tool itself is a result. Throws `tool_not_found`, `forbidden`,
-   * `thread_not_found`, `stale_epoch`, and `capability_missing` when the tool needs input that the caller
+   * `thread_not_found`, `stale_epoch`, `limit_reached`, and `capability_missing` when the tool needs input that the caller
    * cannot give.
    */
   call(caller: Caller, call: ToolCall): Promise<ToolOutcome>;
@@ -65,6 +66,8 @@ export function createToolCalls(deps: {
   plugins: PluginHost;
   tokenSecret: string;
   logger: Logger;
+  /** Places for calls in progress. */
+  slots: Slots;
   /** Called when a call of an existing tool has ended. */
   onCalled?: (call: { tool: string; isError: boolean; seconds: number }) => void;
 }): ToolCalls {
@@ -125,7 +128,12 @@ export function createToolCalls(deps: {
   const presented = (caller: Caller, authority: Extract<Authority, { outcome: 'ok' }>): Caller => {
     const known = latest.get(caller);
     if (isDeepStrictEqual(known?.authority, authority)) return known as Caller;
-    const now = { ...caller, authority, tools: authority.tools ?? caller.tools };
+    const now = {
+      ...caller,
+      principal: { ...caller.principal, scopes: sessionScopes(caller, authority.scopes) },
+      authority,
+      tools: authority.tools ?? caller.tools,
+    };
     latest.set(caller, now);
     return now;
   };
@@ -187,7 +195,10 @@ export function createToolCalls(deps: {
     find: (caller, name) => plugins.toolServer?.find(name, viewOf(caller)),
     taskModeOf: (name) => plugins.toolServer?.taskModeOf(name),
     present,
-    call: (caller, toolCall) => timed(toolCall.name, () => audited(caller, toolCall)),
+    async call(caller, toolCall) {
+      const giveBack = deps.slots.take(caller.principal);
+      return timed(toolCall.name, () => audited(caller, toolCall)).finally(giveBack);
+    },
     async beforeTask(caller, { name, arguments: input, door: _, ...call }) {
       const toolServer = serverFor(caller, name);
       const meta = await metaOf(caller, call);
@@ -206,6 +217,10 @@ export function createToolCalls(deps: {
     },
   };
 }
+
+/** The scopes of a session: those of its run's sender. Without `tools`, its list of tools is empty. */
+const sessionScopes = ({ principal }: Caller, ofRun: readonly string[] | undefined) =>
+  ofRun ? principal.scopes.filter((scope) => scope === 'tools' || ofRun.includes(scope)) : principal.scopes;
 
 /** The id by which tools know the session's thread. */
 const shownIdOf = ({ threadId, alias }: ThreadTokenClaims) => alias ?? threadId;

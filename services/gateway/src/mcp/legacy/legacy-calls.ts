@@ -4,6 +4,7 @@ import type { Dispatch, McpSession } from '@harness/dispatch';
 import { type InputRequired, isInputRequired, type LogLevel } from '@harness/plugin-kit';
 import type { Caller } from '../../http/authenticate.ts';
 import { disconnectSignalOf } from '../../http/client-disconnect.ts';
+import type { TenantLimits } from '../../limits/tenant-limits.ts';
 import type { ToolCalls } from '../../tools/tool-calls.ts';
 import type { McpRequest, MethodResult, Methods } from '../methods.ts';
 import {
@@ -26,10 +27,13 @@ import type { LegacyStreams } from './legacy-streams.ts';
 const resumableSince = '2025-11-25';
 /** Most rounds of questions in one call. */
 const maxRounds = 10;
+/** Longest URI of a subscription. */
+const maxUriChars = 2_048;
 
 /** What calls need. */
 export interface LegacyDeps {
   dispatch: Dispatch;
+  limits: TenantLimits;
   tools: ToolCalls;
   methods: Methods;
   requests: ClientRequests;
@@ -109,12 +113,15 @@ function createPerform({ dispatch: { mcpSessions }, methods, requests }: LegacyD
       await mcpSessions.setLogLevel(sessionId, readParams('logging/setLevel', params).level);
       return {};
     },
-    async 'resources/subscribe'({ sessionId }, params) {
-      await mcpSessions.subscribe(sessionId, readParams('resources/subscribe', params).uri);
+    async 'resources/subscribe'(session, params) {
+      const { uri } = readParams('resources/subscribe', params);
+      if (uri.length > maxUriChars)
+        throw new AppError('invalid_request', `The URI may have ${maxUriChars} characters.`);
+      await mcpSessions.subscribe(session, uri);
       return {};
     },
-    async 'resources/unsubscribe'({ sessionId }, params) {
-      await mcpSessions.unsubscribe(sessionId, readParams('resources/unsubscribe', params).uri);
+    async 'resources/unsubscribe'(session, params) {
+      await mcpSessions.unsubscribe(session, readParams('resources/unsubscribe', params).uri);
       return {};
     },
   };

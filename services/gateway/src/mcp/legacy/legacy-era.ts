@@ -13,9 +13,10 @@ import { AppError } from '@harness/contracts';
 import type { McpSession } from '@harness/dispatch';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../http/authenticate.ts';
+import { checkBytes, metadataLimitOf } from '../../limits/check-bytes.ts';
 import { type Incoming, type Params, resultMessage } from '../wire/json-rpc.ts';
 import { acceptedBy } from '../wire/mcp-response.ts';
-import { capabilities, serverInfo } from '../wire/server-identity.ts';
+import { capabilities as serverCapabilities, serverInfo } from '../wire/server-identity.ts';
 import { createLegacyCalls, type LegacyDeps } from './legacy-calls.ts';
 import { type InitializeResult, readParams } from './legacy-protocol.ts';
 
@@ -49,12 +50,14 @@ export function createLegacyEra(deps: LegacyDeps) {
   const initialize = async ({ caller, params }: { caller: Caller; params: Params }) => {
     const { protocolVersion: wanted } = readParams('initialize', params);
     const protocolVersion = versions.find((version) => version === wanted) ?? latest;
-    const session = await mcpSessions.create({
-      ...ownerOf(caller),
-      protocolVersion,
-      capabilities: params.capabilities as Record<string, unknown>,
-    });
-    const result: InitializeResult = { protocolVersion, capabilities, serverInfo };
+    const owner = ownerOf(caller);
+    const capabilities = params.capabilities as Record<string, unknown>;
+    checkBytes(capabilities, { name: 'capabilities', most: metadataLimitOf(deps.limits, caller) });
+    const session = await mcpSessions.create(
+      { ...owner, protocolVersion, capabilities },
+      { isCounted: !caller.session },
+    );
+    const result: InitializeResult = { protocolVersion, capabilities: serverCapabilities, serverInfo };
     return { session, result };
   };
 
@@ -106,7 +109,7 @@ export function createLegacyEra(deps: LegacyDeps) {
       const session = await sessionOf(request.headers, caller);
       if (!session)
         throw new AppError('invalid_request', 'The session is not named. Send the header Mcp-Session-Id.');
-      await mcpSessions.end(session.sessionId);
+      await mcpSessions.end(session);
       return reply.code(204).send();
     },
     close: calls.close,

@@ -8,7 +8,7 @@ import { type Dispatch, type McpSession, untilReached } from '@harness/dispatch'
 import type { FastifyReply } from 'fastify';
 import type { Change, Changes } from '../../content/list-changes.ts';
 import { onDisconnect } from '../../http/client-disconnect.ts';
-import { createStreamSlots } from '../../http/stream-slots.ts';
+import type { Slots } from '../../limits/slots.ts';
 import { notificationMessage, type RequestId } from '../wire/json-rpc.ts';
 import type { AnswerOptions } from '../wire/mcp-response.ts';
 import type { ServerNotification } from './legacy-protocol.ts';
@@ -31,11 +31,13 @@ export interface LegacyStreams {
 }
 
 const keepAliveMs = 15_000;
-const maxStreams = 5_000;
-const maxStreamsPerKey = 1_000;
 
 /** Creates the streams of one gateway. */
-export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes }): LegacyStreams {
+export function createLegacyStreams(deps: {
+  dispatch: Dispatch;
+  changes: Changes;
+  slots: { streams: Slots };
+}): LegacyStreams {
   const { dispatch, changes } = deps;
   const { answerLog, mcpSessions, replicas } = dispatch;
   /**
@@ -51,9 +53,8 @@ export function createLegacyStreams(deps: { dispatch: Dispatch; changes: Changes
   }, keepAliveMs);
   keepAlive.unref();
 
-  const places = createStreamSlots({ most: maxStreams, mostOfKey: maxStreamsPerKey });
   const begin = (session: McpSession, reply: FastifyReply) => {
-    const giveBack = places.take(session);
+    const giveBack = deps.slots.streams.take(session);
     reply.hijack();
     open.add(reply);
     const { raw } = reply;

@@ -7,9 +7,11 @@
  *   sdk-handler.ts    the methods that the SDK serves
  */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { AppError } from '@harness/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../http/authenticate.ts';
-import { disconnectSignalOf } from '../../http/client-disconnect.ts';
+import { disconnectSignalOf, onDisconnect } from '../../http/client-disconnect.ts';
+import type { Slots } from '../../limits/slots.ts';
 import type { ToolCalls } from '../../tools/tool-calls.ts';
 import type { McpRequest, MethodResult } from '../methods.ts';
 import { requireTasks, type TaskMethods } from '../task-methods.ts';
@@ -32,6 +34,7 @@ export interface ModernDeps extends Omit<SdkHandlerDeps, 'states'> {
   tools: ToolCalls;
   tasks: TaskMethods;
   answers: Answers;
+  slots: { subscriptions: Slots };
   /** Signs request state that travels through clients; the same at every gateway. */
   secret: string;
 }
@@ -104,12 +107,29 @@ export function createModernEra(deps: ModernDeps): ModernEra {
     serve,
     isOwn,
     async post({ request, reply, caller }, call) {
+      if (isSubscription(request.body)) {
+        checkSubscription(request.body);
+        onDisconnect(reply.raw, deps.slots.subscriptions.take(caller.principal));
+      }
       reply.hijack();
       if (call && isOwn(call)) return serve({ headers: request.headers, response: reply.raw, caller }, call);
       await sdk.post(request, reply, caller);
     },
     close: sdk.close,
   };
+}
+
+const isSubscription = (body: unknown): body is object =>
+  (body as { method?: unknown } | undefined)?.method === 'subscriptions/listen';
+
+/** What a client subscribes to is kept as long as its stream is open, bytes. */
+const maxSubscriptionBytes = 64 * 1024;
+function checkSubscription(body: object): void {
+  if (Buffer.byteLength(JSON.stringify(body)) > maxSubscriptionBytes)
+    throw new AppError(
+      'invalid_request',
+      `A subscription may have ${maxSubscriptionBytes} bytes. Name fewer resources.`,
+    );
 }
 
 /** The methods served here: most of the traffic, and those that the SDK lacks. */

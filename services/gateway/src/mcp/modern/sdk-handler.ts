@@ -56,6 +56,7 @@ export function createSdkHandler(deps: SdkHandlerDeps): SdkHandler {
   const handler = createMcpHandler(({ authInfo }) => serverFor(authInfo?.extra?.caller as Caller, deps), {
     legacy: 'reject',
     bus: subscriptionsTo(deps.changes),
+    maxSubscriptions: 10_000, // `slots` limits them by tenant and key
     onerror: (error) => deps.logger.debug({ err: error }, 'mcp: request refused'),
   });
   const node = toNodeHandler(handler, {

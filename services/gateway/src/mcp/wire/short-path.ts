@@ -4,8 +4,8 @@
  * one well-formed request. It passes all others to Fastify together with the body that it has read.
  */
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import { type Authenticate, type Caller, requireToolAccess } from '../../http/authenticate.ts';
+import type { Admit } from '../../http/admit.ts';
+import { type Caller, requireToolAccess } from '../../http/authenticate.ts';
 import { readJson } from '../../http/json-body.ts';
 import type { ToolCalls } from '../../tools/tool-calls.ts';
 import { type LegacyEra, sessionHeader, speaksLegacy } from '../legacy/legacy-era.ts';
@@ -16,7 +16,7 @@ import type { Incoming } from './json-rpc.ts';
 
 /** What the short path needs. */
 export interface ShortPathDeps {
-  authenticate: Authenticate;
+  admit: Admit;
   checkSite(headers: IncomingMessage['headers']): void;
   tools: ToolCalls;
   legacy: LegacyEra;
@@ -37,34 +37,35 @@ export interface ShortPath {
   bodyOf(request: IncomingMessage): Buffer | undefined;
 }
 
+/** A request whose credential is valid; `goOn` passes it to Fastify. */
+interface Taken {
+  known: Caller;
+  begunAt: number;
+  goOn: () => void;
+}
+
 /** Creates the short path. */
 export function createShortPath(deps: ShortPathDeps): ShortPath {
   const { tools, legacy, modern, bodyLimit } = deps;
   const bodies = new WeakMap<IncomingMessage, Buffer>();
-  /** The last verified credential of each connection, reused until `goodUntil`. */
-  const lastCallers = new WeakMap<Socket, { authorization: string | undefined; caller: Caller }>();
   let closed = false;
 
-  const callerOf = async ({ headers: { authorization }, socket }: IncomingMessage): Promise<Caller> => {
-    const last = lastCallers.get(socket);
-    if (last && last.authorization === authorization && isGood(last.caller)) return last.caller;
-    const caller = await deps.authenticate(authorization, { sessions: true });
+  /** The caller, known before the body is read. */
+  const callerOf = async (request: IncomingMessage): Promise<Caller> => {
+    deps.checkSite(request.headers);
+    const { caller } = await deps.admit(request, { sessions: true });
     requireToolAccess(caller);
-    lastCallers.set(socket, { authorization, caller });
     return caller;
   };
 
   /** Returns false, or throws, when Fastify must handle the request. */
   const serve = async (
-    request: IncomingMessage,
+    { headers }: IncomingMessage,
     response: ServerResponse,
-    body: Buffer,
+    { body, known }: { body: Buffer; known: Caller },
   ): Promise<boolean> => {
-    const { headers } = request;
     const post = classify(headers, readJson(body.toString('utf8')));
     if (!isToolRequest(post, headers)) return false;
-    deps.checkSite(headers);
-    const known = await callerOf(request);
     const caller = known.session ? await tools.present(known) : known;
     if (post.era === 'modern') void modern.serve({ headers, response, caller }, post.call);
     else {
@@ -74,9 +75,9 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
     return true;
   };
 
-  const take = (request: IncomingMessage, response: ServerResponse, goOn: () => void) => {
+  const readAndServe = (request: IncomingMessage, response: ServerResponse, exchange: Taken) => {
+    const { known, begunAt, goOn } = exchange;
     const chunks: Buffer[] = [];
-    const begunAt = performance.now();
     request.on('data', (chunk: Buffer) => void chunks.push(chunk));
     request.once('end', () => {
       const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
@@ -84,13 +85,17 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
         bodies.set(request, body);
         goOn();
       };
-      serve(request, response, body).then((served) => {
+      serve(request, response, { body, known }).then((served) => {
         if (!served) return handOn();
         response.once('close', () =>
           deps.onAnswered(response.statusCode, (performance.now() - begunAt) / 1000),
         );
       }, handOn);
     });
+  };
+  const take = (request: IncomingMessage, response: ServerResponse, goOn: () => void) => {
+    const begunAt = performance.now();
+    callerOf(request).then((known) => readAndServe(request, response, { known, begunAt, goOn }), goOn);
   };
 
   return {
@@ -109,8 +114,6 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
     bodyOf: (request) => bodies.get(request),
   };
 }
-
-const isGood = ({ goodUntil = 0 }: Caller) => Date.now() < goodUntil;
 
 const isJson = /^application\/json *(;|$)/i;
 

@@ -4,6 +4,7 @@ import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
 import { answers, jsonSchemaOf, listOf, page, refTo } from '../../openapi/schemas.ts';
 import { acceptTask } from '../../threads/accept-message.ts';
+import { senderOf } from '../../tools/caller-rights.ts';
 import { idempotencyHeader } from '../threads/runs.ts';
 
 interface TaskRoute {
@@ -55,7 +56,7 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
         tenant,
         ...body,
         idempotencyKey,
-        callerTools: request.caller.tools,
+        sender: senderOf(request.caller),
       });
       return reply.code(existing ? 200 : 201).send(task);
     },

@@ -1,13 +1,17 @@
 import { once } from 'node:events';
 import { fastify } from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
+import { createSlots } from '../../limits/slots.ts';
+import { createTenantLimits } from '../../limits/tenant-limits.ts';
 import { createEventStreams } from './event-stream.ts';
 
 type Subscribe = Parameters<ReturnType<typeof createEventStreams>['send']>[2];
 
+const limits = createTenantLimits(() => ({ defaults: { streams: 1 }, tenants: {} }));
+
 /** A server on which a key may have one open stream. */
 function openServer(subscribe: Subscribe) {
-  const streams = createEventStreams({ maxStreamsPerKey: 1 });
+  const streams = createEventStreams({ slots: createSlots({ limits, name: 'streams', most: 1 }) });
   const app = fastify();
   onTestFinished(async () => {
     streams.close();

@@ -3,7 +3,7 @@ import type { ThreadEvent } from '@harness/contracts';
 import type { Subscriber } from '@harness/dispatch';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { onDisconnect } from '../../http/client-disconnect.ts';
-import { createStreamSlots } from '../../http/stream-slots.ts';
+import type { Slots } from '../../limits/slots.ts';
 
 /** Interval of SSE comments, ms: they keep proxies from closing a quiet stream. */
 const heartbeatMs = 10_000;
@@ -13,8 +13,6 @@ const heartbeatMs = 10_000;
  */
 const maxUnsentBytes = 256 * 1024;
 const slowReaderMs = 5_000;
-const maxStreams = 2_000;
-const maxOfKey = 500;
 
 /** The SSE streams of one gateway. */
 export interface EventStreams {
@@ -33,10 +31,9 @@ export interface EventStreams {
   close(): void;
 }
 
-/** `maxStreamsPerKey`: limit of open streams of one key; `too_many_streams` beyond it. */
-export function createEventStreams({ maxStreamsPerKey = maxOfKey } = {}): EventStreams {
+/** `slots`: places for the streams of tenants and keys; `too_many_streams` beyond them. */
+export function createEventStreams({ slots }: { slots: Slots }): EventStreams {
   const open = new Set<ServerResponse>();
-  const places = createStreamSlots({ most: maxStreams, mostOfKey: maxStreamsPerKey });
   const closing = new AbortController();
   const frameOf = createFrames();
   // One timer for all streams, so that a thousand idle ones cost little.
@@ -49,7 +46,7 @@ export function createEventStreams({ maxStreamsPerKey = maxOfKey } = {}): EventS
     closing: closing.signal,
     async send(request, reply, subscribe) {
       const { raw } = reply;
-      const giveBack = places.take(request.caller.principal);
+      const giveBack = slots.take(request.caller.principal);
       const exit = () => {
         open.delete(raw);
         giveBack();

@@ -14,9 +14,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
 import { disconnectSignalOf } from '../../http/client-disconnect.ts';
+import { checkBytes, metadataLimitOf } from '../../limits/check-bytes.ts';
 import { answers, jsonSchemaOf, listOf, page, refTo } from '../../openapi/schemas.ts';
 import { acceptMessage } from '../../threads/accept-message.ts';
 import { createRunFollower, isEnded, type RunFollower } from '../../threads/follow-run.ts';
+import { senderOf } from '../../tools/caller-rights.ts';
 import { threadParams } from './threads.ts';
 
 interface ThreadRoute {
@@ -78,6 +80,7 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     follower,
     async accept({ caller, params, body, headers, log }) {
       requireScope(caller, 'threads');
+      checkBytes(body.metadata, { name: 'metadata', most: metadataLimitOf(deps.limits, caller) });
       const { tenant } = caller.principal;
       const idempotencyKey = headers['idempotency-key']?.toString() ?? randomUUID();
       const message = {
@@ -85,7 +88,7 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
         threadId: params.threadId,
         request: body,
         idempotencyKey,
-        callerTools: caller.tools,
+        sender: senderOf(caller),
       };
       return acceptMessage({ ...deps, logger: log }, message);
     },

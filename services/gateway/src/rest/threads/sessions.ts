@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
 import { answers, jsonSchemaOf, refTo } from '../../openapi/schemas.ts';
+import { senderOf } from '../../tools/caller-rights.ts';
 import { threadParams } from './threads.ts';
 
 interface ThreadRoute {
@@ -55,9 +56,10 @@ export function addSessionRoutes(app: FastifyInstance, { dispatch }: RouteDeps):
     },
     async (request, reply) => {
       requireScope(request.caller, 'threads');
-      const { principal, tools } = request.caller;
-      const { threadId } = request.body;
-      await threads.create(principal.tenant, { threadId, ifExists: 'doNothing' }, tools);
+      const { caller, body } = request;
+      const { threadId } = body;
+      const wanted = { threadId, ifExists: 'doNothing' as const };
+      await threads.create(caller.principal.tenant, wanted, senderOf(caller));
       return reply.code(202).send(await prewarm(request, threadId));
     },
   );

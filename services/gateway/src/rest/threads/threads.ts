@@ -2,8 +2,10 @@ import { CreateThread, UpdateThread } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { checkProfile } from '../../content/thread-profile.ts';
-import { requireScope } from '../../http/authenticate.ts';
+import { type Caller, requireScope } from '../../http/authenticate.ts';
+import { checkBytes, metadataLimitOf } from '../../limits/check-bytes.ts';
 import { answers, jsonSchemaOf, listOf, page, refTo } from '../../openapi/schemas.ts';
+import { senderOf } from '../../tools/caller-rights.ts';
 
 /** The path parameter of all routes below a thread. */
 export const threadParams = {
@@ -11,6 +13,15 @@ export const threadParams = {
   properties: { threadId: { type: 'string', description: 'Generated, or chosen by the creator' } },
   required: ['threadId'],
 };
+
+/** Throws for an agent or skill that does not exist, and for metadata that is too large. */
+function checkBody(
+  deps: RouteDeps,
+  { caller, body }: { caller: Caller; body: CreateThread | UpdateThread },
+): void {
+  checkProfile(deps, body);
+  checkBytes(body.metadata, { name: 'metadata', most: metadataLimitOf(deps.limits, caller) });
+}
 
 /** Adds the routes below /v1/threads that create, read, change and delete threads. */
 export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
@@ -38,9 +49,9 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
     },
     async (request, reply) => {
       requireScope(request.caller, 'threads');
-      checkProfile(deps, request.body);
-      const { principal, tools } = request.caller;
-      const { thread, created } = await threads.create(principal.tenant, request.body, tools);
+      checkBody(deps, request);
+      const { caller, body } = request;
+      const { thread, created } = await threads.create(caller.principal.tenant, body, senderOf(caller));
       return reply.code(created ? 201 : 200).send(thread);
     },
   );
@@ -93,13 +104,10 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
     },
     async (request) => {
       requireScope(request.caller, 'threads');
-      checkProfile(deps, request.body);
-      const { principal, tools } = request.caller;
-      return threads.update(
-        { tenant: principal.tenant, threadId: request.params.threadId },
-        request.body,
-        tools,
-      );
+      checkBody(deps, request);
+      const { caller, body, params } = request;
+      const { tenant } = caller.principal;
+      return threads.update({ tenant, threadId: params.threadId }, body, senderOf(caller));
     },
   );
 

@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { toAppError } from '@harness/contracts';
+import type { FailedAttempts } from '../limits/failed-attempts.ts';
+import type { RateStanding, RequestRate } from '../limits/request-rate.ts';
+import { type Authenticate, type Caller, isLocal } from './authenticate.ts';
+import type { AddressOf } from './client-address.ts';
+
+/** A request that may be served. */
+export interface Admitted {
+  caller: Caller;
+  /** What remains of the caller's requests; undefined if these are not limited. */
+  standing?: RateStanding;
+}
+
+/**
+ * Authenticates a request by its headers alone and takes it from the caller's budget, once per request: both entrances
+ * of the gateway may call it. Throws like Authenticate, and `rate_limited`.
+ */
+export type Admit = (request: IncomingMessage, options: { sessions: boolean }) => Promise<Admitted>;
+
+/** What requests are admitted with. */
+export interface AdmitDeps {
+  authenticate: Authenticate;
+  rate: RequestRate;
+  failures: FailedAttempts;
+  addressOf: AddressOf;
+}
+
+/** Creates the admission of one gateway. Thread tokens and the local caller have no limit of requests. */
+export function createAdmit({ authenticate, rate, failures, addressOf }: AdmitDeps): Admit {
+  const admitted = new WeakMap<IncomingMessage, Promise<Admitted>>();
+  /** The last verified credential of each connection, reused until `goodUntil`. */
+  const lastCallers = new WeakMap<Socket, { authorization: string | undefined; caller: Caller }>();
+
+  const callerOf = async (request: IncomingMessage, sessions: boolean): Promise<Caller> => {
+    const { headers, socket } = request;
+    const { authorization } = headers;
+    const last = lastCallers.get(socket);
+    const isKnown = last && last.authorization === authorization && isGood(last.caller);
+    if (isKnown && (sessions || !last.caller.session)) return last.caller;
+    try {
+      const caller = await authenticate(authorization, { sessions });
+      lastCallers.set(socket, { authorization, caller });
+      return caller;
+    } catch (error) {
+      if (toAppError(error).code === 'unauthorized') failures.count(addressOf(request));
+      throw error;
+    }
+  };
+  const admit = async (request: IncomingMessage, sessions: boolean): Promise<Admitted> => {
+    const caller = await callerOf(request, sessions);
+    if (caller.session || isLocal(caller)) return { caller };
+    return { caller, standing: await rate.take(caller.principal) };
+  };
+  return (request, { sessions }) => {
+    const known = admitted.get(request);
+    if (known) return known;
+    const outcome = admit(request, sessions);
+    admitted.set(request, outcome);
+    return outcome;
+  };
+}
+
+const isGood = ({ goodUntil = 0 }: Caller) => Date.now() < goodUntil;

@@ -1,0 +1,26 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Connections that have not sent a valid credential yet. */
+export interface KeylessConnections {
+  /** The connection has sent one. */
+  isKnown(socket: Socket): void;
+}
+
+/** Beyond this number the oldest one is closed. */
+const most = 2_000;
+
+/**
+ * Bounds the connections without a valid credential, so that strangers cannot take all that the process may open. A
+ * client with a key sends it with its first request, so its connection is never among the oldest.
+ */
+export function boundKeyless(server: Server): KeylessConnections {
+  const keyless = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    keyless.add(socket);
+    socket.once('close', () => keyless.delete(socket));
+    const [oldest] = keyless.size > most ? keyless : [];
+    oldest?.destroy();
+  });
+  return { isKnown: (socket) => void keyless.delete(socket) };
+}

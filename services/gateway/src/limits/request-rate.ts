@@ -1,0 +1,120 @@
+import { AppError } from '@harness/contracts';
+import type { RequestBudget } from '@harness/dispatch';
+import type { Holder, TenantLimits } from './tenant-limits.ts';
+
+/** A request's place in the budget of its key. */
+export interface RateStanding {
+  /** Most requests at once. */
+  burst: number;
+  /** Seconds in which an empty budget fills. */
+  window: number;
+  /** Requests left now, approximately. */
+  remaining: number;
+}
+
+/** Requests per second of keys and tenants, over all gateways. */
+export interface RequestRate {
+  /**
+   * Takes one request from the holder's budget. Returns a promise only when Redis must be asked: once for up to 100 ms'
+   * worth of requests. Throws `rate_limited`.
+   */
+  take(holder: Holder): RateStanding | Promise<RateStanding>;
+}
+
+/** What this gateway has drawn for one key. */
+interface Share {
+  /** Requests drawn and not yet used. */
+  left: number;
+  /** What remained in the budget at the last draw. */
+  remaining: number;
+  /** The budget is empty until then, ms since 1970. */
+  emptyUntil: number;
+  drawing: Promise<void> | undefined;
+  usedAt: number;
+}
+
+/** Worth of a draw, seconds. */
+const drawSeconds = 0.1;
+/** A share unused for this time is forgotten, with the few requests that it still has, ms. */
+const idleMs = 60_000;
+
+/** Creates the rates of one gateway. Without Redis, each gateway grants the rate by itself. */
+export function createRequestRate(deps: { budget: RequestBudget; limits: TenantLimits }): RequestRate {
+  const { budget, limits } = deps;
+  const shares = new Map<string, Share>();
+  let tidiedAt = Date.now();
+
+  const tidy = (now: number) => {
+    if (now - tidiedAt < idleMs) return;
+    tidiedAt = now;
+    for (const [id, { usedAt }] of shares) if (now - usedAt > idleMs) shares.delete(id);
+  };
+  const shareOf = ({ tenant, keyId }: Holder): Share => {
+    const id = `${tenant}/${keyId}`;
+    const now = Date.now();
+    const known = shares.get(id);
+    if (known) {
+      known.usedAt = now;
+      return known;
+    }
+    tidy(now);
+    const share: Share = { left: 0, remaining: 0, emptyUntil: 0, drawing: undefined, usedAt: now };
+    shares.set(id, share);
+    return share;
+  };
+
+  const draw = async (holder: Holder, share: Share): Promise<void> => {
+    const { tenant, key } = limits.of(holder);
+    const want = Math.max(
+      1,
+      Math.floor(Math.min(tenant.requestsPerSecond, key.requestsPerSecond) * drawSeconds),
+    );
+    const buckets = [
+      { id: holder.tenant, perSecond: tenant.requestsPerSecond, burst: tenant.burst },
+      { id: `${holder.tenant}/${holder.keyId}`, perSecond: key.requestsPerSecond, burst: key.burst },
+    ];
+    const wait = drawSeconds * 1000;
+    const { granted, remaining, waitMs } = await budget
+      .draw(buckets, want)
+      .catch(() => ({ granted: want, remaining: 0, waitMs: wait }));
+    share.left += granted;
+    share.remaining = remaining;
+    share.emptyUntil = Date.now() + waitMs;
+  };
+
+  const standingOf = (holder: Holder, share: Share): RateStanding => {
+    const { requestsPerSecond, burst } = limits.of(holder).key;
+    return { burst, window: Math.ceil(burst / requestsPerSecond), remaining: share.left + share.remaining };
+  };
+
+  const takeAfterDraw = async (holder: Holder, share: Share): Promise<RateStanding> => {
+    while (share.left === 0) {
+      const waitMs = share.emptyUntil - Date.now();
+      if (waitMs > 0) throw refusalOf(standingOf(holder, share), waitMs);
+      share.drawing ??= draw(holder, share).finally(() => {
+        share.drawing = undefined;
+      });
+      await share.drawing;
+    }
+    share.left--;
+    return standingOf(holder, share);
+  };
+
+  return {
+    take(holder) {
+      const share = shareOf(holder);
+      if (share.left === 0) return takeAfterDraw(holder, share);
+      share.left--;
+      return standingOf(holder, share);
+    },
+  };
+}
+
+function refusalOf({ burst, window }: RateStanding, retryAfterMs: number): AppError {
+  const message =
+    'This key or its tenant sends too many requests. Wait for the seconds in Retry-After, then send again.';
+  return new AppError('rate_limited', message, {
+    details: { limit: 'requestsPerSecond', burst, window },
+    retryAfterMs,
+  });
+}
