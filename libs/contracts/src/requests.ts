@@ -82,8 +82,14 @@ export const CreateTask = z.strictObject({
 });
 export type CreateTask = z.infer<typeof CreateTask>;
 
-/** Enables or disables a plugin in the whole fleet. */
-export const UpdatePlugin = z.strictObject({ enabled: z.boolean() });
+/** Enables or disables a plugin. */
+export const UpdatePlugin = z.strictObject({
+  enabled: z.boolean(),
+  for: z
+    .enum(['tenant', 'all'])
+    .optional()
+    .describe('The caller’s tenant (default), or all tenants, which needs the scope fleet'),
+});
 export type UpdatePlugin = z.infer<typeof UpdatePlugin>;
 
 /** Calls a tool over REST. */

@@ -187,7 +187,9 @@ export type WorkerInfo = z.infer<typeof WorkerInfo>;
 export const Plugin = z.object({
   name: z.string(),
   version: z.string(),
-  enabled: z.boolean().describe('False: it rests, by PATCH, in the whole fleet'),
+  enabled: z.boolean().describe('Whether the caller’s tenant is offered it'),
+  disabledFor: z.enum(['tenant', 'all']).nullable().describe('For whom it was disabled'),
+  global: z.boolean().describe('Whether its code may share data of all tenants (ctx.global)'),
   tools: z.array(z.string()).describe('As callers name them'),
   isolation: z
     .enum(['process', 'none'])

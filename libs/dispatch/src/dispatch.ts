@@ -12,7 +12,7 @@ import { type AnswerLog, createAnswerLog } from './gateway/answer-log.ts';
 import { type CallTasks, createCallTasks } from './gateway/call-tasks.ts';
 import { createMcpSessions, type McpSessions } from './gateway/mcp-sessions.ts';
 import { createPluginStates, type PluginStates } from './gateway/plugin-states.ts';
-import { createPluginStore, type PluginStore } from './gateway/plugin-store.ts';
+import { createPluginStore, type PluginStore, type StoreOwner } from './gateway/plugin-store.ts';
 import { createProfiles, type Profiles } from './gateway/profiles.ts';
 import { createReplicas, type Replicas } from './gateway/replicas.ts';
 import { createRequestBudget, type RequestBudget } from './gateway/request-budget.ts';
@@ -59,8 +59,8 @@ export interface Dispatch extends ToolAuthority {
   bus: Bus;
   pluginStates: PluginStates;
   profiles: Profiles;
-  /** The key-value store of one plugin. */
-  storeOf(plugin: string): PluginStore;
+  /** The key-value store of a plugin for one tenant, or for all. */
+  storeOf(owner: StoreOwner): PluginStore;
   /** Sends an event to the plugins of every gateway, as a signal. Throws `unavailable`. */
   broadcast(event: string, data: unknown): Promise<void>;
   /** Reads the counters of the fleet. Throws `unavailable`. */
@@ -138,7 +138,7 @@ export function createDispatch(deps: {
     sessions: createSessions(parts),
     transcripts: createTranscripts(parts),
     workers: createWorkers(parts),
-    storeOf: (plugin) => createPluginStore(parts, plugin),
+    storeOf: (owner) => createPluginStore(parts, owner),
     async broadcast(event, data) {
       await replicas.broadcast({ kind: 'broadcast', event, data });
     },

@@ -22,6 +22,7 @@ export {
 export { createDetachedContext, silentLogger } from './host/detached-context.ts';
 export type { HookRunner } from './host/hooks.ts';
 export { hookNames, type PluginHost, type PluginHostDeps, startPluginHost } from './host/host.ts';
+export { type DisabledPlugins, isFor } from './host/offer.ts';
 export type {
   Completion,
   PromptDescriptor,

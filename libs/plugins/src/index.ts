@@ -18,6 +18,7 @@ export { envIsolation, isolationOf } from './isolation/env-isolation.ts';
 export type { IsolationSettings, PluginProcessStatus } from './isolation/isolation.ts';
 export type { OuterCall } from './plugin-context.ts';
 export { streamUrlOf } from './plugin-context.ts';
+export { envPluginTenants, pluginTenantsOf } from './plugin-tenants.ts';
 export type { Agent } from './skills/agent.ts';
 export { type AgentSet, followAgents } from './skills/follow-agents.ts';
 export { followSkills, type SkillSet, type WorkProfiles } from './skills/follow-skills.ts';

@@ -3,6 +3,7 @@ import { AppError, defaultThreadIdOf, derivedThreadId, type Task, toAppError } f
 import type { Dispatch } from '@harness/dispatch';
 import type {
   Invoker,
+  PluginBus,
   PluginContext,
   PluginLogger,
   PluginTasks,
@@ -38,15 +39,18 @@ export interface ContextDeps {
   outerCall?: (() => OuterCall | undefined) | undefined;
   /** The tenant for whom the plugin's code runs; undefined outside of tool calls and hooks. */
   tenantNow?: (() => string | undefined) | undefined;
+  /** Whether the plugin declares `global`. */
+  isGlobal?: boolean | undefined;
   config?: Record<string, unknown>;
 }
 
 /** Creates the context of one plugin. */
 export function createPluginContext(plugin: string, deps: ContextDeps): PluginContext {
   const { dispatch } = deps;
+  const tenantNow = () => deps.tenantNow?.() ?? ownTenant;
   /** Finds a thread of the tenant for whom the plugin's code runs; undefined if there is none. */
   const locate = (threadId: string) =>
-    dispatch.threads.locate(deps.tenantNow?.() ?? ownTenant, threadId).catch((error) => {
+    dispatch.threads.locate(tenantNow(), threadId).catch((error) => {
       if (toAppError(error).code === 'thread_not_found') return undefined;
       throw error;
     });
@@ -62,8 +66,8 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
         return found ? dispatch.runs.history(found.ownId, limit) : [];
       },
     },
-    tasks: createPluginTasks(deps),
-    bus: dispatch.bus,
+    tasks: createPluginTasks({ ...deps, tenantNow }),
+    bus: busWithin(() => dispatch.bus, deps),
     tools: {
       async call(name, input) {
         const server = deps.toolServer();
@@ -76,7 +80,12 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
         if (runId) await dispatch.narrowTools({ runId, tools });
       },
     },
-    store: dispatch.storeOf(plugin),
+    store: {
+      get: (key) => dispatch.storeOf({ plugin, tenant: tenantNow() }).get(key),
+      set: (key, value) => dispatch.storeOf({ plugin, tenant: tenantNow() }).set(key, value),
+      delete: (key) => dispatch.storeOf({ plugin, tenant: tenantNow() }).delete(key),
+    },
+    global: deps.isGlobal ? { store: dispatch.storeOf({ plugin, tenant: undefined }) } : undefined,
     broadcast: (event, data) => dispatch.broadcast(event, data),
     notify: {
       resourceUpdated: (uri) => dispatch.replicas.broadcast({ kind: 'resource_updated', uri }),
@@ -114,9 +123,59 @@ const innerMetaOf = ({
   signal,
 });
 
-function createPluginTasks({ dispatch, onTaskCreate, tokenSecret, outerCall }: ContextDeps): PluginTasks {
+/** Throws `forbidden` for another tenant than the one for whom the plugin's code runs. */
+function requireTenant(tenant: string, { tenantNow }: Pick<ContextDeps, 'tenantNow'>): void {
+  const current = tenantNow?.();
+  if (current === undefined || tenant === current) return;
+  throw new AppError(
+    'forbidden',
+    `This code runs for the tenant "${current}" and may not act for another one.`,
+  );
+}
+
+/** The bus, for no other tenant than the one for whom the plugin's code runs. */
+function busWithin(bus: () => PluginBus, deps: Pick<ContextDeps, 'tenantNow'>): PluginBus {
+  const within =
+    <Name extends keyof PluginBus>(name: Name) =>
+    async (...args: Parameters<PluginBus[Name]>) => {
+      const [first] = args;
+      requireTenant(typeof first === 'string' ? first : first.tenant, deps);
+      return (bus()[name] as (...all: unknown[]) => unknown)(...args);
+    };
+  const methods = busMethods.map((name) => [name, within(name)]);
+  return Object.fromEntries(methods) as PluginBus;
+}
+
+const busMethods = [
+  'submit',
+  'register',
+  'poll',
+  'ack',
+  'heartbeat',
+  'done',
+  'failed',
+  'reset',
+  'retry',
+  'stats',
+  'workers',
+] as const satisfies (keyof PluginBus)[];
+
+function createPluginTasks({
+  dispatch,
+  onTaskCreate,
+  tokenSecret,
+  outerCall,
+  tenantNow,
+}: Omit<ContextDeps, 'tenantNow'> & { tenantNow: () => string }): PluginTasks {
+  const find = (taskId: string) =>
+    dispatch.tasks.get(tenantNow(), taskId).catch((error) => {
+      if (toAppError(error).code === 'task_not_found') return null;
+      throw error;
+    });
+  const findOrThrow = (taskId: string) => dispatch.tasks.get(tenantNow(), taskId);
   return {
     async create({ principal, runId, toolUseId, attempt = 1, ...wish }) {
+      requireTenant(principal.tenant, { tenantNow });
       const { tools, scopes } = (await outerCall?.()?.view()) ?? {};
       const sender = { keyId: principal.keyId, tools, scopes };
       // An outside caller's default thread is created only when it is first needed.
@@ -133,21 +192,18 @@ function createPluginTasks({ dispatch, onTaskCreate, tokenSecret, outerCall }: C
       if (!made.existing) await onTaskCreate(made.task);
       return { ...made, streamUrl: streamUrlOf(made.task) };
     },
-    get: (taskId) => dispatch.tasks.find(taskId),
+    get: find,
     async wait(taskId, { timeoutMs, signal }) {
-      const find = async () => {
-        const task = await dispatch.tasks.find(taskId);
-        if (!task) throw new AppError('task_not_found', `There is no task ${taskId}.`);
-        return task;
-      };
-      const { threadId } = await find();
+      const { threadId } = await findOrThrow(taskId);
       const limit = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]);
       for await (const { type, data } of dispatch.events.follow({ threadId }, {}, limit))
         if (endings.has(type) && data.taskId === taskId) break;
-      return find();
+      return findOrThrow(taskId);
     },
-    checkin: ({ taskId, message, toolUseId }) =>
-      dispatch.tasks.checkin({ taskId, message, toolUseId: toolUseId ?? crypto.randomUUID() }),
+    async checkin({ taskId, message, toolUseId }) {
+      await findOrThrow(taskId);
+      await dispatch.tasks.checkin({ taskId, message, toolUseId: toolUseId ?? crypto.randomUUID() });
+    },
   };
 }
 

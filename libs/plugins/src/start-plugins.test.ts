@@ -52,7 +52,7 @@ it('a tool that differs from the lock is reported, withheld when enforced, and a
 
   const enforced = await start(drifted, { lock, enforce: true });
   expect(enforced.host.toolServer?.list()).toEqual([]);
-  enforced.host.disable(['another']); // makes a new snapshot
+  enforced.host.disable({ all: ['another'], tenants: {} }); // makes a new snapshot
   expect(enforced.host.toolServer?.list()).toEqual([]);
   await expect(call(enforced.host)).rejects.toMatchObject({ code: 'tool_not_found' });
   expect(enforced.host.diagnostics.map(({ level }) => level)).toEqual(['error', 'error']);

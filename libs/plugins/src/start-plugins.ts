@@ -39,6 +39,8 @@ export interface PluginStart {
   traceNow?: (() => string | undefined) | undefined;
   /** Plugins whose tools and prompts may have bare names. */
   unprefixed?: readonly string[];
+  /** The only tenants that are given a plugin; undefined = all. */
+  tenantsOf?: ((pluginName: string) => readonly string[] | undefined) | undefined;
   /** Settings of the separate processes for outside plugins; undefined = they run in this process. */
   isolated?: IsolationSettings | undefined;
 }
@@ -84,7 +86,9 @@ export async function startPlugins({
     logger,
     toolLock: rest.toolLock,
     unprefixed: rest.unprefixed ?? [],
-    contextOf: ({ name }) =>
+    tenantsOf: rest.tenantsOf,
+    tenantNow: rest.tenantNow,
+    contextOf: ({ name, global }) =>
       createPluginContext(name, {
         dispatch,
         role,
@@ -94,6 +98,7 @@ export async function startPlugins({
         toolServer: () => host.toolServer,
         outerCall: rest.outerCall,
         tenantNow: rest.tenantNow,
+        isGlobal: global,
         onTaskCreate: (task) => host.hooks.taskCreate(task.threadId, task.taskId),
         config,
       }),
@@ -112,9 +117,6 @@ export async function startPlugins({
     },
     get toolServer() {
       return host.toolServer;
-    },
-    get served() {
-      return host.served;
     },
     get commands() {
       return host.commands;

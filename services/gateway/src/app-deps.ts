@@ -29,6 +29,10 @@ export interface AppDeps {
   limits?: TenantLimits | undefined;
   /** Proxies whose `X-Forwarded-For` counts. Default: none. */
   trustedProxies?: readonly string[] | undefined;
+  /** Refused credentials per second from one address, beyond which the answer is 429. Default: 20. */
+  failuresPerSecond?: number | undefined;
+  /** The only tenants that are given a plugin; undefined = all. */
+  tenantsOf?: ((pluginName: string) => readonly string[] | undefined) | undefined;
   /** Signs thread tokens; the same at every gateway and worker. */
   tokenSecret: string;
   allowedHosts: readonly string[];

@@ -120,7 +120,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const admit = createAdmit({
     authenticate: createAuthenticate({ ...deps, accessTokens }),
     rate: createRequestRate({ budget: deps.dispatch.requestBudget, limits }),
-    failures: createFailedAttempts(),
+    failures: createFailedAttempts({ perSecond: deps.failuresPerSecond }),
     addressOf: createAddressOf(deps.trustedProxies ?? []),
   });
   const keyless = boundKeyless(app.server);

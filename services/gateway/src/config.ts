@@ -1,5 +1,5 @@
 import type { ToolLocking } from '@harness/plugin-kit';
-import { envIsolation, isolationOf } from '@harness/plugins';
+import { envIsolation, envPluginTenants, isolationOf, pluginTenantsOf } from '@harness/plugins';
 import {
   ConfigError,
   envFleetLimits,
@@ -71,6 +71,7 @@ const schema = z.object({
   /** Plugins whose tools and prompts may have names without the plugin prefix. */
   HARNESS_UNPREFIXED_PLUGINS: envList.default([]),
   ...envIsolation,
+  ...envPluginTenants,
   ...envFleetLimits,
   HARNESS_TURN_TIMEOUT_MS: envInteger(1000, 86_400_000).default(600_000),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
@@ -104,6 +105,7 @@ export async function loadGatewayConfig(env = process.env) {
     oauth,
     isolated: isolationOf(config, env),
     toolLock: await toolLockOf(config),
+    tenantsOf: pluginTenantsOf(config.HARNESS_PLUGIN_TENANTS),
   };
 }
 /** What `loadGatewayConfig` returns. */

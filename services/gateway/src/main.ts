@@ -55,6 +55,7 @@ runMain(async () => {
     leftOut: config.HARNESS_DISABLED_PLUGINS,
     toolLock: config.toolLock,
     unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
+    tenantsOf: config.tenantsOf,
     isolated: config.isolated,
     tokenSecret,
     outerCall: () => callerScope.getStore()?.call,
@@ -82,6 +83,7 @@ runMain(async () => {
     keyFile,
     oauth: config.oauth,
     limits: tenantLimits,
+    tenantsOf: config.tenantsOf,
     trustedProxies: config.HARNESS_TRUSTED_PROXIES,
     tokenSecret,
     // The address that the gateway listens on and its public address are always allowed.

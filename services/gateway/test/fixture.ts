@@ -55,6 +55,7 @@ export interface GatewayOptions {
   forkWaitMs?: number;
   agentsDirectory?: string;
   limitsFile?: LimitsFile;
+  failuresPerSecond?: number;
   trustedProxies?: string[];
   folderChecking?: { everyMs: number; graceMs: number };
 }
@@ -94,6 +95,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     keyFile: options.keyFile,
     oauth: options.oauth,
     limits,
+    failuresPerSecond: options.failuresPerSecond ?? 10_000,
     trustedProxies: options.trustedProxies,
     tokenSecret,
     skillsDirectory: options.skillsDirectory,

@@ -175,7 +175,9 @@ export async function openHouse(): Promise<House> {
       const marked = new Promise<void>((resolve) => marks.push(resolve));
       await redis.publish(`{${tag}}:marker`, '');
       await marked;
-      const names = (await redis.keys(`{${tag}}:*`)).sort();
+      // A request is counted, whatever becomes of it.
+      const isEffect = (name: string) => !name.startsWith(`{${tag}}:rate:`);
+      const names = (await redis.keys(`{${tag}}:*`)).filter(isEffect).sort();
       const dumps = await Promise.all(names.map((name) => redis.dumpBuffer(name)));
       const stored = names.map(
         (name, at) =>

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { envIsolation, isolationOf } from '@harness/plugins';
+import { envIsolation, envPluginTenants, isolationOf } from '@harness/plugins';
 import { envFleetLimits, envInteger, envList, envRedisAcks, envRedisUrl, loadConfig } from '@harness/runtime';
 import { z } from 'zod';
 
@@ -33,6 +33,7 @@ const schema = z.object({
   HARNESS_DISABLED_PLUGINS: envList.default([]),
   HARNESS_UNPREFIXED_PLUGINS: envList.default([]),
   ...envIsolation,
+  ...envPluginTenants,
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 

@@ -1,6 +1,6 @@
 import { newWorkerId } from '@harness/contracts';
 import { consumeRings, createDispatch, followControl, startLiveness, startSweeper } from '@harness/dispatch';
-import { followPluginStates, startPlugins } from '@harness/plugins';
+import { followPluginStates, pluginTenantsOf, startPlugins } from '@harness/plugins';
 import {
   ConfigError,
   connectRedis,
@@ -158,6 +158,7 @@ async function openPlugins(base: Base, { pool, opener }: Sessions) {
     isolated: config.isolated,
     tokenSecret,
     tenantNow: () => turnScope.getStore()?.tenant,
+    tenantsOf: pluginTenantsOf(config.HARNESS_PLUGIN_TENANTS),
     invokerOf: (plugin) =>
       createInvoker({
         pool,

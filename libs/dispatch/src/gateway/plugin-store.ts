@@ -15,9 +15,23 @@ export interface PluginStore {
   delete(name: string): Promise<void>;
 }
 
-/** The store of the plugin of this name. */
-export function createPluginStore(deps: { redis: Redis; keys: Keys }, plugin: string): PluginStore {
-  const hash = deps.keys.of('store', plugin);
+/** Whose store: a plugin's for one tenant, or without one the plugin's for all. */
+export interface StoreOwner {
+  plugin: string;
+  tenant: string | undefined;
+}
+
+/** The tenant whose store has the name that earlier releases gave to the store of all. */
+const firstTenant = 'default';
+
+const hashOf = (keys: Keys, { plugin, tenant }: StoreOwner): string => {
+  if (tenant === undefined) return keys.of('global', plugin);
+  return keys.of('store', tenant === firstTenant ? plugin : `${tenant}/${plugin}`);
+};
+
+/** Opens a store. */
+export function createPluginStore(deps: { redis: Redis; keys: Keys }, owner: StoreOwner): PluginStore {
+  const hash = hashOf(deps.keys, owner);
   return {
     async get(name) {
       const text = await reached(deps.redis.hget(hash, name));

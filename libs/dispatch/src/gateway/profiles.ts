@@ -11,6 +11,8 @@ export interface WorkProfile {
   model?: string | undefined;
   /** Qualified names, `x*` for all that begin with x; absent = all. */
   tools?: readonly string[] | undefined;
+  /** The only tenants that may use it; absent = all. */
+  tenants?: readonly string[] | undefined;
 }
 
 /** What a gateway read from its folder of agents or skills. */

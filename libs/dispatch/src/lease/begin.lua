@@ -10,7 +10,7 @@ local thread = hash(th)
 if not isHolder(thread.owner, thread.epoch) then return answer('fenced') end
 -- What the session is created from, besides the thread itself.
 local function setupOf(thread)
-  return { agent = profileOf('agents', thread.agent), skill = profileOf('skills', thread.skill), tools = encodeList(toolsOf(thread)) }
+  return { agent = profileOf('agents', thread.agent, thread.tenant), skill = profileOf('skills', thread.skill, thread.tenant), tools = encodeList(toolsOf(thread)) }
 end
 local mb = key('mb', A.threadId)
 local done, last = tonumber(thread.done) or 0, tonumber(thread.last) or 0

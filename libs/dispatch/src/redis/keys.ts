@@ -33,10 +33,10 @@
  * | held:<limit>:<tenant>[/<keyId>] | zset | what counts towards a quota, by when it was taken: openTasks, waitingMessages, mcpSessions, subscriptions; of a key with its own limit also threads |
  * | day:<days since 1970> | hash | tenant[/keyId] -> accepted messages and tasks of the day, with a TTL |
  * | trim · tenants | zset, set | tenants by when their lists must be trimmed; the same of earlier releases |
- * | store:<plugin> | hash | a plugin's key-value |
+ * | store:<plugin> · store:<tenant>/<plugin> · global:<plugin> | hash | a plugin's key-value: of the tenant `default`, of another one, of all together |
  * | profiles:<agents or skills> | hash | name -> its WorkProfile (JSON) |
  * | folders:<agents or skills> | hash | which gateway read which content, since when (JSON); `published`: the digest of what profiles holds |
- * | plugins:off | set | disabled plugins |
+ * | plugins:off | set | disabled plugins: `<plugin>` for all tenants, `<tenant>/<plugin>` for one |
  * | gateways[:<replica>] · signals[:<replica>] | channel, stream | signals among gateways; the latest ones, kept for gateways that were disconnected |
  * | rate:<tenant>[/<keyId>] | hash | a token bucket of requests, with a TTL |
  * | gw:<replica> | string | a gateway's liveness, with a TTL |

@@ -43,7 +43,7 @@ if byArgs then
   end
 end
 
-local agent = profileOf('agents', A.agent)
+local agent = profileOf('agents', A.agent, A.tenant)
 if A.agent and not agent then return answer('agent_not_found') end
 local depth = A.parentThreadId and (tonumber(parent.depth) or 0) + 1 or 0
 if depth > C.maxDepth then return answer('depth', { limit = C.maxDepth }) end

@@ -27,12 +27,20 @@ local function commonTools(one, other)
   return kept
 end
 
--- The published profile of an agent or a skill: {instructions, model?, tools?}; nil if there is none.
-local function profileOf(kind, name) return name and decoded(redis.call('HGET', key('profiles', kind), name)) end
+-- The published profile of an agent or a skill: {instructions, model?, tools?, tenants?}; nil if there is none for the
+-- tenant.
+local function profileOf(kind, name, tenant)
+  local profile = name and decoded(redis.call('HGET', key('profiles', kind), name))
+  if not profile or not profile.tenants then return profile end
+  for _, one in ipairs(profile.tenants) do
+    if one == tenant then return profile end
+  end
+  return nil
+end
 
 -- The model of a thread's turns whose run names none.
 local function modelOf(thread)
-  local skill, agent = profileOf('skills', thread.skill), profileOf('agents', thread.agent)
+  local skill, agent = profileOf('skills', thread.skill, thread.tenant), profileOf('agents', thread.agent, thread.tenant)
   return (skill and skill.model) or thread.model or (agent and agent.model)
 end
 
@@ -40,8 +48,8 @@ end
 -- none, since its tools are unknown.
 local function toolsOf(thread)
   local tools = decoded(thread.allowedTools)
-  if thread.agent then tools = commonTools(tools, (profileOf('agents', thread.agent) or { tools = {} }).tools) end
-  if thread.skill then tools = commonTools(tools, (profileOf('skills', thread.skill) or { tools = {} }).tools) end
+  if thread.agent then tools = commonTools(tools, (profileOf('agents', thread.agent, thread.tenant) or { tools = {} }).tools) end
+  if thread.skill then tools = commonTools(tools, (profileOf('skills', thread.skill, thread.tenant) or { tools = {} }).tools) end
   return tools
 end
 

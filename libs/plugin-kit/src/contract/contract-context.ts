@@ -37,7 +37,13 @@ export interface PluginContext {
      */
     narrow(meta: PluginToolMeta, tools: readonly string[]): Promise<void>;
   };
+  /**
+   * The plugin's key-value store of one tenant: inside a tool call the caller's, inside a hook that of the thread or
+   * task, otherwise that of the tenant `default`.
+   */
   store: PluginStore;
+  /** What all tenants share; only for a plugin that declares `global: true`, otherwise undefined. */
+  global?: { store: PluginStore } | undefined;
   /** Calls `onBroadcast` of every plugin in every gateway. `data` must be JSON. */
   broadcast(event: string, data: unknown): Promise<void>;
   /** Notifies the MCP clients of every gateway that have subscribed to the change. */
@@ -129,7 +135,8 @@ export interface HistoryMessage {
 }
 
 /**
- * Delegated tasks.
+ * Delegated tasks of one tenant: inside a tool call the caller's, inside a hook that of the thread or task, otherwise that
+ * of the tenant `default`.
  *
  * @example
  * ```ts
@@ -180,7 +187,7 @@ export interface TaskRequest {
 }
 
 /**
- * JSON values by key, in a namespace of the plugin. All processes of the fleet share them.
+ * JSON values by key, in a namespace of the plugin and the tenant. All processes of the fleet share them.
  *
  * @example
  * ```ts

@@ -19,6 +19,8 @@ import type { MaybePromise } from './contract-values.ts';
 export interface PluginResource {
   /** An absolute URI. */
   uri: string;
+  /** The only tenants that see the resource in lists. Default: all. */
+  tenants?: readonly string[];
   name: string;
   title?: string;
   description?: string;

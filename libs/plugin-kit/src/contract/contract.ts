@@ -71,6 +71,8 @@ export interface PluginDefinition {
    * HARNESS_UNPREFIXED_PLUGINS names, because a bare name may hide a name of another plugin.
    */
   prefix?: false;
+  /** `true`: the plugin uses `ctx.global`, which all tenants share. `GET /v1/plugins` shows it to operators. */
+  global?: boolean;
 }
 
 /**
@@ -107,6 +109,8 @@ export interface PluginTool {
   timeoutMs?: number;
   /** Scope that a caller's key needs to see and call the tool. */
   scope?: string;
+  /** The only tenants that see the tool. Default: all. */
+  tenants?: readonly string[];
   /**
    * true: calling twice has the same effect as calling once, so a caller may repeat a call whose result was lost.
    * false: a call must not run twice; a repeated call gets the first result, or an error that its outcome is unknown.

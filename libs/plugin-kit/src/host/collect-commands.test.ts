@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest';
 import type { CommandContext, CommandOutput, PluginCommand } from '../contract/contract.ts';
 import { collectCommands } from './collect-commands.ts';
 import { createDetachedContext } from './detached-context.ts';
+import { createOffer } from './offer.ts';
 
 const context: CommandContext = {
   threadId: 'thr_1',
@@ -15,7 +16,12 @@ const context: CommandContext = {
 const collectedFrom = (execute: PluginCommand['execute']) => {
   const tea = { name: 'tea', description: 'Makes tea', argumentHint: '<kind>', execute };
   const plugin = { name: 'kitchen', version: '1', register: () => undefined, commands: [tea] };
-  const [command] = collectCommands([plugin], (name) => createDetachedContext({ config: { name } }));
+  const contextOf = (name: string) => createDetachedContext({ config: { name } });
+  const offer = createOffer(
+    { all: [], tenants: { other: ['kitchen'] } },
+    { plugins: [plugin], tenantsOf: () => undefined },
+  );
+  const [command] = collectCommands([plugin], { contextOf, offer });
   if (!command) throw new Error('none');
   return command;
 };

@@ -3,6 +3,7 @@ import type { CommandAnswer, CommandOutput, PluginContext, PluginDefinition } fr
 import { cleanText } from '../tools/clean-text.ts';
 import { withTimeLimit } from '../tools/time-limit.ts';
 import type { Command } from './commands.ts';
+import type { Offer } from './offer.ts';
 
 const timeoutMs = 60_000;
 /** Maximum length of an output, characters. */
@@ -14,13 +15,14 @@ const maxChars = 100_000;
  */
 export const collectCommands = (
   plugins: readonly PluginDefinition[],
-  contextOf: (pluginName: string) => PluginContext,
+  { contextOf, offer }: { contextOf: (pluginName: string) => PluginContext; offer: Offer },
 ): Command[] =>
   plugins.flatMap((plugin) =>
     (plugin.commands ?? []).map((command) => ({
       name: command.name,
       description: command.description,
       group: 'plugin',
+      isFor: (tenant) => offer.isOffered(plugin.name, tenant),
       ...(command.argumentHint === undefined ? {} : { argumentHint: command.argumentHint }),
       execute: async (args, context) => {
         const timeoutError = () => new Error(`it took longer than ${timeoutMs} ms`);

@@ -20,6 +20,8 @@ export interface Command {
   description: string;
   /** Heading under which `/help` lists it. */
   group: string;
+  /** Whether a tenant is offered it. Default: all are. */
+  isFor?: ((tenant: string) => boolean) | undefined;
   /** Placeholder for the arguments, e.g. `<skill>`. */
   argumentHint?: string;
   /** `args` is the text after the name, trimmed. A thrown error becomes an error result. */
@@ -85,7 +87,9 @@ export function createCommandRegistry(deps: { logger?: PluginLogger } = {}): Com
       const [name = ''] = said.split(/\s/, 1);
       const args = said.slice(name.length).trim();
       const command = commands.get(name);
-      if (!command) return failed(`There is no command /${name}. /help lists all.`);
+      const isOffered =
+        command && (!context.principal || command.isFor?.(context.principal.tenant) !== false);
+      if (!isOffered) return failed(`There is no command /${name}. /help lists all.`);
       try {
         const returned = await command.execute(args, context);
         return { isError: false, ...(typeof returned === 'string' ? { output: returned } : returned) };

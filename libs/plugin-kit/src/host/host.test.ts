@@ -182,15 +182,15 @@ describe('a plugin at run time', () => {
     );
     const names = () => host.toolServer?.list().map(({ name }) => name);
     const before = host.toolServer;
-    expect(host.disable(['a'])).toBe(true);
-    expect(host.disable(['a'])).toBe(false);
+    expect(host.disable({ all: ['a'], tenants: {} })).toBe(true);
+    expect(host.disable({ all: ['a'], tenants: {} })).toBe(false);
     await host.hooks.broadcast('resting', null);
     expect([names(), host.isEnabled('a')]).toEqual([['b__tool'], false]);
     // A running call ends on the snapshot that it started with.
     expect(await before?.call('a__tool', { input: {}, meta: { threadId: 't' } })).toMatchObject({
       content: [{ text: 'done' }],
     });
-    host.disable([]);
+    host.disable({ all: [], tenants: {} });
     await host.hooks.broadcast('back', null);
     expect([names(), heard]).toEqual([['a__tool', 'b__tool'], ['back']]);
   });

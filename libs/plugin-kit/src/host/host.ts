@@ -4,6 +4,7 @@
  *
  * - `hooks.ts`            calls the hooks of all plugins
  * - `collect.ts`          tools with their qualified names
+ * - `offer.ts`           which tenants are offered which plugins
  * - `served.ts`           the catalog of resources, templates and prompts
  * - `collect-commands.ts` commands bound to their plugins
  * - `commands.ts`         the registry of slash commands
@@ -19,6 +20,7 @@ import type {
 } from '../contract/contract.ts';
 import type { Diagnostic } from '../load/loader.ts';
 import { textOf } from '../text-of.ts';
+import { canonicalJson } from '../tools/canonical-json.ts';
 import type { ToolMiddleware } from '../tools/middleware.ts';
 import { withTimeLimit } from '../tools/time-limit.ts';
 import type { ToolDescriptor } from '../tools/tool-descriptor.ts';
@@ -28,6 +30,7 @@ import { type CollectedTool, collectTools, qualifiedNameOf } from './collect.ts'
 import { collectCommands } from './collect-commands.ts';
 import type { Command } from './commands.ts';
 import { createHookRunner, type HookRunner } from './hooks.ts';
+import { createOffer, type DisabledPlugins, type Offer, offeredTo } from './offer.ts';
 import { createServedCatalog, type ServedCatalog } from './served.ts';
 
 /** The running plugins of a process. Disabling or replacing a plugin makes a new snapshot of what they offer. */
@@ -38,16 +41,17 @@ export interface PluginHost {
   readonly tools: readonly CollectedTool[];
   /** The current snapshot: read it again for each call. Null when no enabled plugin has a tool. */
   readonly toolServer: ToolServer | null;
-  /** Resources and prompts of enabled plugins; also a snapshot. */
-  readonly served: ServedCatalog;
+  /** Resources and prompts that a tenant is offered; also a snapshot. */
+  servedFor(tenant: string): ServedCatalog;
   /** Commands of enabled plugins; a new array after each change. */
   readonly commands: readonly Command[];
-  isEnabled(pluginName: string): boolean;
+  /** Whether the tenant is offered the plugin; without a tenant, whether it is enabled at all. */
+  isEnabled(pluginName: string, tenant?: string): boolean;
   /**
    * Disables exactly these plugins: they offer no tool, resource, prompt, command or hook. Running calls continue to
    * their end. Returns true if this changed anything.
    */
-  disable(pluginNames: readonly string[]): boolean;
+  disable(disabled: DisabledPlugins): boolean;
   /**
    * Replaces the tools, resources, prompts and commands of the running plugin with this name; its context and hooks stay.
    * Throws, and changes nothing, if no such plugin runs or the tool server rejects the tools.
@@ -79,6 +83,10 @@ export interface PluginHostDeps {
   diagnostics?: readonly Diagnostic[];
   /** Plugins whose tools and prompts may have bare names. */
   unprefixed?: readonly string[];
+  /** The only tenants that are given a plugin; undefined = all. */
+  tenantsOf?: ((pluginName: string) => readonly string[] | undefined) | undefined;
+  /** The tenant for which a hook runs. */
+  tenantNow?: (() => string | undefined) | undefined;
 }
 
 interface Running {
@@ -161,12 +169,15 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
     collected.set(plugin, tools);
     return tools;
   };
-  const snapshotWithout = (disabled: ReadonlySet<string>) => {
-    const enabled = [...offered.values()].filter(({ name }) => !disabled.has(name));
+  const { tenantsOf = () => undefined } = deps;
+  const snapshotWithout = (disabled: DisabledPlugins) => {
+    const offer = createOffer(disabled, { plugins: [...offered.values()], tenantsOf });
+    const enabled = [...offered.values()].filter(({ name }) => offer.isOffered(name));
     const tools = enabled.flatMap(toolsOf);
     const { middleware = [] } = deps;
     return {
       disabled,
+      offer,
       tools,
       toolServer: createToolServer(tools, {
         contextOf,
@@ -174,12 +185,13 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
         defaultTimeoutMs: toolTimeoutMs,
         middleware,
         admit,
+        offer,
       }),
-      served: createServedCatalog(enabled, contextOf),
-      commands: collectCommands(enabled, contextOf),
+      servedFor: servedByTenant(enabled, { contextOf, offer }),
+      commands: collectCommands(enabled, { contextOf, offer }),
     };
   };
-  let snapshot = snapshotWithout(new Set());
+  let snapshot = snapshotWithout({ all: [], tenants: {} });
   let closing: Promise<void> | undefined;
 
   const stopAll = async () => {
@@ -196,17 +208,13 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
     get toolServer() {
       return snapshot.toolServer;
     },
-    get served() {
-      return snapshot.served;
-    },
+    servedFor: (tenant) => snapshot.servedFor(tenant),
     get commands() {
       return snapshot.commands;
     },
-    isEnabled: (name) => !snapshot.disabled.has(name),
-    disable(names) {
-      const disabled = new Set(names);
-      const same =
-        disabled.size === snapshot.disabled.size && names.every((name) => snapshot.disabled.has(name));
+    isEnabled: (name, tenant) => snapshot.offer.isOffered(name, tenant),
+    disable(disabled) {
+      const same = canonicalJson(disabled) === canonicalJson(snapshot.disabled);
       if (!same) snapshot = snapshotWithout(disabled);
       return !same;
     },
@@ -224,7 +232,7 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
     diagnostics,
     hooks: createHookRunner({
       registered: running.map(({ plugin, hooks }) => ({ pluginName: plugin.name, hooks })),
-      isEnabled: (name) => !snapshot.disabled.has(name),
+      isEnabled: (name) => snapshot.offer.isOffered(name, deps.tenantNow?.()),
       logger,
       hookTimeoutMs,
       reviewTimeoutMs,
@@ -233,6 +241,27 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
       closing ??= stopAll();
       return closing;
     },
+  };
+}
+
+/** Most tenants whose catalogs are kept. */
+const maxCatalogs = 1_000;
+
+/** The catalog of each tenant: one for all, unless they are offered different things. */
+function servedByTenant(
+  enabled: readonly PluginDefinition[],
+  { contextOf, offer }: { contextOf: (pluginName: string) => PluginContext; offer: Offer },
+): (tenant: string) => ServedCatalog {
+  const common = createServedCatalog(enabled, contextOf);
+  const catalogs = new Map<string, ServedCatalog>();
+  return (tenant) => {
+    if (!offer.differs) return common;
+    const known = catalogs.get(tenant);
+    if (known) return known;
+    const catalog = createServedCatalog(offeredTo(enabled, offer, tenant), contextOf);
+    if (catalogs.size >= maxCatalogs) catalogs.clear();
+    catalogs.set(tenant, catalog);
+    return catalog;
   };
 }
 

@@ -112,6 +112,12 @@ export const isUriTemplate: Problem = (value) => {
 export const isFunction: Problem = (value) =>
   typeof value === 'function' ? undefined : 'must be a function';
 
+/** A list of strings. */
+export const isTexts: Problem = (value) =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string')
+    ? undefined
+    : 'must be a list of strings';
+
 /** An array. */
 export const isList: Problem = (value) => (Array.isArray(value) ? undefined : 'must be an array');
 

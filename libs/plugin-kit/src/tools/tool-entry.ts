@@ -8,6 +8,8 @@ export interface ToolView {
   tools?: readonly string[] | undefined;
   /** Scopes of the caller's key. A tool with a scope is visible only if the key has it. */
   scopes?: readonly string[] | undefined;
+  /** The caller's tenant. */
+  tenant?: string | undefined;
 }
 
 /** A tool with its descriptor and compiled schemas. */

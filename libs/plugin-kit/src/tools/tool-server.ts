@@ -27,6 +27,7 @@ import type {
 } from '../contract/contract.ts';
 import type { CollectedTool } from '../host/collect.ts';
 import { createDetachedContext, silentLogger } from '../host/detached-context.ts';
+import { isFor, type Offer } from '../host/offer.ts';
 import { maxErrors, readableErrors } from '../schema/readable-errors.ts';
 import { createSchemaCompiler, type SchemaCheck, type SchemaCompiler } from '../schema/schema.ts';
 import { withoutAliases } from './aliases.ts';
@@ -77,11 +78,15 @@ export interface ToolServerDeps {
   logger?: PluginLogger;
   /** Milliseconds, for tools without `timeoutMs`. Default 300 000. */
   defaultTimeoutMs?: number;
+  /** Which tenants are offered which plugins. Default: all tenants, all plugins. */
+  offer?: Offer | undefined;
   /** Whether a tool is offered. Default: every tool is. */
   admit?: ((descriptor: ToolDescriptor, pluginName: string) => boolean) | undefined;
   /** Runs in this order before a call and in reverse order after it. The permission filter runs first. */
   middleware?: readonly ToolMiddleware[];
 }
+
+const everything: Offer = { isOffered: () => true, differs: false };
 
 interface Shown {
   list: readonly ToolDescriptor[];
@@ -103,14 +108,19 @@ export function createToolServer(
   const { logger = silentLogger, defaultTimeoutMs = 300_000 } = deps;
   const contextOf = deps.contextOf ?? createDetachedContexts();
   const entries = entriesOf(collected, deps.admit);
-  const middleware = [permissionFilter(entries), ...(deps.middleware ?? [])];
-  const shownIn = createViews(entries, middleware);
+  const { offer = everything } = deps;
+  const middleware = [permissionFilter(entries, offer), ...(deps.middleware ?? [])];
+  const shownIn = createViews(entries, { middleware, differs: offer.differs });
   const before = middleware.filter(({ beforeCall }) => beforeCall);
   const after = middleware.filter(({ afterCall }) => afterCall).toReversed();
 
   const find = (name: string, view: ToolView): Entry => {
     const entry = entries.get(name);
     if (!entry) throw new AppError('tool_not_found', `There is no tool "${name}".`);
+    const { tool } = entry;
+    const { tenant } = view;
+    if (tenant !== undefined && !(offer.isOffered(tool.pluginName, tenant) && isFor(tool, tenant)))
+      throw new AppError('tool_not_found', `There is no tool "${name}".`);
     if (!shownIn(view).byName.has(name))
       throw new AppError('forbidden', `The tool "${name}" is not allowed here.`);
     return entry;
@@ -164,12 +174,15 @@ export function createToolServer(
   };
 }
 
-function createViews(entries: ReadonlyMap<string, Entry>, middleware: readonly ToolMiddleware[]) {
+function createViews(
+  entries: ReadonlyMap<string, Entry>,
+  { middleware, differs }: { middleware: readonly ToolMiddleware[]; differs: boolean },
+) {
   const all = Object.freeze([...entries.values()].map(({ descriptor }) => descriptor));
   const views = new Map<string, Shown>();
   const byObject = new WeakMap<ToolView, Shown>();
   const shownBy = (view: ToolView): Shown => {
-    const key = JSON.stringify([view.scopes, view.tools]); // not a joined string: names may contain any character
+    const key = JSON.stringify([view.scopes, view.tools, differs && view.tenant]); // not a joined string: names may contain any character
     const known = views.get(key);
     if (known) return known;
     const list = Object.freeze(

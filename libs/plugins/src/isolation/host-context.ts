@@ -67,6 +67,14 @@ export function createHostContext(peer: Peer, own: Pick<PluginContext, 'role' | 
         ask('tools.narrow', [{ runId }, tools]),
     },
     store: { get: asking('store.get'), set: asking('store.set'), delete: asking('store.delete') },
+    // The owner refuses it to a plugin that does not declare it.
+    global: {
+      store: {
+        get: asking('global.store.get'),
+        set: asking('global.store.set'),
+        delete: asking('global.store.delete'),
+      },
+    },
     broadcast: asking('broadcast'),
     notify: { resourceUpdated: asking('notify.resourceUpdated'), listChanged: asking('notify.listChanged') },
   };

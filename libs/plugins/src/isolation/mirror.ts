@@ -33,6 +33,7 @@ const toolShape: Record<string, Shape> = {
   annotations: 'value',
   timeoutMs: 'value',
   scope: 'value',
+  tenants: 'value',
   idempotent: 'value',
   aliases: 'value',
   task: 'value',
@@ -43,11 +44,12 @@ const pluginShape: Record<string, Shape> = {
   name: 'value',
   version: 'value',
   prefix: 'value',
+  global: 'value',
   register: 'function',
   start: 'function',
   stop: 'function',
   tools: { list: toolShape },
-  resources: { list: { uri: 'value', ...served, read: 'function' } },
+  resources: { list: { uri: 'value', tenants: 'value', ...served, read: 'function' } },
   resourceTemplates: { list: { uriTemplate: 'value', ...served, read: 'function', complete: 'functions' } },
   prompts: {
     list: {

@@ -10,6 +10,8 @@ export interface Agent {
   model: string | undefined;
   /** Qualified names; undefined = all tools of the thread. */
   tools: readonly string[] | undefined;
+  /** The only tenants that may use it; undefined = all. */
+  tenants: readonly string[] | undefined;
   /** Its system prompt. */
   instructions: string;
   /** Its path, as in diagnostics. */
@@ -24,4 +26,5 @@ export const AgentFields = z.object({
   description: visibleText.min(1).max(4096),
   model: modelName,
   tools: toolNames,
+  tenants: toolNames,
 });

@@ -17,7 +17,12 @@ export async function followAgents({ directory, logger, onChanged }: Following):
     load: loadAgents,
     onChanged: (agents) =>
       onChanged(
-        new Map(agents.map(({ name, instructions, model, tools }) => [name, { instructions, model, tools }])),
+        new Map(
+          agents.map(({ name, instructions, model, tools, tenants }) => [
+            name,
+            { instructions, model, tools, tenants },
+          ]),
+        ),
         folderDigestOf(agents),
       ),
   });

@@ -57,8 +57,8 @@ async function loadAgent(
     const { fields, frontMatter } = said;
     for (const foreign of foreignNames(fields.tools))
       tell(lineOf(text, 'tools'), `tools: ${foreign}`, 'warning');
-    const { name: agentName, description, model, tools } = fields;
-    return { name: agentName, description, model, tools, instructions: frontMatter.body.trim() };
+    const { name: agentName, description, model, tools, tenants } = fields;
+    return { name: agentName, description, model, tools, tenants, instructions: frontMatter.body.trim() };
   } catch (error) {
     tell(1, (error as Error).message, levelOf((error as Error).cause));
     return undefined;

@@ -128,6 +128,7 @@ async function loadSkill({
       argumentHint: data['argument-hint'],
       model: data.model,
       parameters: data.parameters,
+      tenants: data.tenants,
       context: data.context,
       instructions: frontMatter.body.trim(),
       frontMatter: frontMatter.data,

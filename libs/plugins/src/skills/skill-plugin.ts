@@ -19,6 +19,7 @@ import { AppError } from '@harness/contracts';
 import type { WorkProfile } from '@harness/dispatch';
 import {
   definePlugin,
+  isFor,
   type PluginContext,
   type PluginDefinition,
   type PluginResource,
@@ -54,7 +55,11 @@ export function skillPluginOf(
         uriTemplate: 'skill://{name}/{+path}',
         name: 'Skill file',
         description: 'A file of a skill',
-        read: (_ctx, uri) => readResource(skills, uri),
+        read: (_ctx, uri, ...[, { principal }]) =>
+          readResource(
+            skills.filter((skill) => isFor(skill, principal.tenant)),
+            uri,
+          ),
       },
     ],
     register: () => undefined,
@@ -65,8 +70,10 @@ export function skillPluginOf(
 export const uriOf = ({ name }: Pick<Skill, 'name'>, path: string): string =>
   `skill://${name}/${path.split('/').map(encodeURIComponent).join('/')}`;
 
-const toolsOf = (skill: Skill, forkWaitMs: number): PluginTool[] =>
-  skill.modelInvocable ? [toolOf(skill, forkWaitMs), ...skill.tools] : [...skill.tools];
+const toolsOf = (skill: Skill, forkWaitMs: number): PluginTool[] => {
+  const tools = skill.modelInvocable ? [toolOf(skill, forkWaitMs), ...skill.tools] : skill.tools;
+  return tools.map((tool) => (skill.tenants ? { ...tool, tenants: skill.tenants } : tool));
+};
 
 function toolOf(skill: Skill, forkWaitMs: number): PluginTool {
   const { name, description, argumentHint, parameters } = skill;
@@ -106,6 +113,7 @@ export const profileOfSkill = (skill: Skill): WorkProfile => ({
   instructions: renderedOf(skill, {}),
   model: skill.model,
   tools: toolsWithin(skill),
+  tenants: skill.tenants,
 });
 
 /** The calling session follows the skill; until its run ends it has only the tools that the skill allows. */
@@ -185,8 +193,8 @@ function readFileTool(skills: readonly Skill[]): PluginTool {
       additionalProperties: false,
     },
     annotations: { readOnlyHint: true },
-    async handler(_ctx, { skill: name, path }): Promise<ToolResult> {
-      const skill = skills.find((one) => one.name === name);
+    async handler(_ctx, { skill: name, path }, { principal }): Promise<ToolResult> {
+      const skill = skills.find((one) => one.name === name && isFor(one, principal.tenant));
       if (!skill) throw new AppError('resource_not_found', `There is no skill "${String(name)}".`);
       const uri = uriOf(skill, String(path));
       const content = await contentOf(skill, String(path));
@@ -202,6 +210,7 @@ function manifestOf(skill: Skill): PluginResource {
   return {
     uri,
     name: skill.name,
+    ...(skill.tenants && { tenants: skill.tenants }),
     description: skill.description,
     mimeType: 'text/markdown',
     read: async () => [{ uri, mimeType: 'text/markdown', ...(await contentOf(skill, 'SKILL.md')) }],

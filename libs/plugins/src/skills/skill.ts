@@ -27,6 +27,8 @@ export interface Skill {
   model: string | undefined;
   /** Schema of its arguments; undefined = a single text. */
   parameters: JsonSchema | undefined;
+  /** The only tenants that may use it; undefined = all. */
+  tenants: readonly string[] | undefined;
   /** `inline`: the tool returns the instructions. `fork`: a sub-agent follows them. */
   context: 'inline' | 'fork';
   instructions: string;
@@ -111,6 +113,7 @@ export const SkillFields = z.object({
     })
     .optional(),
   context: z.enum(['inline', 'fork']).default('inline'),
+  tenants: toolNames,
 });
 
 const aliases: Record<string, string> = {

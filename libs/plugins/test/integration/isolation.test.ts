@@ -79,7 +79,8 @@ test('every part of a plugin works in a separate process', async () => {
   });
   expect(await ctx.store.get('started')).toBe(1);
 
-  const { served, commands, hooks } = host;
+  const { commands, hooks } = host;
+  const served = host.servedFor('acme');
   expect(await served.read('whole://one', {})).toMatchObject([{ text: 'the one' }]);
   expect(await served.read('whole://at/home', {})).toMatchObject([{ text: 'whole://at/home is home' }]);
   const completion = {

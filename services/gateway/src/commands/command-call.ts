@@ -18,7 +18,7 @@ export type CommandDescription = Pick<Command, 'name' | 'description' | 'group' 
 /** The commands of a gateway. */
 export interface Commands {
   /** Built-in commands, then those of skills, then those of plugins; by name within each group. */
-  list(): CommandDescription[];
+  list(tenant: string): CommandDescription[];
   /** Whether the skill has a command `/<name>`. */
   isSkillCommand(skill: Skill): boolean;
   /** Skills without a command because its name is taken. */
@@ -33,9 +33,15 @@ export interface Commands {
 /** In list order. */
 const groups = ['built-in', 'skill', 'plugin'] as const;
 
-/** Returns all commands, by group and by name within each. */
-export function commandsByGroup(registry: CommandRegistry): [(typeof groups)[number], Command[]][] {
-  const all = registry.names().flatMap((name) => registry.get(name) ?? []);
+/** Returns the commands that a tenant is offered, by group and by name within each. */
+export function commandsByGroup(
+  registry: CommandRegistry,
+  tenant: string,
+): [(typeof groups)[number], Command[]][] {
+  const all = registry
+    .names()
+    .flatMap((name) => registry.get(name) ?? [])
+    .filter(({ isFor }) => isFor?.(tenant) !== false);
   return groups.map((wanted) => [wanted, all.filter(({ group }) => group === wanted)]);
 }
 

@@ -22,7 +22,7 @@ import {
 } from '@harness/plugin-kit';
 import type { Skill } from '@harness/plugins';
 import type { Changes } from '../content/list-changes.ts';
-import { usableSkills } from '../content/thread-profile.ts';
+import { usableAgents, usableSkills } from '../content/thread-profile.ts';
 import type { Caller } from '../http/authenticate.ts';
 import { callerScope } from '../tools/caller-scope.ts';
 import { agentCommand } from './agent.ts';
@@ -105,8 +105,8 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
       activeSkill: skill ?? undefined,
       model: model ?? undefined,
       toolNames: seesTools ? tools.list(caller).map(({ name }) => name) : [],
-      skillNames: usableSkills(deps).map(({ name }) => name),
-      agentNames: deps.agents.loaded.map(({ name }) => name),
+      skillNames: usableSkills(deps, principal.tenant).map(({ name }) => name),
+      agentNames: usableAgents(deps, principal.tenant).map(({ name }) => name),
       principal,
     };
   };
@@ -120,9 +120,9 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
       bringUpToDate();
       return skillDiagnostics;
     },
-    list() {
+    list(tenant) {
       bringUpToDate();
-      return commandsByGroup(registry).flatMap(([group, commands]) =>
+      return commandsByGroup(registry, tenant).flatMap(([group, commands]) =>
         commands.map(({ name, description, argumentHint }) => ({
           name,
           description,
@@ -135,7 +135,7 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
       bringUpToDate();
       const context = await contextOf(caller, threadId);
       const { principal } = caller;
-      const view = { tools: caller.tools, scopes: principal.scopes };
+      const view = { tools: caller.tools, scopes: principal.scopes, tenant: principal.tenant };
       const call = { meta: { threadId, principal }, view: async () => view };
       const { tenant, keyId } = principal;
       const result = await callerScope.run({ tenant, call }, () => registry.dispatch(line, context));

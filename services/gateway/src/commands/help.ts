@@ -13,9 +13,14 @@ export const helpCommand = (registry: CommandRegistry): Command =>
     name: 'help',
     description: 'Lists all commands, or explains one',
     argumentHint: '[command]',
-    execute(args) {
-      if (args !== '') return helpOn(registry, args.replace(/^\//, ''));
-      return commandsByGroup(registry)
+    execute(args, { principal }) {
+      const offered = commandsByGroup(registry, principal?.tenant ?? '');
+      if (args !== '')
+        return helpOn(
+          offered.flatMap(([, commands]) => commands),
+          args.replace(/^\//, ''),
+        );
+      return offered
         .filter(([, commands]) => commands.length > 0)
         .map(
           ([group, commands]) =>
@@ -25,8 +30,8 @@ export const helpCommand = (registry: CommandRegistry): Command =>
     },
   });
 
-function helpOn(registry: CommandRegistry, name: string) {
-  const command = registry.get(name);
+function helpOn(offered: readonly Command[], name: string) {
+  const command = offered.find((one) => one.name === name);
   if (!command) return refused(`There is no command /${name}. /help lists all.`);
   return `${usageOf(command)} (${command.group})\n  ${command.description}`;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Command, CommandAnswer, CommandContext } from '@harness/plugin-kit';
+import { type Command, type CommandAnswer, type CommandContext, isFor } from '@harness/plugin-kit';
 import type { Skill } from '@harness/plugins';
 import { usableSkills } from '../content/thread-profile.ts';
 import { acceptMessage } from '../threads/accept-message.ts';
@@ -12,8 +12,8 @@ export const skillCommands = (deps: CommandDeps): Command[] => [
   builtIn({
     name: 'skills',
     description: 'Lists the skills',
-    execute(_args, { activeSkill }) {
-      const skills = usableSkills(deps);
+    execute(_args, { activeSkill, principal }) {
+      const skills = usableSkills(deps, principal?.tenant);
       if (skills.length === 0) return 'There are no skills.';
       const rows = skills.map(
         ({ name, description }) =>
@@ -31,10 +31,14 @@ export const skillCommands = (deps: CommandDeps): Command[] => [
 ];
 
 /** `/<skill> [message]`: makes the skill active and sends the message to the thread. */
-export const skillCommandOf = ({ name, description, argumentHint }: Skill, deps: CommandDeps): Command => ({
+export const skillCommandOf = (
+  { name, description, argumentHint, ...skill }: Skill,
+  deps: CommandDeps,
+): Command => ({
   name,
   description,
   group: 'skill',
+  isFor: (tenant) => isFor(skill, tenant),
   argumentHint: argumentHint ?? '[message]',
   async execute(args, context) {
     const begun = await begin(deps, context, name);

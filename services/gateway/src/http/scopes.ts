@@ -1,5 +1,5 @@
 /** The rights of a credential, as HARNESS_API_KEYS_FILE and an access token's `scope` name them. */
-export const scopes = ['threads', 'tools', 'tasks', 'bus', 'admin'] as const;
+export const scopes = ['threads', 'tools', 'tasks', 'bus', 'admin', 'fleet', 'metrics'] as const;
 /** One of the scopes. */
 export type Scope = (typeof scopes)[number];
 

@@ -10,13 +10,17 @@ export interface FailedAttempts {
   count(address: string): void;
 }
 
-/** Refused credentials per second and address. */
-const perSecond = 20;
 /** Addresses counted at once; beyond that all are counted as one. */
 const maxAddresses = 50_000;
 
-/** Creates the counts of one gateway. `now`: ms. */
-export function createFailedAttempts(now = () => Date.now()): FailedAttempts {
+/** Creates the counts of one gateway: refused credentials per second and address. `now`: ms. */
+export function createFailedAttempts({
+  perSecond = 20,
+  now = () => Date.now(),
+}: {
+  perSecond?: number | undefined;
+  now?: () => number;
+} = {}): FailedAttempts {
   let second = 0;
   const counts = new Map<string, number>();
   return {

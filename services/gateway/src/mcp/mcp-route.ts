@@ -62,7 +62,7 @@ export interface McpDeps {
 /** Adds POST, GET and DELETE /mcp, and puts the short path in front of Fastify. */
 export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
   const { dispatch, tools } = deps;
-  const methods = { ...createMethods(deps), ...createSkillMethods(() => usableSkills(deps)) };
+  const methods = { ...createMethods(deps), ...createSkillMethods((tenant) => usableSkills(deps, tenant)) };
   const tasks = createTaskMethods(deps);
   const requests = createClientRequests(dispatch.replicas);
   const streams = createLegacyStreams(deps);

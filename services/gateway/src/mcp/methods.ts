@@ -64,7 +64,7 @@ export function createMethods(deps: { tools: ToolCalls; plugins: PluginHost }): 
   const { tools, plugins } = deps;
   const served = (caller: Caller): ServedCatalog => {
     requireScope(caller, 'tools');
-    return plugins.served;
+    return plugins.servedFor(caller.principal.tenant);
   };
   return {
     'tools/list': ({ caller }) => ({ tools: tools.list(caller) }),

@@ -14,8 +14,9 @@ export const skillMethods = ['skills/list', 'skills/get', 'resources/directory/r
 const cacheHint = { ttlMs: 60_000, cacheScope: 'private' };
 const directoryType = 'inode/directory';
 
-/** Creates the handlers of the extension. `usable` returns the current skills. */
-export function createSkillMethods(usable: () => readonly Skill[]): Methods {
+/** Creates the handlers of the extension. `skillsOf` returns the current skills of a tenant. */
+export function createSkillMethods(skillsOf: (tenant: string) => readonly Skill[]): Methods {
+  const usable = ({ caller }: McpRequest) => skillsOf(caller.principal.tenant);
   const asked = ({ caller, params }: McpRequest) => {
     requireScope(caller, 'tools');
     return String(params.uri);
@@ -23,18 +24,18 @@ export function createSkillMethods(usable: () => readonly Skill[]): Methods {
   return {
     'skills/list'(request) {
       asked(request);
-      return { skills: usable().map(entryOf), ...cacheHint };
+      return { skills: usable(request).map(entryOf), ...cacheHint };
     },
     'skills/get'(request) {
       const uri = asked(request);
-      const skill = usable().find((one) => skillUriOf(one, 'SKILL.md') === uri);
+      const skill = usable(request).find((one) => skillUriOf(one, 'SKILL.md') === uri);
       if (!skill)
         throw new AppError('resource_not_found', `There is no skill at "${uri}".`, { details: { uri } });
       return { skill: entryOf(skill), ...cacheHint };
     },
     'resources/directory/read'(request) {
       const uri = asked(request);
-      for (const skill of usable()) {
+      for (const skill of usable(request)) {
         const children = childrenOf(skill, uri.replace(/\/$/, ''));
         if (children) return { resources: children, ...cacheHint };
       }

@@ -6,7 +6,7 @@ import { createApp } from '../app.ts';
 /** A stub of Dispatch with what is called while routes are registered. */
 const nowhere = {
   replicas: { onSignal: () => () => undefined },
-  pluginStates: { disabled: async () => [] },
+  pluginStates: { disabled: async () => ({ all: [], tenants: {} }) },
   bus: { endPolls: () => undefined },
   probeWrites: () => ({ trouble: () => undefined, close: () => undefined }),
 } as unknown as Dispatch;

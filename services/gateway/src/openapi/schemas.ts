@@ -156,10 +156,10 @@ const failing = (statuses: readonly Failure[]) =>
     statuses.map((status) => [status, { description: failureWords[status], ...refTo('Error') }]),
   );
 
-/** The responses of a route: its own, the named failures, and 401 and 503. */
+/** The responses of a route: its own, the named failures, and 401, 429 and 503. */
 export const answers = (own: Record<number, object>, ...failures: Failure[]) => ({
   ...own,
-  ...failing([...failures, 401, 503]),
+  ...failing([...failures, 401, 429, 503]),
 });
 
 /** Failures that every route can have; 413 and 415 only with a body. */

@@ -78,8 +78,9 @@ export function createToolCalls(deps: {
   const viewOf = (caller: Caller): ToolView => {
     const known = views.get(caller);
     if (known) return known;
-    const { scopes } = caller.principal;
-    const view = { tools: scopes.includes('tools') ? caller.tools : ofBus(caller.tools), scopes };
+    const { scopes, tenant } = caller.principal;
+    const tools = scopes.includes('tools') ? caller.tools : ofBus(caller.tools);
+    const view = { tools, scopes, tenant };
     views.set(caller, view);
     return view;
   };

@@ -59,7 +59,7 @@ test('a tenant’s limit is for all its keys together, at /mcp as well', async (
 });
 
 test('wrong keys are refused, then limited by address; a valid key from there is served', async () => {
-  const gateway = await openGateway({ keys });
+  const gateway = await openGateway({ keys, failuresPerSecond: 20 });
   const guess = () => gateway.call('GET', '/v1/tools', { headers: bearer('guess') });
   const guesses = await Promise.all(Array.from({ length: 100 }, guess));
   expect(statuses(guesses)[401]).toBeLessThanOrEqual(60);
@@ -69,7 +69,7 @@ test('wrong keys are refused, then limited by address; a valid key from there is
 
 test('the address of a client is read through trusted proxies alone', async () => {
   const behind = async (trustedProxies: string[]) => {
-    const gateway = await openGateway({ keys, trustedProxies });
+    const gateway = await openGateway({ keys, trustedProxies, failuresPerSecond: 20 });
     const guess = (n: number) =>
       gateway.call('GET', '/v1/tools', {
         headers: { ...bearer('guess'), 'x-forwarded-for': `10.1.${n}.1` },

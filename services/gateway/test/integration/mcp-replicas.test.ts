@@ -101,7 +101,7 @@ test('changes at one gateway reach streams at another: lists all streams, resour
   expect(await stream.message()).toMatchObject(relisted);
   expect(await otherStream.message()).toMatchObject(relisted);
 
-  await a.dispatch.pluginStates.set('play', false);
+  await a.dispatch.pluginStates.set({ plugin: 'play', enabled: false });
   const told = [await stream.message(), await stream.message(), await stream.message()];
   expect(told.map(({ method }) => method)).toEqual(
     ['tools', 'resources', 'prompts'].map((list) => `notifications/${list}/list_changed`),

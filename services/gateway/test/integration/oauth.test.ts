@@ -208,7 +208,7 @@ test('the metadata of RFC 9728 is public, and absent without an issuer', async (
   expect((await gateway.call('GET', path)).body).toEqual({
     resource: audience,
     authorization_servers: [server.issuer],
-    scopes_supported: ['threads', 'tools', 'tasks', 'bus', 'admin'],
+    scopes_supported: ['threads', 'tools', 'tasks', 'bus', 'admin', 'fleet', 'metrics'],
     bearer_methods_supported: ['header'],
     resource_name: 'harness',
     resource_documentation: `${audience}/docs`,

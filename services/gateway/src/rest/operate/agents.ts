@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
+import { usableAgents } from '../../content/thread-profile.ts';
 import { requireScope } from '../../http/authenticate.ts';
 import { answers, loadedOf } from '../../openapi/schemas.ts';
 
 /** Adds GET /v1/agents. */
-export function addAgentRoutes(app: FastifyInstance, { agents, folders }: RouteDeps): void {
+export function addAgentRoutes(app: FastifyInstance, deps: RouteDeps): void {
+  const { agents, folders } = deps;
   app.get(
     '/v1/agents',
     {
@@ -17,12 +19,14 @@ export function addAgentRoutes(app: FastifyInstance, { agents, folders }: RouteD
     },
     async (request) => {
       requireScope(request.caller, 'threads');
-      const described = agents.loaded.map(({ name, description, model, tools }) => ({
-        name,
-        description,
-        ...(model && { model }),
-        ...(tools && { tools }),
-      }));
+      const described = usableAgents(deps, request.caller.principal.tenant).map(
+        ({ name, description, model, tools }) => ({
+          name,
+          description,
+          ...(model && { model }),
+          ...(tools && { tools }),
+        }),
+      );
       return { agents: described, diagnostics: [...agents.diagnostics, ...folders.diagnostics('agents')] };
     },
   );

@@ -27,7 +27,7 @@ export function addMetricsRoute(app: FastifyInstance, deps: RouteDeps & { regist
       schema: {
         tags: ['health'],
         operationId: 'getMetrics',
-        summary: 'Metrics for Prometheus (scope admin)',
+        summary: 'Metrics for Prometheus (scope metrics)',
         response: answers({
           200: {
             description: 'Prometheus text format',
@@ -37,7 +37,7 @@ export function addMetricsRoute(app: FastifyInstance, deps: RouteDeps & { regist
       },
     },
     async (request, reply) => {
-      requireScope(request.caller, 'admin');
+      requireScope(request.caller, 'metrics');
       const told = await collect().then(
         () => true,
         (error) => {

@@ -1,17 +1,22 @@
 import { AppError, UpdatePlugin } from '@harness/contracts';
-import type { PluginDefinition } from '@harness/plugin-kit';
+import { type DisabledPlugins, isFor, type PluginDefinition } from '@harness/plugin-kit';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
 import { answers, jsonSchemaOf, loadedOf, refTo } from '../../openapi/schemas.ts';
 
 /** Adds GET /v1/plugins and PATCH /v1/plugins/:plugin. */
-export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins }: RouteDeps): void {
+export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins, tenantsOf }: RouteDeps): void {
   const tags = ['tools'];
-  const described = ({ name, version, prefix, tools = [] }: PluginDefinition, enabled: boolean) => ({
+  const described = (
+    { name, version, prefix, global = false, tools = [] }: PluginDefinition,
+    { enabled, disabledFor }: { enabled: boolean; disabledFor: 'tenant' | 'all' | null },
+  ) => ({
     name,
     version,
     enabled,
+    disabledFor,
+    global,
     tools: tools.map((tool) => (prefix === false ? tool.name : `${name}__${tool.name}`)),
     ...runOf(name, enabled),
   });
@@ -23,6 +28,12 @@ export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins }: Rou
       crashes: found?.crashes ?? 0,
       lastCrash: found?.lastCrash ?? null,
     };
+  };
+
+  /** The state of a plugin for a tenant. */
+  const stateOf = ({ all, tenants }: DisabledPlugins, name: string, tenant: string) => {
+    const disabledFor = all.includes(name) ? 'all' : tenants[tenant]?.includes(name) ? 'tenant' : null;
+    return { enabled: disabledFor === null, disabledFor } as const;
   };
 
   app.get(
@@ -37,8 +48,11 @@ export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins }: Rou
     },
     async (request) => {
       requireScope(request.caller, 'tools');
+      const { tenant } = request.caller.principal;
+      const disabled = await dispatch.pluginStates.disabled();
+      const given = plugins.plugins.filter(({ name }) => isFor({ tenants: tenantsOf?.(name) }, tenant));
       return {
-        plugins: plugins.plugins.map((plugin) => described(plugin, plugins.isEnabled(plugin.name))),
+        plugins: given.map((plugin) => described(plugin, stateOf(disabled, plugin.name, tenant))),
         diagnostics: plugins.diagnostics,
       };
     },
@@ -50,19 +64,24 @@ export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins }: Rou
       schema: {
         tags,
         operationId: 'updatePlugin',
-        summary: 'Enable or disable a plugin in the whole fleet, until changed again',
+        summary: 'Enable or disable a plugin until changed again: for one’s tenant, or (scope fleet) for all',
         params: { type: 'object', properties: { plugin: { type: 'string' } }, required: ['plugin'] },
         body: jsonSchemaOf(UpdatePlugin),
         response: answers({ 200: refTo('Plugin') }, 400, 404),
       },
     },
     async (request) => {
-      requireScope(request.caller, 'admin');
-      const { plugin: name } = request.params;
+      const { caller, body, params } = request;
+      const forAll = body.for === 'all';
+      requireScope(caller, forAll ? 'fleet' : 'admin');
+      const { tenant } = caller.principal;
+      const name = params.plugin;
       const plugin = plugins.plugins.find((one) => one.name === name);
-      if (!plugin) throw new AppError('plugin_not_found', `There is no plugin "${name}".`);
-      await dispatch.pluginStates.set(name, request.body.enabled);
-      return described(plugin, request.body.enabled);
+      if (!plugin || !isFor({ tenants: tenantsOf?.(name) }, tenant))
+        throw new AppError('plugin_not_found', `There is no plugin "${name}".`);
+      const state = { plugin: name, enabled: body.enabled, tenant: forAll ? undefined : tenant };
+      await dispatch.pluginStates.set(state);
+      return described(plugin, stateOf(await dispatch.pluginStates.disabled(), name, tenant));
     },
   );
 }

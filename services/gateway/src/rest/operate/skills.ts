@@ -1,3 +1,4 @@
+import { isFor } from '@harness/plugin-kit';
 import { skillPluginName } from '@harness/plugins';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
@@ -18,7 +19,9 @@ export function addSkillRoutes(app: FastifyInstance, { skills, commands, folders
     },
     async (request) => {
       requireScope(request.caller, 'tools');
-      const described = skills.loaded.map((skill) => ({
+      const { tenant } = request.caller.principal;
+      const offered = skills.loaded.filter((skill) => isFor(skill, tenant));
+      const described = offered.map((skill) => ({
         name: skill.name,
         description: skill.description,
         ...(skill.modelInvocable && { tool: `${skillPluginName}__${skill.name}` }),

@@ -21,7 +21,7 @@ export function addWorkerRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
       },
     },
     async (request) => {
-      requireScope(request.caller, 'admin');
+      requireScope(request.caller, 'fleet');
       return { workers: await dispatch.workers.list() };
     },
   );
@@ -37,7 +37,7 @@ export function addWorkerRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
       },
     },
     async (request, reply) => {
-      requireScope(request.caller, 'admin');
+      requireScope(request.caller, 'fleet');
       await dispatch.workers.drain(request.params.workerId);
       return reply.code(202).send({ workerId: request.params.workerId, draining: true });
     },

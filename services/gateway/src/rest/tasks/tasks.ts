@@ -42,7 +42,6 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
           400,
           404,
           422,
-          429,
         ),
       },
     },

@@ -21,7 +21,7 @@ export function addCommandRoutes(app: FastifyInstance, { commands }: RouteDeps):
     },
     async (request) => {
       requireScope(request.caller, 'threads');
-      return { commands: commands.list() };
+      return { commands: commands.list(request.caller.principal.tenant) };
     },
   );
 

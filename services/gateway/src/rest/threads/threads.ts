@@ -19,7 +19,7 @@ function checkBody(
   deps: RouteDeps,
   { caller, body }: { caller: Caller; body: CreateThread | UpdateThread },
 ): void {
-  checkProfile(deps, body);
+  checkProfile(deps, caller.principal.tenant, body);
   checkBytes(body.metadata, { name: 'metadata', most: metadataLimitOf(deps.limits, caller) });
 }
 
