@@ -22,15 +22,8 @@ import { seeTurn, type TurnSeen } from './process/turn-seen.ts';
 import type { SessionLending } from './session/session-lending.ts';
 import type { SessionPool } from './session/session-pool.ts';
 import type { ThreadSlots, TurnUnderWay } from './session/thread-slots.ts';
-import {
-  fail,
-  handBack,
-  refuseTurn,
-  runTurn,
-  type StopReason,
-  type TurnDeps,
-  type TurnEnd,
-} from './turn/turn.ts';
+import { failTurn, handBack, refuseTurn, type StopReason, type TurnEnd, withWrite } from './turn/end-turn.ts';
+import { runTurn, type TurnDeps } from './turn/turn.ts';
 
 /** What a worker needs. */
 export interface WorkerDeps {
@@ -198,8 +191,9 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       logger.warn({ err: error, threadId, runId: turn.runId }, 'turn did not start');
       const current = { ...turn, hold: lending.holdOf(threadId) ?? turn.hold };
       const hopeless = error.code === 'agent_not_found' || error.code === 'skill_not_found';
-      if (lastTry || hopeless) return fail(current, { status: 'error', error: error.toBody() }, seen);
-      await handBack(current, seen);
+      const writing = withWrite(seen);
+      if (lastTry || hopeless) return failTurn(current, { status: 'error', error: error.toBody() }, writing);
+      await handBack(current, writing);
       throw error;
     }
   };
