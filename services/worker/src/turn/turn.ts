@@ -2,6 +2,7 @@
  * One turn: hooks, session, events, commit.
  *
  * This folder:
+ *   start-turn.ts     claims the thread and begins its turn
  *   end-turn.ts       how a turn ends: its result, or the thread given back
  *   emitter.ts        writes the events of a turn
  *   task-outcome.ts   what follows for a task from the end of its turn
