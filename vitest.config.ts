@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** A busy machine is slow, and that is no failure: what never comes is one. */
+/** Long limits: a test fails when something never happens, not when a busy machine is slow. */
 const patient = { expect: { poll: { timeout: 10_000, interval: 25 } } };
 const withRedis = {
   ...patient,
@@ -12,7 +12,9 @@ const inTest = (kind: string) => [`{libs,services}/*/test/${kind}/**/*.test.ts`]
 
 /**
  * Projects, by what a test needs:
- * unit = nothing; integration = a real Redis; e2e = the real Agent SDK against scripted-model, too;
+ * unit = nothing that waits;
+ * integration = a real Redis, processes, a watched folder, a broken connection;
+ * e2e = the real Agent SDK against scripted-model, too;
  * conformance = the official MCP suites against three gateways (`npm run conformance`);
  * faults = real processes that are killed, stopped and cut off; FAULT_SEED repeats a run (`npm run test:faults`);
  * compose = a Docker engine (run by `npm run test:compose` alone).
@@ -22,7 +24,7 @@ export default defineConfig({
     reporters: ['default', './services/local/test/slowest-reporter.ts'],
     projects: [
       {
-        // They keep nothing in modules, so they may share a process: three times as fast.
+        // Unit tests keep no state in modules, so they may share a process: three times as fast.
         test: {
           name: 'unit',
           include: ['{libs,services}/*/src/**/*.test.ts'],

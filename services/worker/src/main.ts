@@ -1,20 +1,9 @@
-import { newWorkerId } from '@harness/contracts';
-import { consumeRings, createDispatch, followControl, startLiveness, startSweeper } from '@harness/dispatch';
+import { consumeRings, followControl, startLiveness, startSweeper } from '@harness/dispatch';
 import { followPluginStates, pluginTenantsOf, startPlugins } from '@harness/plugins';
-import {
-  ConfigError,
-  connectRedis,
-  createLogger,
-  fleetLimitsOf,
-  onShutdown,
-  runMain,
-  watchEscapes,
-} from '@harness/runtime';
-import { loadWorkerConfig, useTempDir, type WorkerConfig } from './config.ts';
-import { openEndpoint } from './process/endpoint.ts';
+import { onShutdown, runMain } from '@harness/runtime';
+import { loadWorkerConfig, useTempDir } from './config.ts';
+import { type Base, openBase } from './process/base.ts';
 import { startLeash } from './process/hold-leash.ts';
-import { createWorkerMetrics } from './process/worker-metrics.ts';
-import { type WorkerState, workerTroubleOf } from './process/worker-trouble.ts';
 import { createSessionOpener } from './session/open-session.ts';
 import { createRoomElsewhere } from './session/room-elsewhere.ts';
 import { openSessionHomes } from './session/session-home.ts';
@@ -22,6 +11,7 @@ import { createSessionLending } from './session/session-lending.ts';
 import { processesFor, sessionLimitOf } from './session/session-limit.ts';
 import { createSessionPool } from './session/session-pool.ts';
 import { createSpares } from './session/spares.ts';
+import { createThreadHolds } from './session/thread-holds.ts';
 import { createThreadSlots } from './session/thread-slots.ts';
 import { createInvoker } from './turn/invoker.ts';
 import { turnScope } from './turn/turn-scope.ts';
@@ -49,61 +39,9 @@ runMain(async () => {
   process.send?.({ ready: true, workerId, maxSessions, url });
 });
 
-type Base = Awaited<ReturnType<typeof openBase>>;
 type Sessions = Awaited<ReturnType<typeof openSessions>>;
 type Plugins = Awaited<ReturnType<typeof openPlugins>>;
 type Fleet = Awaited<ReturnType<typeof joinFleet>>;
-
-/** Step 1: logs, health, metrics and Redis. Throws ConfigError when the data in Redis has another version. */
-async function openBase(config: WorkerConfig) {
-  const workerId = newWorkerId();
-  const startedAt = new Date().toISOString();
-  const logger = createLogger('worker', config.LOG_LEVEL).child({ workerId });
-  const escapes = watchEscapes(logger);
-  const metrics = createWorkerMetrics();
-  /** The state that the endpoint reports; replaced when the worker has joined the fleet. */
-  const status = { state: (): WorkerState => ({ phase: 'starting', redis: undefined, healthy: false }) };
-  // First: a bad port is reported at once, and /healthz responds while the worker waits for Redis.
-  const endpoint =
-    config.HARNESS_WORKER_PORT === undefined
-      ? undefined
-      : await openEndpoint({
-          host: config.HARNESS_WORKER_HOST,
-          port: config.HARNESS_WORKER_PORT,
-          logger,
-          trouble: () => workerTroubleOf(status.state()),
-          metrics,
-        });
-  const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'wait' });
-  const redis = connect();
-  const limits = fleetLimitsOf(config);
-  const acks = config.HARNESS_REDIS_ACKS;
-  const dispatch = createDispatch({ redis, subscriber: connect(), logger, limits, acks });
-  escapes.onEscape(() => {
-    metrics.escaped();
-    dispatch.countEscape().catch(() => undefined);
-  });
-  const admission = await dispatch.dataVersion.enter();
-  if (admission.outcome === 'refused') throw new ConfigError(admission.message);
-  const writes = dispatch.probeWrites({ onWritten: metrics.redisWritten });
-  const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
-  return {
-    config,
-    workerId,
-    startedAt,
-    logger,
-    escapes,
-    metrics,
-    status,
-    endpoint,
-    redis,
-    dispatch,
-    writes,
-    tokenSecret,
-    mcpUrl: new URL('/mcp', config.HARNESS_GATEWAY_URL).href,
-    draining: false,
-  };
-}
 
 /** Step 2: what starts and holds agent processes. */
 async function openSessions({ config, logger, mcpUrl }: Base) {
@@ -179,9 +117,10 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
   const { config, dispatch, logger, redis, workerId, metrics } = base;
   const { keys, scripts, doorbell, fair, lease, feed, workers } = dispatch;
   const { slots, pool, spares, opener, maxSessions } = sessions;
+  const holds = createThreadHolds({ slots, pool, lease });
   const lending = createSessionLending({
     dispatch,
-    slots,
+    holds,
     pool,
     spares,
     openSession: opener.open,
@@ -228,6 +167,7 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
     hooks: host.hooks,
     liveness,
     slots,
+    holds,
     pool,
     lending,
     logger,

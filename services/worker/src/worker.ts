@@ -11,45 +11,20 @@
  * Folders:
  *   turn/       one turn: hooks, model, events, commit; `ctx.invoker` of plugins
  *   session/    Agent SDK sessions: start, pool, spares, transcripts, lease
- *   process/    the worker's process: HTTP endpoint, metrics, the leash
+ *   process/    the worker’s process: what it builds on, HTTP endpoint, metrics, the leash
  */
-import { randomUUID } from 'node:crypto';
-import { runUuidOf, type SessionPath, toAppError } from '@harness/contracts';
-import type { Control, Dispatch, HeldThread, Hold, Liveness, Turn } from '@harness/dispatch';
-import type { HookRunner } from '@harness/plugin-kit';
-import type { Logger } from '@harness/runtime';
-import { seeTurn, type TurnSeen } from './process/turn-seen.ts';
-import type { SessionLending } from './session/session-lending.ts';
-import type { SessionPool } from './session/session-pool.ts';
-import type { ThreadSlots, TurnUnderWay } from './session/thread-slots.ts';
-import {
-  fail,
-  handBack,
-  refuseTurn,
-  runTurn,
-  type StopReason,
-  type TurnDeps,
-  type TurnEnd,
-} from './turn/turn.ts';
+import type { SessionPath } from '@harness/contracts';
+import type { Control } from '@harness/dispatch';
+import type { TurnUnderWay } from './session/thread-slots.ts';
+import type { StopReason } from './turn/end-turn.ts';
+import { createTurnStarter, type TurnStarterDeps } from './turn/start-turn.ts';
 
 /** What a worker needs. */
-export interface WorkerDeps {
-  dispatch: Dispatch;
-  hooks: HookRunner;
-  liveness: Liveness;
-  /** Shared with the session pool and the session lease. */
-  slots: ThreadSlots;
-  pool: SessionPool;
-  lending: SessionLending;
-  logger: Logger;
-  sessionTtlMs: number;
-  turnTimeoutMs: number;
+export interface WorkerDeps extends TurnStarterDeps {
   /** How many turns may run at the same time now. */
   maxTurns(): number;
   /** The worker was asked to finish its turns and exit. */
   onDrain(): void;
-  /** Called once for each attempt at a run, after its end. */
-  onTurn(seen: TurnSeen): void;
 }
 
 /** A worker as the rest of its process uses it. */
@@ -92,163 +67,28 @@ export interface FleetWorker {
 
 /** Creates the worker; it starts no work before its first ring. */
 export function createWorker(deps: WorkerDeps): FleetWorker {
-  const { dispatch, liveness, slots, lending, pool, logger } = deps;
-  const { lease, doorbell } = dispatch;
+  const { dispatch, liveness, slots, holds, pool, logger } = deps;
   const turnOf = (threadId: string) => slots.get(threadId)?.turn;
   const turns = () => slots.with('turn');
-  const stats = { turns: 0, paths: { warm: 0, spare: 0, resume: 0, cold: 0 } };
-  // A message that crashes the worker crashes every turn there. Last attempts run one at a time, so that no
-  // innocent turn loses its last attempt to such a message.
-  let isOnLastAttempt = false;
-  /** The worker takes no more threads and keeps none. */
-  let retiring = false;
-  let leaving = false;
-
-  const turnDeps: TurnDeps = {
-    lease,
-    hooks: deps.hooks,
-    logger,
-    turnTimeoutMs: deps.turnTimeoutMs,
-    sessionTtlMs: deps.sessionTtlMs,
-    healthy: liveness.healthy,
-    lend: lending.lend,
-    give: pool.give,
-    evict: pool.evict,
-    wasSent: ({ hold, runId }, { sessionId }) =>
-      dispatch.transcripts.hasMessage(hold.threadId, sessionId, runUuidOf(runId)),
-    relist: lending.relist,
-    nextCounter: lending.nextCounter,
-    onCommitted({ hold }, _ending, remaining) {
-      const underWay = turnOf(hold.threadId);
-      if (underWay && remaining > 0) underWay.isRung = true;
-    },
-    onPath: (path) => {
-      stats.paths[path]++;
-    },
-  };
-
-  /** Claims the thread and runs one turn. Returns true when there is more to do. */
-  const oneTurn = async (threadId: string, underWay: TurnUnderWay, lastTry: boolean): Promise<boolean> => {
-    const claim = await lease.claim(threadId, liveness.me());
-    if (claim.outcome === 'owned') {
-      drop(threadId);
-      await doorbell.ring(threadId, claim.owner);
-      return false;
-    }
-    if (claim.outcome !== 'mine') return false;
-    lending.keep(claim.hold);
-    if (retiring) return false; // onRing gives it up
-    if (underWay.stop.signal.aborted) {
-      if (!pool.has(threadId)) await letGo(threadId);
-      return false;
-    }
-    if (!claim.isLastAttempt) return heldTurn(claim.hold, underWay, lastTry);
-    if (isOnLastAttempt) {
-      // Another worker may take the thread; otherwise the sweep rings again shortly.
-      drop(threadId);
-      await lease.release(claim.hold, { ring: false });
-      return false;
-    }
-    isOnLastAttempt = true;
-    try {
-      return await heldTurn(claim.hold, underWay, lastTry);
-    } finally {
-      isOnLastAttempt = false;
-    }
-  };
-
-  const heldTurn = async (hold: Hold, underWay: TurnUnderWay, lastTry: boolean): Promise<boolean> => {
-    const { threadId } = hold;
-    const { stop } = underWay;
-    const begin = await lease.begin(hold, randomUUID());
-    if (begin.outcome === 'empty' && begin.prewarm) await warm(begin.prewarm, lastTry);
-    else if (begin.outcome === 'empty' && !pool.has(threadId)) await letGo(threadId);
-    if (!('turn' in begin)) return false;
-    const { turn, outcome } = begin;
-    underWay.runId = turn.runId;
-    stats.turns++;
-    const log = logger.child({ threadId, runId: turn.runId });
-    log.debug({ kind: turn.kind, attempt: turn.attempt, epoch: turn.hold.epoch }, 'turn begins');
-    const end = await seeTurn(turn, { deps: turnDeps, onTurn: deps.onTurn }, (seen) =>
-      outcome === 'run' ? tryTurn(turn, { stop, lastTry }, seen) : refuseTurn(turn, outcome, seen),
-    );
-    log.debug({ end }, 'turn ended');
-    // If the thread is lost, the release is fenced. Otherwise the next claim starts a new epoch with new
-    // counters and tokens.
-    if (end === 'lost' || (end === 'committed' && !pool.has(threadId) && !leaving)) {
-      underWay.isRung = false; // the release rings the next owner
-      await letGo(threadId);
-      return false;
-    }
-    return end !== 'committed';
-  };
-
-  const tryTurn = async (
-    turn: Turn,
-    { stop, lastTry }: { stop: AbortController; lastTry: boolean },
-    seen: TurnDeps,
-  ): Promise<TurnEnd> => {
-    try {
-      return await runTurn(turn, stop, seen);
-    } catch (thrown) {
-      // No prompt was sent yet: the attempt does not count, and BullMQ rings again.
-      const { threadId } = turn.hold;
-      pool.evict(threadId);
-      const error = toAppError(thrown);
-      logger.warn({ err: error, threadId, runId: turn.runId }, 'turn did not start');
-      const current = { ...turn, hold: lending.holdOf(threadId) ?? turn.hold };
-      const hopeless = error.code === 'agent_not_found' || error.code === 'skill_not_found';
-      if (lastTry || hopeless) return fail(current, { status: 'error', error: error.toBody() }, seen);
-      await handBack(current, seen);
-      throw error;
-    }
-  };
-
-  const warm = async (thread: HeldThread, lastTry: boolean) => {
-    try {
-      await lending.warm(thread);
-    } catch (thrown) {
-      const error = toAppError(thrown);
-      logger.warn({ err: error, threadId: thread.hold.threadId }, 'session not warmed');
-      if (!lastTry) throw error;
-    }
-  };
-
-  /** Releases a thread that has no session here; any worker may take its waiting mail. */
-  const letGo = async (threadId: string) => {
-    const hold = lending.holdOf(threadId);
-    lending.forget(threadId);
-    if (hold) await lease.release(hold);
-  };
-
-  /** Ends the thread's session, if there is one, and releases the thread. */
-  const giveUp = async (threadId: string) => {
-    pool.evict(threadId);
-    await letGo(threadId);
-  };
-
-  /** Another worker owns the thread: ends its session here and forgets the hold. */
-  const drop = (threadId: string) => {
-    pool.evict(threadId);
-    lending.forget(threadId);
-  };
+  const stopping = { retiring: false, leaving: false };
+  const starter = createTurnStarter(deps, stopping);
 
   /** No turn starts here from now on, although the process receives its SIGTERM a moment later. */
   const beginDrain = () => {
-    retiring = true;
+    stopping.retiring = true;
     deps.onDrain();
   };
 
   const proveHolds = async () => {
-    const held = lending.holds().map(({ threadId, epoch }) => {
+    const held = holds.list().map(({ threadId, epoch }) => {
       return { threadId, epoch, runId: turnOf(threadId)?.runId };
     });
-    const found = await lease.look(liveness.me(), held);
+    const found = await dispatch.lease.look(liveness.me(), held);
     for (const threadId of found.lost) {
       const asked = held.find((one) => one.threadId === threadId);
-      if (lending.holdOf(threadId)?.epoch !== asked?.epoch) continue; // claimed again meanwhile
+      if (holds.get(threadId)?.epoch !== asked?.epoch) continue; // claimed again meanwhile
       turnOf(threadId)?.stop.abort('lost');
-      drop(threadId);
+      holds.drop(threadId);
     }
     for (const [, { stop, runId }] of turns()) {
       if (runId === undefined) continue;
@@ -263,7 +103,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
   };
 
   return {
-    stats: () => stats,
+    stats: starter.stats,
     async onRing(threadId, lastTry) {
       // A repeated job must be a no-op: BullMQ may run a stalled job again.
       const now = turnOf(threadId);
@@ -275,8 +115,10 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       slots.update(threadId, { turn: underWay });
       try {
         // `retire` leaves out threads that are in use: they are given up here, also after a failure.
-        const more = await oneTurn(threadId, underWay, lastTry).finally(() => retiring && giveUp(threadId));
-        return (more || underWay.isRung) && !retiring;
+        const more = await starter
+          .start(threadId, underWay, lastTry)
+          .finally(() => stopping.retiring && holds.giveUp(threadId));
+        return (more || underWay.isRung) && !stopping.retiring;
       } finally {
         slots.update(threadId, { turn: undefined });
       }
@@ -291,7 +133,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       if (control.action === 'drop') {
         turn?.stop.abort('lost');
         if (!turn) pool.evict(control.threadId);
-        return lending.forget(control.threadId);
+        return holds.forget(control.threadId);
       }
       if (turn?.runId === control.runId) {
         turn.stop.abort(control.action === 'cancel' ? 'cancelled' : 'interrupted');
@@ -299,24 +141,24 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     },
     onEvict(threadId) {
       if (turnOf(threadId)) return; // its turn opens a new session at the next epoch
-      letGo(threadId).catch((error) => logger.warn({ err: error, threadId }, 'thread not released'));
+      holds.release(threadId).catch((error) => logger.warn({ err: error, threadId }, 'thread not released'));
     },
-    freeSlots: () => (retiring ? 0 : deps.maxTurns() - turns().length),
+    freeSlots: () => (stopping.retiring ? 0 : deps.maxTurns() - turns().length),
     room() {
       const { sessions, busy } = pool.counts();
       // Every running turn has a session or is starting one.
       return deps.maxTurns() - turns().length - (sessions - busy);
     },
-    held: () => lending.holds().map(({ threadId }) => threadId),
+    held: () => holds.list().map(({ threadId }) => threadId),
     fence() {
       stopAll('unhealthy');
       pool.evictBusy();
     },
     proveHolds,
     async retire() {
-      retiring = true;
-      const idle = lending.holds().filter(({ threadId }) => !turnOf(threadId));
-      const given = await Promise.allSettled(idle.map(({ threadId }) => giveUp(threadId)));
+      stopping.retiring = true;
+      const idle = holds.list().filter(({ threadId }) => !turnOf(threadId));
+      const given = await Promise.allSettled(idle.map(({ threadId }) => holds.giveUp(threadId)));
       for (const one of given)
         if (one.status === 'rejected') logger.warn({ err: one.reason }, 'thread not released');
     },
@@ -324,10 +166,9 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       stopAll('drain');
     },
     async leave() {
-      leaving = true;
+      stopping.leaving = true;
       pool.close();
-      await Promise.all(lending.holds().map((hold) => lease.release(hold)));
-      lending.forgetAll();
+      await holds.releaseAll();
     },
   };
 }

@@ -66,8 +66,8 @@ export interface Bus {
   tasks(tenant: string, page: Page & { state?: BusTaskState | undefined }): Promise<BusTask[]>;
   /** Workers, most recently seen first. */
   workers(tenant: string, page: Page): Promise<BusWorker[]>;
-  /** Takes back overdue assignments; `tidy`: also deletes what has expired. */
-  sweep(tidy?: boolean): Promise<void>;
+  /** Takes back overdue assignments; `expire`: also deletes what has expired. */
+  sweep(expire?: boolean): Promise<void>;
   /** Ends every poll that waits here with null: this gateway is shutting down. */
   endPolls(): void;
   close(): void;

@@ -10,6 +10,8 @@ import type {
   BusWorker,
   BusWorkerState,
 } from '@harness/contracts';
+import type { Redis } from 'ioredis';
+import { reached } from '../redis/reached.ts';
 import type { Hash } from '../redis/records.ts';
 
 /** An assignment as scripts return it. */
@@ -75,3 +77,9 @@ export const busWorkerOf = (hash: Hash): BusWorker => ({
   seenAt: isoOf(hash.seenAt ?? 0),
   registeredAt: isoOf(hash.registeredAt ?? 0),
 });
+
+/** The hashes of tasks or workers with these names, of those that exist. */
+export async function readHashes(redis: Redis, names: readonly string[]): Promise<Hash[]> {
+  const hashes = await Promise.all(names.map((name) => reached(redis.hgetall(name))));
+  return hashes.filter((hash) => hash.state !== undefined);
+}

@@ -1,5 +1,5 @@
 -- Takes back overdue assignments and ends expired polls. Every gateway runs it every 1-2 s.
--- A: count, tidy? (also delete what has expired, and repair lists)
+-- A: count, expire? (also delete what has expired, and repair lists)
 -- outcome: ok {rung [{threadId, owner?}], more (call again)}
 local rung, handled = {}, 0
 local last = tonumber(redis.call('GET', P .. 'bswept') or now)
@@ -39,8 +39,8 @@ end
 
 countAll()
 
--- Some tenants at a time, least recently tidied first; an empty bus is removed.
-if A.tidy then
+-- Some tenants at a time, least recently checked first; an empty bus is removed.
+if A.expire then
   for _, T in ipairs(redis.call('ZRANGE', P .. 'btidy', 0, A.count - 1)) do
     redis.call('ZADD', P .. 'btidy', now, T)
     local function drop(state, ids)

@@ -1,12 +1,13 @@
 import type { Log } from '../redis/log.ts';
 import type { Bus } from './bus-contract.ts';
 
-/** Sweeps from one tidying to the next. */
-const tidyEvery = 60;
+/** Every 60th sweep also deletes what has expired. */
+const expireEvery = 60;
 
 /**
  * Sweeps the bus every 1-2 s, in every gateway: overdue assignments are taken back. The cost does not depend
- * on the number of waiting workers. Every 60th sweep also tidies.
+ * on the number of waiting workers. Every 60th sweep also deletes what has
+ * expired.
  */
 export function startBusSweeper(deps: { bus: Pick<Bus, 'sweep'>; logger: Log }): { close(): void } {
   let timer: NodeJS.Timeout;
@@ -15,7 +16,7 @@ export function startBusSweeper(deps: { bus: Pick<Bus, 'sweep'>; logger: Log }):
     timer = setTimeout(
       () => {
         deps.bus
-          .sweep(round++ % tidyEvery === 0)
+          .sweep(round++ % expireEvery === 0)
           .catch((error) => deps.logger.warn({ err: error }, 'bus: sweep failed'))
           .finally(later);
       },

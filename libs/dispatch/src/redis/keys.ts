@@ -48,7 +48,7 @@
  * | bwait:<tenant>:<labels> · bwaits:<tenant> · bpolling:<tenant> | zset, set, zset | waiting workers by labels; which sets of labels have any; all waiting workers |
  * | bst:<tenant>:<state> · bts:<tenant> · bws:<tenant> | zset | tasks by state, since when; all tasks; all workers |
  * | bseq:<tenant> · btenants · bswept | counter, set, string | submission order; tenants with a bus; when the buses were last swept |
- * | btidy · bcounts | zset, hash | tenants with a bus by when it was last tidied; totals of all buses, by state |
+ * | btidy · bcounts | zset, hash | tenants with a bus by when it was last checked for expired tasks; totals of all buses, by state |
  * | bdue · bpolls | zset | `<tenant>:<id>` by the end of its lease; `<tenant>:<name>` by the end of its poll |
  * |
  * | bev:<tenant> · chbus:<tenant> | stream, channel | events of a bus |

@@ -84,6 +84,8 @@ const libraries = [
   'thread/mailbox',
   'task/tasks',
   'bus/bus',
+  'bus/bus-queue',
+  'bus/bus-delegated',
 ].map((path) => new URL(`../${path}.lua`, import.meta.url));
 
 /** The complete text that Redis runs for a script. */

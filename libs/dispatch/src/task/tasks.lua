@@ -41,7 +41,7 @@ local function closeTask(task)
   redis.call('PEXPIRE', key('task', task.taskId), C.retentionMs)
 end
 
--- Withdraws a delegated task's work from the bus: defined in bus.lua.
+-- Withdraws a delegated task's work from the bus: defined in bus-delegated.lua.
 local withdrawFromBus
 
 -- Cancels a task, its waiting mail, and the tasks below it.

@@ -1,6 +1,7 @@
 import type { FinalRunStatus, SessionPath } from '@harness/contracts';
 import type { Ending, Turn } from '@harness/dispatch';
-import type { TurnDeps, TurnEnd } from '../turn/turn.ts';
+import type { TurnEnd } from '../turn/end-turn.ts';
+import type { TurnDeps } from '../turn/turn.ts';
 
 /** The data of one attempt at a run, for the metrics. */
 export interface TurnSeen {

@@ -13,7 +13,8 @@
  *   open-session.ts        opens sessions, a few at a time, and tracks all that live
  *   session-pool.ts        warm sessions by key
  *   thread-slots.ts        all state of this worker about a thread
- *   session-lending.ts       which session a thread gets, and its epoch
+ *   thread-holds.ts        the threads that this worker holds
+ *   session-lending.ts     which session a thread gets, and its epoch
  *   spares.ts              sessions started in advance
  *   session-limit.ts       how many sessions fit into memory
  *   system-prompt.ts       the system prompt of a thread

@@ -28,7 +28,7 @@ const delta = (text: string): LeaseEvent => ({ type: 'agent.message_delta', text
 
 test('events that arrive during a call are sent with the next one, in order, adjacent deltas joined', async () => {
   const { emitter, calls } = openEmitter(async () => ({ lost: false, cancel: false, interrupt: false }));
-  emitter.tellPath('warm');
+  emitter.recordPath('warm');
   for (const event of [delta('a'), delta('b'), { type: 'agent.message', text: 'ab' } as const, delta('c')])
     emitter.push(event);
   await emitter.flush();

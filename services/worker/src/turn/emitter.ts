@@ -5,7 +5,7 @@ import type { Lease, LeaseEvent, Turn } from '@harness/dispatch';
 export interface Emitter {
   push(event: LeaseEvent): void;
   /** Records on the run how it got its session. */
-  tellPath(path: SessionPath): void;
+  recordPath(path: SessionPath): void;
   /** Resolves when all events are written, or the turn is known to be lost. */
   flush(): Promise<void>;
 }
@@ -54,8 +54,8 @@ export function createEmitter(deps: {
       waiting.push(event);
       void start();
     },
-    tellPath(told) {
-      path = told;
+    recordPath(taken) {
+      path = taken;
       void start();
     },
     async flush() {

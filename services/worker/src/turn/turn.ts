@@ -1,90 +1,53 @@
 /**
  * One turn: hooks, session, events, commit.
  *
- * Ends of a turn:
- *   committed    the run has its result (D1): success or failure
- *   again        the agent process died, or Redis did not take the result: the attempt counts
- *   handed back  the worker drains, or is unhealthy and fenced itself: the attempt does not count
- *   lost         another worker has the thread: nothing more is written (D3, D4)
- *
  * This folder:
+ *   start-turn.ts     claims the thread and begins its turn
+ *   end-turn.ts       how a turn ends: its result, or the thread given back
  *   emitter.ts        writes the events of a turn
  *   task-outcome.ts   what follows for a task from the end of its turn
  *   turn-scope.ts     the turn within which plugin code runs
  *   invoker.ts        `ctx.invoker` of plugins at a worker
  */
 import { type SessionPath, toAppError } from '@harness/contracts';
-import { type Ending, type Lease, promptUuidOf, type Turn, untilReached } from '@harness/dispatch';
-import type { HookRunner } from '@harness/plugin-kit';
+import { type Ending, promptUuidOf, type Turn } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
 import type { Answer, Session } from '../session/session.ts';
 import type { Lent } from '../session/session-lending.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
-import { afterFailure, afterReview, afterWork, type Failure } from './task-outcome.ts';
+import {
+  commitTurn,
+  type EndDeps,
+  endStopped,
+  failTurn,
+  type TurnEnd,
+  type Writing,
+  withWrite,
+} from './end-turn.ts';
+import { afterReview, afterWork } from './task-outcome.ts';
 import { type TurnScope, turnScope } from './turn-scope.ts';
 
-/** How a turn ended; see the head of this file. */
-export type TurnEnd = 'committed' | 'again' | 'handed back' | 'lost';
-
-/** Why a turn is stopped from outside. */
-export type StopReason = 'cancelled' | 'interrupted' | 'timeout' | 'drain' | 'unhealthy' | 'lost';
-
 /** What a turn needs. */
-export interface TurnDeps {
-  lease: Lease;
-  hooks: HookRunner;
+export interface TurnDeps extends EndDeps {
   logger: Logger;
-  turnTimeoutMs: number;
   /** False when the worker may no longer own its threads. */
   healthy(): boolean;
   /** Returns the thread's session: warm, resumed or new. Throws before anything was sent to the model. */
   lend(turn: Turn): Promise<Lent>;
-  /** How long a session stays warm after a turn, ms. */
-  sessionTtlMs: number;
-  /** Returns the thread's session to the pool. */
-  give(threadId: string): void;
-  /** Ends the thread's session. */
-  evict(threadId: string): void;
   /** Whether the session's transcript already has the run's message. */
   wasSent(turn: Turn, session: Session): Promise<boolean>;
-  /** A skill narrowed the tools of the session during the turn: it must list them again. */
-  relist(threadId: string): void;
   /** Returns the next event counter of the thread's epoch. */
   nextCounter(threadId: string): number;
-  /** Called after every commit. `remaining`: messages that wait in the mailbox. */
-  onCommitted(turn: Turn, ending: Ending, remaining: number): void;
   /** Called for every turn that got a session. */
   onPath(path: SessionPath): void;
 }
 
-/** Time for the session to end its turn after an interrupt, ms; then it is killed. */
-const interruptGraceMs = 5_000;
-/** Minimum time for writing a turn's result to Redis, ms, even after the turn timeout. */
-const leastTellMs = 30_000;
-
 const continuation =
   'The agent process ended in the middle of your last turn. Continue that turn now. Tool calls without a result may or may not have happened.';
 
-interface Told extends TurnDeps {
-  /**
-   * Runs a step that must reach Redis: repeats it while Redis is unreachable or full, until the turn's time
-   * is over.
-   */
-  tell<T>(step: () => Promise<T>): Promise<T>;
-}
-
-function telling(deps: TurnDeps): Told {
-  const endsAt = performance.now() + deps.turnTimeoutMs;
-  const tell: Told['tell'] = (step) => {
-    const until = Math.max(endsAt, performance.now() + leastTellMs);
-    return untilReached(step, () => performance.now() > until);
-  };
-  return { ...deps, tell };
-}
-
 /** Runs one turn. Throws when it failed before the prompt was sent; the caller hands the turn back then. */
 export async function runTurn(turn: Turn, stop: AbortController, rest: TurnDeps): Promise<TurnEnd> {
-  const deps = telling(rest);
+  const deps = withWrite(rest);
   const scope: TurnScope = {
     tenant: turn.tenant,
     threadId: turn.hold.threadId,
@@ -115,9 +78,9 @@ export async function runTurn(turn: Turn, stop: AbortController, rest: TurnDeps)
   }
 }
 
-const emitterOf = (turn: Turn, stop: AbortController, deps: Told): Emitter =>
+const emitterOf = (turn: Turn, stop: AbortController, deps: Writing<TurnDeps>): Emitter =>
   createEmitter({
-    lease: { emit: (of, batch) => deps.tell(() => deps.lease.emit(of, batch)) },
+    lease: { emit: (of, batch) => deps.write(() => deps.lease.emit(of, batch)) },
     turn,
     nextCounter: () => deps.nextCounter(turn.hold.threadId),
     onLost: () => stop.abort('lost'),
@@ -125,48 +88,7 @@ const emitterOf = (turn: Turn, stop: AbortController, deps: Told): Emitter =>
     onInterrupt: () => stop.abort('interrupted'),
   });
 
-const refusals = {
-  cancelled: { code: 'turn_cancelled', message: 'The run was cancelled while it waited.' },
-  interrupted: { code: 'turn_cancelled', message: 'A later message interrupted the run before it began.' },
-  park: {
-    code: 'attempts_exhausted',
-    message: 'The agent process died in every attempt at this run. Send the message again to retry.',
-  },
-} as const;
-
-/**
- * Commits a run that must not start: cancelled or interrupted while it waited, or parked after too many
- * crashes.
- */
-export function refuseTurn(turn: Turn, outcome: keyof typeof refusals, deps: TurnDeps): Promise<TurnEnd> {
-  const status = outcome === 'park' ? 'error' : outcome;
-  return fail(turn, { status, error: refusals[outcome] }, deps);
-}
-
-/** Hands back a turn whose prompt was not sent: the attempt does not count. */
-export const handBack = (turn: Turn, deps: TurnDeps): Promise<void> =>
-  telling(deps).tell(() => deps.lease.handBack(turn));
-
-/** Commits a failure of the run. */
-export const fail = (turn: Turn, failure: Failure, deps: TurnDeps): Promise<TurnEnd> =>
-  failTurn(turn, failure, telling(deps));
-
-/** Commits a failure and its consequence for the task. */
-async function failTurn(turn: Turn, failure: Failure & Partial<Ending>, deps: Told): Promise<TurnEnd> {
-  const consequence = turn.task ? afterFailure(turn.task, turn.runId, failure) : undefined;
-  const end = await commit(turn, { ...failure, ...consequence }, deps);
-  if (end === 'committed' && turn.task)
-    await deps.hooks.taskFailed(turn.shownId, turn.task.taskId, failure.error);
-  return end;
-}
-
-interface TurnParts {
-  turn: Turn;
-  stop: AbortController;
-  deps: Told;
-}
-
-type AskingDeps = Told & {
+type AskingDeps = Writing<TurnDeps> & {
   /**
    * Called just before the model or the review hooks get the prompt: from now on a failure counts as an
    * attempt.
@@ -183,15 +105,15 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   const emitter = emitterOf(turn, stop, deps);
   const sessionMs = performance.now() - startedAt;
   deps.onPath(path);
-  emitter.tellPath(path);
+  emitter.recordPath(path);
   await emitter.flush();
 
-  // Only the transcript tells whether an earlier attempt sent the prompt: the SDK never responds to the same
+  // Only the transcript shows whether an earlier attempt sent the prompt: the SDK never responds to the same
   // message id twice.
   const sent = path === 'resume' && (await deps.wasSent(turn, session));
   const about = { runId: turn.runId, path, finishedRuns: turn.finishedRuns, kind: turn.kind };
   const prompt = sent ? continuation : await deps.hooks.beforeInvoke(turn.shownId, turn.input, about);
-  if (stop.signal.aborted || !deps.healthy()) return stopped(parts, undefined);
+  if (stop.signal.aborted || !deps.healthy()) return endStopped(parts, undefined);
 
   deps.onAsked();
   const askedAt = performance.now();
@@ -214,7 +136,7 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   });
 
   if (stop.signal.aborted || !deps.healthy()) {
-    return stopped(parts, { session, answering, path, timings });
+    return endStopped(parts, { session, answering, path, timings });
   }
   if (answer === undefined || answer instanceof Error) {
     deps.logger.warn(
@@ -232,9 +154,13 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
     return end;
   }
   await deps.hooks.afterInvoke(turn.shownId, answer.text);
-  if (stop.signal.reason === 'lost') return stopped(parts, undefined);
+  if (stop.signal.reason === 'lost') return endStopped(parts, undefined);
   const consequence = turn.task ? afterWork(turn.task, turn.runId, answer.text) : undefined;
-  const end = await commit(turn, { ...rest, status: 'success', result: answer.text, ...consequence }, deps);
+  const end = await commitTurn(
+    turn,
+    { ...rest, status: 'success', result: answer.text, ...consequence },
+    deps,
+  );
   deps.give(threadId);
   if (end === 'committed') await deps.hooks.message(turn.shownId, 'assistant', answer.text);
   return end;
@@ -245,71 +171,17 @@ async function reviewTurn(turn: Turn, stop: AbortController, deps: AskingDeps): 
   const parts = { turn, stop, deps };
   const emitter = emitterOf(turn, stop, deps);
   const { task } = turn;
-  if (task?.status !== 'working') return commit(turn, { status: 'cancelled' }, deps);
+  if (task?.status !== 'working') return commitTurn(turn, { status: 'cancelled' }, deps);
   if (turn.failure) return failTurn(turn, { status: 'error', error: turn.failure }, deps);
   emitter.push({ type: 'task.review_started', taskId: task.taskId, iteration: task.iteration });
   await emitter.flush();
-  if (stop.signal.aborted) return stopped(parts, undefined);
+  if (stop.signal.aborted) return endStopped(parts, undefined);
   deps.onAsked();
   const verdict = await deps.hooks.taskComplete(turn.shownId, task.taskId, turn.input);
-  if (stop.signal.aborted || !deps.healthy()) return stopped(parts, undefined);
+  if (stop.signal.aborted || !deps.healthy()) return endStopped(parts, undefined);
   const result = verdict.accepted ? 'accepted' : `not accepted: ${verdict.feedback}`;
   const consequence = afterReview(task, turn.runId, { result: turn.input, verdict });
-  return commit(turn, { status: 'success', result, ...consequence }, deps);
-}
-
-interface Asked {
-  session: Session;
-  answering: Promise<Answer>;
-  path: SessionPath;
-  timings(): Ending['timings'];
-}
-
-/** Ends a turn that was stopped from outside; `asked` is set when the model already had the prompt. */
-async function stopped({ turn, stop, deps }: TurnParts, asked: Asked | undefined): Promise<TurnEnd> {
-  const { threadId } = turn.hold;
-  const reason: StopReason = stop.signal.aborted ? stop.signal.reason : 'unhealthy';
-  if (reason === 'lost') {
-    deps.evict(threadId);
-    return 'lost';
-  }
-  if (reason === 'drain' || reason === 'unhealthy') {
-    deps.evict(threadId);
-    await deps.tell(() => deps.lease.handBack(turn));
-    return 'handed back';
-  }
-  const kept = asked !== undefined && (await interrupted(asked));
-  if (!kept) deps.evict(threadId);
-  const ends = {
-    timeout: { code: 'turn_timeout', message: `The turn did not end within ${deps.turnTimeoutMs} ms.` },
-    cancelled: { code: 'turn_cancelled', message: 'The run was cancelled.' },
-    interrupted: { code: 'turn_cancelled', message: 'A later message interrupted the run.' },
-  };
-  const warmForMs = kept ? deps.sessionTtlMs : undefined;
-  const rest = asked ? { timings: asked.timings(), path: asked.path, warmForMs } : {};
-  const end = await failTurn(turn, { ...rest, status: reason, error: ends[reason] }, deps);
-  if (kept) deps.give(threadId);
-  return end;
-}
-
-/** Interrupts the session. Returns true when it ended its turn in time and can be kept. */
-async function interrupted({ session, answering }: Asked): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), interruptGraceMs);
-  });
-  const settled = session
-    .interrupt()
-    .then(() => answering)
-    .then(
-      () => true,
-      () => false,
-    );
-  try {
-    return await Promise.race([settled, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return commitTurn(turn, { status: 'success', result, ...consequence }, deps);
 }
 
 /**
@@ -330,15 +202,4 @@ async function untilStopped(
   } finally {
     if (onAbort) signal.removeEventListener('abort', onAbort);
   }
-}
-
-async function commit(turn: Turn, ending: Ending, deps: Told): Promise<TurnEnd> {
-  const done = await deps.tell(() => deps.lease.commit(turn, ending));
-  if (!done) return 'lost';
-  deps.onCommitted(turn, ending, done.remaining);
-  if (done.narrowed) deps.relist(turn.hold.threadId);
-  for (const mail of ending.mail ?? []) {
-    if (mail.kind !== 'review') await deps.hooks.message(mail.threadId, 'system', mail.input);
-  }
-  return 'committed';
 }

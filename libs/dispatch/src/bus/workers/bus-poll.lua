@@ -22,7 +22,7 @@ elseif worker.state == 'polling' then
   if worker.poll == A.poll then
     since = redis.call('ZSCORE', key('bpolling', T), A.name)
   else
-    tellPoll(worker.replica, { kind = 'bus_poll_over', poll = worker.poll })
+    signalPoll(worker.replica, { kind = 'bus_poll_over', poll = worker.poll })
   end
   stopWaiting(T, A.name, worker.labels)
 end

@@ -16,11 +16,7 @@ import type { Log } from '../../redis/log.ts';
 import { type Scripts, scriptsBeside } from '../../redis/scripts.ts';
 import { type AssignedTask, assignmentOf } from '../bus-records.ts';
 
-/** The scripts of workers; bus.ts calls those that are not about polls. */
-export const workerScripts = scriptsBeside(import.meta.url, {
-  confirmed: ['bus-poll', 'bus-leave', 'bus-register', 'bus-reset', 'bus-ack'],
-  unconfirmed: ['bus-heartbeat'],
-});
+const lua = scriptsBeside(import.meta.url, { confirmed: ['bus-poll', 'bus-leave'] });
 
 /** Polls of this gateway. */
 export interface BusPolls {
@@ -70,7 +66,7 @@ export function createBusPolls(deps: { scripts: Scripts; replicas: Replicas; log
   });
 
   const ask = (wish: BusPoll, poll: string, waitMs: number) =>
-    scripts.call<Polled>(workerScripts['bus-poll'], {
+    scripts.call<Polled>(lua['bus-poll'], {
       tenant: wish.tenant,
       name: wish.name,
       poll,
@@ -79,7 +75,7 @@ export function createBusPolls(deps: { scripts: Scripts; replicas: Replicas; log
       waitMs: Math.max(0, Math.round(waitMs)),
     });
   const leave = ({ tenant, name }: BusPoll, poll: string, gone: boolean) =>
-    scripts.call<{ outcome: 'left' | 'over' | 'assigned'; task?: AssignedTask }>(workerScripts['bus-leave'], {
+    scripts.call<{ outcome: 'left' | 'over' | 'assigned'; task?: AssignedTask }>(lua['bus-leave'], {
       tenant,
       name,
       poll,

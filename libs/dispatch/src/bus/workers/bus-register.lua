@@ -30,7 +30,7 @@ elseif worker.state == 'polling' and worker.labels ~= A.labels then
   worker.labels = A.labels
   local task = pick(A.tenant, A.labels)
   if task then
-    tellPoll(worker.replica, { kind = 'bus_assigned', poll = worker.poll, task = assign(A.tenant, task, A.name) })
+    signalPoll(worker.replica, { kind = 'bus_assigned', poll = worker.poll, task = assign(A.tenant, task, A.name) })
   else
     wait(A.tenant, worker, since)
   end

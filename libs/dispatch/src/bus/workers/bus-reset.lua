@@ -6,7 +6,7 @@ local worker = hash(workerKey(T, A.name))
 if not worker.name then return answer('not_registered') end
 if worker.state == 'polling' then
   stopWaiting(T, A.name, worker.labels)
-  tellPoll(worker.replica, { kind = 'bus_poll_over', poll = worker.poll })
+  signalPoll(worker.replica, { kind = 'bus_poll_over', poll = worker.poll })
 end
 moveWorker(T, A.name, 'idle')
 local task = worker.task and hash(taskKey(T, worker.task))

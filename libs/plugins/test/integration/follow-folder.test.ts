@@ -1,12 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { followFolder } from './follow-folder.ts';
-import { loadAgents } from './load-agents.ts';
-import { loadSkills } from './load-skills.ts';
-import type { Skill } from './skill.ts';
+import { followFolder } from '../../src/skills/follow-folder.ts';
+import { loadSkills } from '../../src/skills/load-skills.ts';
+import type { Skill } from '../../src/skills/skill.ts';
 
 async function openFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'harness-follow-'));
@@ -118,22 +117,3 @@ test('two skills swap their names; a skill with a broken edit can be deleted', a
   await after(() => rm(join(directory, 'a'), { recursive: true }));
   expect(bodies()).toEqual(['a: one']);
 });
-
-test.each(['relative', 'link', 'slash'])(
-  'agents are read from a folder that is named as a %s path',
-  async (how) => {
-    const folder = await openFolder();
-    const agents = join(folder, 'agents');
-    await mkdir(agents);
-    await writeFile(join(agents, 'clerk.md'), '---\nname: clerk\ndescription: x\n---\nYou are a clerk.\n');
-    await symlink(agents, join(folder, 'link'));
-    const paths = {
-      relative: relative(process.cwd(), agents),
-      link: join(folder, 'link'),
-      slash: `${agents}/`,
-    };
-    const { loaded, diagnostics } = await loadAgents(paths[how as keyof typeof paths]);
-    expect(diagnostics).toEqual([]);
-    expect(loaded).toMatchObject([{ name: 'clerk', instructions: 'You are a clerk.' }]);
-  },
-);

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { GatewayRefusal } from '@harness/runtime';
 import { expect, onTestFinished, test } from 'vitest';
-import { followEvents } from './follow-events.ts';
+import { followEvents } from '../../src/chat/follow-events.ts';
 
 const frame = (id: string) =>
   `id: ${id}\nevent: agent.message\ndata: {"threadId":"thr_1","at":"","text":"${id}"}\n\n`;

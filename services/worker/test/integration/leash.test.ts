@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { createLogger } from '@harness/runtime';
 import { expect, onTestFinished, test } from 'vitest';
-import { startLeash } from './hold-leash.ts';
+import { startLeash } from '../../src/process/hold-leash.ts';
 
-const main = fileURLToPath(new URL('./leash.ts', import.meta.url));
+const main = fileURLToPath(new URL('../../src/process/leash.ts', import.meta.url));
 
 /**
  * Starts a process group like an agent's: a shell and its child. Both hold the pipe, which closes when the

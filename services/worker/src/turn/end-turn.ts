@@ -1,0 +1,173 @@
+/**
+ * The end of a turn: the writes that give its run a result, or give the thread back.
+ */
+import type { SessionPath } from '@harness/contracts';
+import { type Ending, type Lease, type Turn, untilReached } from '@harness/dispatch';
+import type { HookRunner } from '@harness/plugin-kit';
+import type { Answer, Session } from '../session/session.ts';
+import { afterFailure, type Failure } from './task-outcome.ts';
+
+/**
+ * How a turn ended:
+ * - committed: the run has its result (D1), success or failure;
+ * - again: the agent process died, or Redis did not take the result; the attempt counts;
+ * - handed back: the worker drains, or is unhealthy and fenced itself; the attempt does not count;
+ * - lost: another worker has the thread; nothing more is written (D3, D4).
+ */
+export type TurnEnd = 'committed' | 'again' | 'handed back' | 'lost';
+
+/** Why a turn is stopped from outside. */
+export type StopReason = 'cancelled' | 'interrupted' | 'timeout' | 'drain' | 'unhealthy' | 'lost';
+
+/** What the end of a turn needs. */
+export interface EndDeps {
+  lease: Lease;
+  hooks: HookRunner;
+  turnTimeoutMs: number;
+  /** How long a session stays warm after a turn, ms. */
+  sessionTtlMs: number;
+  /** Returns the thread's session to the pool. */
+  give(threadId: string): void;
+  /** Ends the thread's session. */
+  evict(threadId: string): void;
+  /** A skill narrowed the tools of the session during the turn: it must list them again. */
+  relist(threadId: string): void;
+  /** Called after every commit. `remaining`: messages that wait in the mailbox. */
+  onCommitted(turn: Turn, ending: Ending, remaining: number): void;
+}
+
+/**
+ * Runs a step that must reach Redis: repeats it while Redis is unreachable or full, until the turn's time is
+ * over.
+ */
+type Write = <T>(step: () => Promise<T>) => Promise<T>;
+
+/** What a turn needs, with its own `write`. */
+export type Writing<Deps extends EndDeps = EndDeps> = Deps & { write: Write };
+
+/** A turn that has begun, and what stops it. */
+export interface TurnParts {
+  turn: Turn;
+  stop: AbortController;
+  deps: Writing;
+}
+
+/** A prompt that the model has. */
+export interface Asked {
+  session: Session;
+  answering: Promise<Answer>;
+  path: SessionPath;
+  timings(): Ending['timings'];
+}
+
+/** Time for the session to end its turn after an interrupt, ms; then it is killed. */
+const interruptGraceMs = 5_000;
+/** Minimum time for writing a turn's result to Redis, ms, even after the turn timeout. */
+const leastWriteMs = 30_000;
+
+/** Adds `write` to the deps of a turn that begins now. */
+export function withWrite<Deps extends EndDeps>(deps: Deps): Writing<Deps> {
+  const endsAt = performance.now() + deps.turnTimeoutMs;
+  const write: Write = (step) => {
+    const until = Math.max(endsAt, performance.now() + leastWriteMs);
+    return untilReached(step, () => performance.now() > until);
+  };
+  return { ...deps, write };
+}
+
+/** Commits the result of the run and everything that follows from it. */
+export async function commitTurn(turn: Turn, ending: Ending, deps: Writing): Promise<TurnEnd> {
+  const done = await deps.write(() => deps.lease.commit(turn, ending));
+  if (!done) return 'lost';
+  deps.onCommitted(turn, ending, done.remaining);
+  if (done.narrowed) deps.relist(turn.hold.threadId);
+  for (const mail of ending.mail ?? []) {
+    if (mail.kind !== 'review') await deps.hooks.message(mail.threadId, 'system', mail.input);
+  }
+  return 'committed';
+}
+
+/** Commits a failure of the run and its consequence for the task. */
+export async function failTurn(
+  turn: Turn,
+  failure: Failure & Partial<Ending>,
+  deps: Writing,
+): Promise<TurnEnd> {
+  const consequence = turn.task ? afterFailure(turn.task, turn.runId, failure) : undefined;
+  const end = await commitTurn(turn, { ...failure, ...consequence }, deps);
+  if (end === 'committed' && turn.task)
+    await deps.hooks.taskFailed(turn.shownId, turn.task.taskId, failure.error);
+  return end;
+}
+
+/** Hands the turn back: the attempt does not count, and the next ring starts it again. */
+export const handBack = (turn: Turn, deps: Writing): Promise<void> =>
+  deps.write(() => deps.lease.handBack(turn));
+
+const refusals = {
+  cancelled: { code: 'turn_cancelled', message: 'The run was cancelled while it waited.' },
+  interrupted: { code: 'turn_cancelled', message: 'A later message interrupted the run before it began.' },
+  park: {
+    code: 'attempts_exhausted',
+    message: 'The agent process died in every attempt at this run. Send the message again to retry.',
+  },
+} as const;
+
+/**
+ * Commits a run that must not start: cancelled or interrupted while it waited, or parked after too many
+ * crashes.
+ */
+export function refuseTurn(turn: Turn, outcome: keyof typeof refusals, deps: EndDeps): Promise<TurnEnd> {
+  const status = outcome === 'park' ? 'error' : outcome;
+  return failTurn(turn, { status, error: refusals[outcome] }, withWrite(deps));
+}
+
+/** Ends a turn that was stopped from outside; `asked` is set when the model already had the prompt. */
+export async function endStopped(
+  { turn, stop, deps }: TurnParts,
+  asked: Asked | undefined,
+): Promise<TurnEnd> {
+  const { threadId } = turn.hold;
+  const reason: StopReason = stop.signal.aborted ? stop.signal.reason : 'unhealthy';
+  if (reason === 'lost') {
+    deps.evict(threadId);
+    return 'lost';
+  }
+  if (reason === 'drain' || reason === 'unhealthy') {
+    deps.evict(threadId);
+    await handBack(turn, deps);
+    return 'handed back';
+  }
+  const kept = asked !== undefined && (await interrupted(asked));
+  if (!kept) deps.evict(threadId);
+  const ends = {
+    timeout: { code: 'turn_timeout', message: `The turn did not end within ${deps.turnTimeoutMs} ms.` },
+    cancelled: { code: 'turn_cancelled', message: 'The run was cancelled.' },
+    interrupted: { code: 'turn_cancelled', message: 'A later message interrupted the run.' },
+  };
+  const warmForMs = kept ? deps.sessionTtlMs : undefined;
+  const rest = asked ? { timings: asked.timings(), path: asked.path, warmForMs } : {};
+  const end = await failTurn(turn, { ...rest, status: reason, error: ends[reason] }, deps);
+  if (kept) deps.give(threadId);
+  return end;
+}
+
+/** Interrupts the session. Returns true when it ended its turn in time and can be kept. */
+async function interrupted({ session, answering }: Asked): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), interruptGraceMs);
+  });
+  const settled = session
+    .interrupt()
+    .then(() => answering)
+    .then(
+      () => true,
+      () => false,
+    );
+  try {
+    return await Promise.race([settled, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
