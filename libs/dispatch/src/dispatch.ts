@@ -1,4 +1,6 @@
 import type { Redis } from 'ioredis';
+import { createKeyRights, type KeyRights } from './access/key-rights.ts';
+import { createRequestBudget, type RequestBudget } from './access/request-budget.ts';
 import { createBus } from './bus/bus.ts';
 import type { Bus } from './bus/bus-contract.ts';
 import { type Counters, countersOf } from './counters.ts';
@@ -8,18 +10,17 @@ import { createLosses } from './fail-over/losses.ts';
 import { createRedisChanges } from './fail-over/redis-changes.ts';
 import { watchServer } from './fail-over/redis-server.ts';
 import { createFairShare, type FairShare } from './fair/fair-share.ts';
-import { type AnswerLog, createAnswerLog } from './gateway/answer-log.ts';
-import { type CallTasks, createCallTasks } from './gateway/call-tasks.ts';
-import { createMcpSessions, type McpSessions } from './gateway/mcp-sessions.ts';
 import { createPluginStates, type PluginStates } from './gateway/plugin-states.ts';
 import { createPluginStore, type PluginStore, type StoreOwner } from './gateway/plugin-store.ts';
 import { createProfiles, type Profiles } from './gateway/profiles.ts';
 import { createReplicas, type Replicas } from './gateway/replicas.ts';
-import { createRequestBudget, type RequestBudget } from './gateway/request-budget.ts';
 import { createToolAuthority, type ToolAuthority } from './gateway/tool-authority.ts';
 import { createDoorbell, type Doorbell } from './lease/doorbell.ts';
 import { createLease, type Lease } from './lease/lease.ts';
 import { defaultLimits, type Limits } from './limits.ts';
+import { type AnswerLog, createAnswerLog } from './mcp/answer-log.ts';
+import { type CallTasks, createCallTasks } from './mcp/call-tasks.ts';
+import { createMcpSessions, type McpSessions } from './mcp/mcp-sessions.ts';
 import { createFeed, type Feed } from './redis/feed.ts';
 import { createKeys, type Keys } from './redis/keys.ts';
 import type { Log } from './redis/log.ts';
@@ -53,6 +54,7 @@ export interface Dispatch extends ToolAuthority {
   feed: Feed;
   replicas: Replicas;
   requestBudget: RequestBudget;
+  keyRights: KeyRights;
   mcpSessions: McpSessions;
   answerLog: AnswerLog;
   callTasks: CallTasks;
@@ -119,6 +121,7 @@ export function createDispatch(deps: {
     dataVersion,
     replicas,
     requestBudget: createRequestBudget(parts),
+    keyRights: createKeyRights(parts),
     bus,
     mcpSessions: createMcpSessions(withReplicas),
     answerLog: createAnswerLog(withReplicas),

@@ -19,14 +19,13 @@
  *   version/     which releases may work on the data
  */
 
+export type { KeyName, KeyRights } from './access/key-rights.ts';
+export type { Bucket, Draw, RequestBudget } from './access/request-budget.ts';
 export type { Bus, BusHold, NewBusTask } from './bus/bus-contract.ts';
 export { startBusSweeper } from './bus/bus-sweeper.ts';
 export { createDispatch, type Dispatch } from './dispatch.ts';
 export type { EventLog, EventScope } from './events/event-log.ts';
 export type { Subscriber } from './events/log-reader.ts';
-export type { AnswerLog, LoggedMessage } from './gateway/answer-log.ts';
-export type { CallTask, CallTaskChange, CallTasks } from './gateway/call-tasks.ts';
-export type { McpSession, McpSessions } from './gateway/mcp-sessions.ts';
 export type { PluginStates } from './gateway/plugin-states.ts';
 export type { PluginStore } from './gateway/plugin-store.ts';
 export type {
@@ -37,7 +36,6 @@ export type {
   WorkProfile,
 } from './gateway/profiles.ts';
 export type { Replicas, Signal } from './gateway/replicas.ts';
-export type { Bucket, Draw, RequestBudget } from './gateway/request-budget.ts';
 export type { Authority, Ledger } from './gateway/tool-authority.ts';
 export type { Lease } from './lease/lease.ts';
 export type {
@@ -51,6 +49,9 @@ export type {
   Turn,
 } from './lease/turn.ts';
 export { defaultLimits, type Limits } from './limits.ts';
+export type { AnswerLog, LoggedMessage } from './mcp/answer-log.ts';
+export type { CallTask, CallTaskChange, CallTasks } from './mcp/call-tasks.ts';
+export type { McpSession, McpSessions } from './mcp/mcp-sessions.ts';
 export { createGate } from './redis/gate.ts';
 export { type Script, scriptAt, scriptText } from './redis/scripts.ts';
 export { untilReached } from './redis/until-reached.ts';

@@ -16,6 +16,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createApp } from './app.ts';
 import { loadGatewayConfig } from './config.ts';
 import { followKeyFile } from './keys/key-file.ts';
+import { noteKeys } from './keys/note-keys.ts';
 import { followLimitsFile } from './limits/limits-file.ts';
 import { createTenantLimits, noLimitsFile, quotasIn } from './limits/tenant-limits.ts';
 import { createThreadInvoker } from './threads/thread-invoker.ts';
@@ -70,6 +71,7 @@ runMain(async () => {
   const busSweeper = startBusSweeper({ bus: dispatch.bus, logger });
 
   const keyFile = config.keyFile && followKeyFile(config.keyFile.path, { keys: config.keyFile.keys, logger });
+  const stopNoting = await noteKeys({ dispatch, keys: config.keys, keyFile, logger });
   const leave = new AbortController();
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -111,6 +113,7 @@ runMain(async () => {
       leave.abort();
       await setTimeout(config.HARNESS_LEAVE_MS);
       await app.close();
+      stopNoting();
       keyFile?.close();
       limitsFile?.close();
       busSweeper.close();

@@ -5,9 +5,6 @@
  *
  * This folder, what gateways share so that any of them can serve any client:
  *   tell-gateways.lua, signal.lua  publish a signal
- *   mcp-sessions.ts    MCP sessions of the 2025 protocols
- *   answer-log.ts      streams that a client can resume
- *   call-tasks.ts, call-task.lua   tool calls that run as tasks
  *   tool-authority.ts  the authority of a session at a tool call
  *   authority.lua, narrow.lua, ledger.lua  its scripts
  *   profiles.ts, publish-profiles.lua      agents and skills, published for workers
@@ -63,6 +60,8 @@ export interface Replicas {
   send(replica: string, signal: Signal): Promise<void>;
   /** Whether a gateway is alive. Throws `unavailable`. */
   isAlive(replica: string): Promise<boolean>;
+  /** Whether no other gateway is alive. Throws `unavailable`. */
+  isAlone(): Promise<boolean>;
   /** Adds a listener; `missed`: signals may have been lost. The returned function removes it. */
   onSignal(listener: (signal: Signal | { kind: 'missed' }) => void): () => void;
   close(): Promise<void>;
@@ -87,7 +86,11 @@ export function createReplicas(deps: {
   const liveness = keys.of('gw', id);
   let beating: NodeJS.Timeout | undefined;
 
-  const beat = () => reached(redis.set(liveness, '1', 'PX', replicaTtlMs));
+  const alive = keys.one('gws');
+  const beat = async () => {
+    const beating = redis.multi().set(liveness, '1', 'PX', replicaTtlMs).zadd(alive, Date.now(), id);
+    await reached(beating.zremrangebyscore(alive, '-inf', Date.now() - replicaTtlMs).exec());
+  };
   const tell = (signal: Signal | { kind: 'missed' }) => {
     for (const listener of listeners) {
       try {
@@ -146,6 +149,11 @@ export function createReplicas(deps: {
     },
     broadcast: (signal) => say(signal),
     send: (replica, signal) => say(signal, replica),
+    async isAlone() {
+      const others = (await reached(redis.zrange(alive, '0', '-1'))).filter((other) => other !== id);
+      const found = await Promise.all(others.map((other) => redis.exists(keys.of('gw', other))));
+      return !found.includes(1);
+    },
     isAlive: async (replica) => (await reached(redis.exists(keys.of('gw', replica)))) === 1,
     onSignal(listener) {
       listeners.add(listener);

@@ -66,9 +66,10 @@ elseif run.kind == 'message' and seq < (tonumber(thread.interruptBefore) or 0) t
 elseif attempt > C.maxAttempts then
   outcome = 'park'
 elseif isNew then
+  if isRevoked(run.tenant, run.keyId, run.rightsUntil) then run.tools, run.scopes = '[]', '[]' end
   local began, tools = toolsOfRun(thread, run)
   run.status, run.attempt, run.startedAt, run.began, run.tools = 'running', attempt, run.startedAt or stamp, began, tools
-  setFields(key('run', runId), { status = 'running', attempt = attempt, startedAt = run.startedAt, began = began, tools = tools })
+  setFields(key('run', runId), { status = 'running', attempt = attempt, startedAt = run.startedAt, began = began, tools = tools, scopes = run.scopes })
   addEvent(A.threadId, 'run.started', cjson.encode({ runId = runId, attempt = attempt }))
 end
 local found = { run = run, thread = thread, setup = setupOf(thread) }

@@ -29,6 +29,7 @@
  * | open:<threadId> · kids:<threadId> | set | open tasks of a thread; its child threads |
  * | chain:<runId> | counter | tasks made since one user message |
  * | ths:<tenant> · tasks:<tenant> | zset | lists |
+ * | keyring · revoked | set, zset | `<tenant>/<keyId>` of the keys in the gateways' files; of those taken out, by when |
  * | want:<tenant> · wants · wantclock | zset, zset, string | unowned threads that want a turn, by when they were rung; tenants with such threads, by how many they were given; the latest such number |
  * | held:<limit>:<tenant>[/<keyId>] | zset | what counts towards a quota, by when it was taken: openTasks, waitingMessages, mcpSessions, subscriptions; of a key with its own limit also threads |
  * | day:<days since 1970> | hash | tenant[/keyId] -> accepted messages and tasks of the day, with a TTL |
@@ -39,7 +40,7 @@
  * | plugins:off | set | disabled plugins: `<plugin>` for all tenants, `<tenant>/<plugin>` for one |
  * | gateways[:<replica>] · signals[:<replica>] | channel, stream | signals among gateways; the latest ones, kept for gateways that were disconnected |
  * | rate:<tenant>[/<keyId>] | hash | a token bucket of requests, with a TTL |
- * | gw:<replica> | string | a gateway's liveness, with a TTL |
+ * | gw:<replica> · gws | string, zset | a gateway's liveness, with a TTL; gateways by their latest heartbeat |
  * | mcp:<sessionId>[:sub] | hash, set | an MCP session of the 2025 era; its subscriptions |
  * | mcplog:<stream> | stream, channel | messages of one client's stream, which the client can resume |
  * | ctask:<taskId> | hash | a tool call that runs as a task |
@@ -82,6 +83,7 @@ export interface Keys {
       | 'btenants'
       | 'bcounts'
       | 'gateways'
+      | 'gws'
       | 'signals'
       | 'plugins:off'
       | 'version',

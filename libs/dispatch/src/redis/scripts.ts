@@ -78,6 +78,7 @@ const libraries = [
   'events/add-event',
   'gateway/tell-gateways',
   'thread/tools-of-thread',
+  'access/revoked',
   'fair/fair',
   'thread/quota',
   'thread/threads',

@@ -71,14 +71,15 @@ redis.call('HSET', task, 'taskId', A.taskId, 'threadId', A.threadId, 'tenant', A
 A.parentAlias = parent.alias
 -- The rights of its creator: those of the run whose agent delegates, or of the caller.
 local sender = A.sender or {}
-local creator = A.call and redis.call('HMGET', key('run', A.call.runId), 'keyId', 'scopes') or {}
+local creator = A.call and redis.call('HMGET', key('run', A.call.runId), 'keyId', 'scopes', 'rightsUntil') or {}
 local tools = commonTools(toolsInRun(parent, A.call and A.call.runId), sender.tools)
 A.keyId = creator[1] or sender.keyId
 A.scopes = creator[2] or encodeList(sender.scopes)
 A.tools = encodeList(tools)
+A.rightsUntil = creator[3] or sender.rightsUntil
 A.heldBy = hold('openTasks', A.tenant, A.taskId)
 countRun(A.tenant)
-for _, name in ipairs({ 'parentThreadId', 'parentAlias', 'model', 'keyId', 'scopes', 'tools', 'heldBy' }) do
+for _, name in ipairs({ 'parentThreadId', 'parentAlias', 'model', 'keyId', 'scopes', 'tools', 'rightsUntil', 'heldBy' }) do
   if A[name] then redis.call('HSET', task, name, A[name]) end
 end
 redis.call('ZADD', key('tasks', A.tenant), now, A.taskId)
@@ -104,6 +105,6 @@ if A.target == 'bus' then
   delegateToBus(hash(task), 1, A.prompt)
 else
   deliver(A.threadId, { runId = A.runId, kind = 'delegate', input = A.prompt, model = A.model, chain = chain,
-    taskId = A.taskId, iteration = 1, keyId = A.keyId, scopes = A.scopes })
+    taskId = A.taskId, iteration = 1, keyId = A.keyId, scopes = A.scopes, rightsUntil = A.rightsUntil })
 end
 return answer('created', { taskId = A.taskId, threadId = A.threadId })

@@ -105,6 +105,7 @@ export function createRuns(deps: {
           keyId: sender?.keyId,
           scopes: sender?.scopes && jsonOf(sender.scopes),
           tools: sender?.tools && jsonOf(sender.tools),
+          rightsUntil: sender?.rightsUntil,
         },
         quota: quotaOf({ tenant, keyId: sender?.keyId }),
       });

@@ -6,4 +6,6 @@ export interface Sender {
   scopes?: readonly string[] | undefined;
   /** Names of tools; `x__*` is a prefix. Absent = all. */
   tools?: readonly string[] | undefined;
+  /** When these rights end by themselves, ms since 1970; absent = never. */
+  rightsUntil?: number | undefined;
 }

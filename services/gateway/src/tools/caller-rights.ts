@@ -10,4 +10,5 @@ export const senderOf = (caller: Caller): Sender => ({
   keyId: caller.principal.keyId,
   scopes: caller.principal.scopes,
   tools: agentToolsOf(caller),
+  rightsUntil: Number.isFinite(caller.goodUntil) ? caller.goodUntil : undefined,
 });

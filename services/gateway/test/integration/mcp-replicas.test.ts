@@ -147,7 +147,7 @@ test('the log level set at one gateway applies at another', async () => {
   expect(await levels()).toEqual(['info', 'warning', 'error']);
   const set = await session.request(a.url, 'logging/setLevel', { params: { level: 'error' } });
   expect(await set.message()).toMatchObject({ result: {} });
-  expect(await levels()).toEqual(['error']);
+  await expect.poll(levels).toEqual(['error']);
   const wrong = await session.request(b.url, 'logging/setLevel', { params: { level: 'loud' } });
   expect((await wrong.message()).error.code).toBe(-32602);
 });

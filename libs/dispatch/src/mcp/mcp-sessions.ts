@@ -1,11 +1,19 @@
+/**
+ * MCP sessions of the 2025 protocols.
+ *
+ * This folder, what clients of MCP have at every gateway:
+ *   mcp-open.lua, mcp-subscribe.lua  scripts of this file
+ *   answer-log.ts                    streams that a client can resume
+ *   call-tasks.ts, call-task.lua     tool calls that run as tasks
+ */
 import { randomUUID } from 'node:crypto';
 import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
+import type { Replicas } from '../gateway/replicas.ts';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import { type QuotaInScript, type QuotaRefusal, quotaError } from '../thread/quota.ts';
-import type { Replicas } from './replicas.ts';
 
 const lua = scriptsBeside(import.meta.url, { unconfirmed: ['mcp-open', 'mcp-subscribe'] });
 

@@ -8,10 +8,10 @@
 import { randomUUID } from 'node:crypto';
 import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
+import type { Replicas } from '../gateway/replicas.ts';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
-import type { Replicas } from './replicas.ts';
 
 const lua = scriptsBeside(import.meta.url, { confirmed: ['call-task'] });
 

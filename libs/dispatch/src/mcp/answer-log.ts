@@ -5,10 +5,10 @@
  */
 import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
+import type { Replicas } from '../gateway/replicas.ts';
 import type { Feed } from '../redis/feed.ts';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
-import type { Replicas } from './replicas.ts';
 
 /** One logged message. */
 export interface LoggedMessage {
