@@ -54,6 +54,12 @@ export const Thread = z.object({
 });
 export type Thread = z.infer<typeof Thread>;
 
+/** A thread in a list. */
+export const ListedThread = Thread.extend({
+  metadata: Metadata.optional().describe('With ?metadata=true'),
+});
+export type ListedThread = z.infer<typeof ListedThread>;
+
 /** The kinds of mail. `message` comes from callers; the system writes the others. */
 export const RunKind = z.enum(['message', 'delegate', 'feedback', 'review', 'notification']);
 export type RunKind = z.infer<typeof RunKind>;

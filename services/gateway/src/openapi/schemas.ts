@@ -79,6 +79,7 @@ const CommandResult = z.object({
 
 const shared = {
   Thread: contracts.Thread,
+  ListedThread: contracts.ListedThread,
   Run: contracts.Run,
   AcceptedRun: contracts.Run.extend({ streamUrl: z.string() }),
   Task: contracts.Task,
@@ -138,6 +139,13 @@ export const listOf = (field: string, name: SchemaName) => ({
   properties: { [field]: { type: 'array', items: refTo(name) } },
   required: [field],
 });
+
+/** The schema of such a list that ends before it has 1 MB. */
+export const boundedListOf = (field: string, name: SchemaName) => {
+  const list = listOf(field, name);
+  const description = 'The page has more items than fit into 1 MB: read on at offset + the number of these';
+  return { ...list, properties: { ...list.properties, truncated: { const: true, description } } };
+};
 
 /** The schema of `{[field]: [...], diagnostics}`: what was loaded, and why the rest was not. */
 export const loadedOf = (field: string, name: SchemaName) => ({

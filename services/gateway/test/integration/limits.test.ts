@@ -206,3 +206,25 @@ test('a credential is looked at before the body: a stranger’s body is not read
   expect(head).toContain('401');
   await new Promise((resolve) => socket.once('close', resolve));
 });
+
+test('a list never carries more than 1 MB; metadata is in it on request', async () => {
+  const gateway = await openGateway({ keys });
+  const metadata = { text: 'x'.repeat(16_000) };
+  const made = Array.from({ length: 80 }, () =>
+    gateway.call('POST', '/v1/threads', { headers: ada, body: { metadata } }),
+  );
+  await Promise.all(made);
+  const list = (query: string) => gateway.call('GET', `/v1/threads?limit=200&${query}`, { headers: ada });
+  const plain = (await list('')).body;
+  expect(plain.threads).toHaveLength(80);
+  expect(plain.threads[0]).not.toHaveProperty('metadata');
+  const seen: string[] = [];
+  for (let more = true; more; ) {
+    const { body } = await list(`metadata=true&offset=${seen.length}`);
+    expect(JSON.stringify(body).length).toBeLessThanOrEqual(1_050_000);
+    expect(body.threads[0].metadata).toEqual(metadata);
+    seen.push(...body.threads.map(({ threadId }: { threadId: string }) => threadId));
+    more = body.truncated === true;
+  }
+  expect(new Set(seen).size).toBe(80);
+});

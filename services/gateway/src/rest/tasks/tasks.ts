@@ -2,9 +2,10 @@ import { CreateTask } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
-import { answers, jsonSchemaOf, listOf, page, refTo } from '../../openapi/schemas.ts';
+import { answers, boundedListOf, jsonSchemaOf, page, refTo } from '../../openapi/schemas.ts';
 import { acceptTask } from '../../threads/accept-message.ts';
 import { senderOf } from '../../tools/caller-rights.ts';
+import { boundedList } from '../bounded-list.ts';
 import { idempotencyHeader } from '../threads/runs.ts';
 
 interface TaskRoute {
@@ -69,12 +70,13 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
         operationId: 'listTasks',
         summary: 'List tasks, latest first',
         querystring: page,
-        response: answers({ 200: listOf('tasks', 'Task') }, 400),
+        response: answers({ 200: boundedListOf('tasks', 'Task') }, 400),
       },
     },
     async (request) => {
       requireScope(request.caller, 'tasks');
-      return { tasks: await tasks.list(request.caller.principal.tenant, request.query) };
+      const { kept, ...rest } = boundedList(await tasks.list(request.caller.principal.tenant, request.query));
+      return { tasks: kept, ...rest };
     },
   );
 

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
 import { answers, refTo } from '../../openapi/schemas.ts';
+import { boundedList } from '../bounded-list.ts';
 import { threadParams } from './threads.ts';
 
 const pageLimit = 200;
@@ -43,8 +44,8 @@ export function createEventRoute({ dispatch: { events }, streams }: RouteDeps) {
   return async (request: EventRequest, reply: FastifyReply, scope: EventScope) => {
     const after = request.headers['last-event-id']?.toString() ?? request.query.after;
     if (wantsJson(request.headers.accept)) {
-      const found = await events.read(scope, after, pageLimit);
-      return { events: found, next: found.at(-1)?.id ?? after ?? null };
+      const { kept } = boundedList(await events.read(scope, after, pageLimit));
+      return { events: kept, next: kept.at(-1)?.id ?? after ?? null };
     }
     const { follow } = request.query;
     return streams.send(request, reply, (subscriber) =>

@@ -15,10 +15,11 @@ import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
 import { disconnectSignalOf } from '../../http/client-disconnect.ts';
 import { checkBytes, metadataLimitOf } from '../../limits/check-bytes.ts';
-import { answers, jsonSchemaOf, listOf, page, refTo } from '../../openapi/schemas.ts';
+import { answers, boundedListOf, jsonSchemaOf, page, refTo } from '../../openapi/schemas.ts';
 import { acceptMessage } from '../../threads/accept-message.ts';
 import { createRunFollower, isEnded, type RunFollower } from '../../threads/follow-run.ts';
 import { senderOf } from '../../tools/caller-rights.ts';
+import { boundedList } from '../bounded-list.ts';
 import { threadParams } from './threads.ts';
 
 interface ThreadRoute {
@@ -193,13 +194,14 @@ function addListRoute(app: FastifyInstance, { dispatch: { threads, runs } }: Run
         summary: 'List runs, latest first',
         params: threadParams,
         querystring: page,
-        response: answers({ 200: listOf('runs', 'Run') }, 400, 404),
+        response: answers({ 200: boundedListOf('runs', 'Run') }, 400, 404),
       },
     },
     async (request) => {
       requireScope(request.caller, 'threads');
       const { ownId } = await threads.locate(request.caller.principal.tenant, request.params.threadId);
-      return { runs: await runs.list(ownId, request.query) };
+      const { kept, ...rest } = boundedList(await runs.list(ownId, request.query));
+      return { runs: kept, ...rest };
     },
   );
 }

@@ -4,8 +4,9 @@ import type { RouteDeps } from '../../app-deps.ts';
 import { checkProfile } from '../../content/thread-profile.ts';
 import { type Caller, requireScope } from '../../http/authenticate.ts';
 import { checkBytes, metadataLimitOf } from '../../limits/check-bytes.ts';
-import { answers, jsonSchemaOf, listOf, page, refTo } from '../../openapi/schemas.ts';
+import { answers, boundedListOf, jsonSchemaOf, page, refTo } from '../../openapi/schemas.ts';
 import { senderOf } from '../../tools/caller-rights.ts';
+import { boundedList } from '../bounded-list.ts';
 
 /** The path parameter of all routes below a thread. */
 export const threadParams = {
@@ -13,6 +14,8 @@ export const threadParams = {
   properties: { threadId: { type: 'string', description: 'Generated, or chosen by the creator' } },
   required: ['threadId'],
 };
+
+const withMetadata = { type: 'boolean', default: false, description: 'Include the metadata of each thread' };
 
 /** Throws for an agent or skill that does not exist, and for metadata that is too large. */
 function checkBody(
@@ -56,20 +59,26 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
     },
   );
 
-  app.get<{ Querystring: { limit: number; offset: number } }>(
+  app.get<{ Querystring: { limit: number; offset: number; metadata: boolean } }>(
     '/v1/threads',
     {
       schema: {
         tags,
         operationId: 'listThreads',
         summary: 'List threads, latest first',
-        querystring: page,
-        response: answers({ 200: listOf('threads', 'Thread') }, 400),
+        querystring: { ...page, properties: { ...page.properties, metadata: withMetadata } },
+        response: answers({ 200: boundedListOf('threads', 'ListedThread') }, 400),
       },
     },
     async (request) => {
       requireScope(request.caller, 'threads');
-      return { threads: await threads.list(request.caller.principal.tenant, request.query) };
+      const { caller, query } = request;
+      const found = await threads.list(caller.principal.tenant, query);
+      const listed = found.map(({ metadata, ...thread }) =>
+        query.metadata ? { ...thread, metadata } : thread,
+      );
+      const { kept, ...rest } = boundedList(listed);
+      return { threads: kept, ...rest };
     },
   );
 
