@@ -4,6 +4,7 @@
  *   config.ts          configuration from environment and command line
  *   fleet-limits.ts    limits that gateways and workers must agree on
  *   logger.ts          structured logs
+ *   secrets/           replaces secrets in errors, logs and records
  *   redis.ts           connections to Redis
  *   redis-address.ts   the forms of REDIS_URL
  *   embedded-redis.ts  a private redis-server
@@ -25,4 +26,6 @@ export * from './logger.ts';
 export * from './pdeathsig.ts';
 export * from './redis.ts';
 export * from './redis-address.ts';
+export * from './secrets/scrubber.ts';
+export * from './secrets/secret-settings.ts';
 export * from './shutdown.ts';

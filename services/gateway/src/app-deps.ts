@@ -1,7 +1,7 @@
 import type { Dispatch, WriteProbe } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import type { AgentSet, SkillSet, StartedPlugins } from '@harness/plugins';
-import type { Logger } from '@harness/runtime';
+import type { Logger, Scrubber } from '@harness/runtime';
 import type { RouteOptions } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Commands } from './commands/command-call.ts';
@@ -20,6 +20,8 @@ export interface AppDeps {
   dispatch: Dispatch;
   plugins: PluginHost & Partial<Pick<StartedPlugins, 'processOf' | 'importTools'>>;
   logger: Logger;
+  /** Replaces secrets in errors and in what is logged about them. */
+  scrubber: Scrubber;
   keys: readonly ApiKey[];
   /** Keys that may change while the gateway runs. */
   keyFile?: KeyFile | undefined;

@@ -37,7 +37,7 @@ import { createAdmit } from './http/admit.ts';
 import { type Caller, createAuthenticate } from './http/authenticate.ts';
 import { createAddressOf } from './http/client-address.ts';
 import { answerPage } from './http/cors.ts';
-import { addErrorHandler, refuseUnread, refuseUnrouted } from './http/errors.ts';
+import { addErrorHandler, createUnroutedHandler, refuseUnread } from './http/errors.ts';
 import { readJson } from './http/json-body.ts';
 import { boundKeyless } from './http/keyless-connections.ts';
 import { rateHeaders } from './http/limit-headers.ts';
@@ -98,7 +98,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { maxParamLength: 200 },
-    frameworkErrors: refuseUnrouted,
+    frameworkErrors: createUnroutedHandler(deps.scrubber),
     clientErrorHandler: refuseUnread,
   });
   app.setValidatorCompiler(createValidators());
@@ -111,7 +111,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     async (_request: FastifyRequest, text: string) => readJson(text),
   );
   if (deps.onRoute) app.addHook('onRoute', deps.onRoute);
-  addErrorHandler(app, deps.oauth);
+  addErrorHandler(app, deps);
   addSharedSchemas(app);
 
   const checkSite = createSiteCheck({ hosts: deps.allowedHosts, origins: deps.allowedOrigins });

@@ -23,7 +23,7 @@ import { callerScope } from './tools/caller-scope.ts';
 
 runMain(async () => {
   const config = await loadGatewayConfig();
-  const logger = createLogger('gateway', config.LOG_LEVEL);
+  const logger = createLogger('gateway', config.LOG_LEVEL, { scrubber: config.scrubber });
   const escapes = watchEscapes(logger);
   const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'fail-fast' });
   const [redis, subscriber] = [connect(), connect()];
@@ -57,6 +57,7 @@ runMain(async () => {
     unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
     tenantsOf: config.tenantsOf,
     isolated: config.isolated,
+    scrubber: config.scrubber,
     tokenSecret,
     outerCall: () => callerScope.getStore()?.call,
     tenantNow: () => callerScope.getStore()?.tenant,
@@ -79,6 +80,7 @@ runMain(async () => {
     dispatch,
     plugins,
     logger,
+    scrubber: config.scrubber,
     keys: config.keys,
     keyFile,
     oauth: config.oauth,

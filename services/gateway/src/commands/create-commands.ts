@@ -37,7 +37,7 @@ import { toolsCommand } from './tools.ts';
 
 /** Creates the commands. Those of plugins and skills are rebuilt when either list changes. */
 export function createCommands({ changes, ...deps }: CommandDeps & { changes: Changes }): Commands {
-  const { dispatch, plugins, skills, tools, logger } = deps;
+  const { dispatch, plugins, skills, tools, logger, scrubber } = deps;
   const registry = createCommandRegistry({ logger });
   const builtIn = [
     helpCommand(registry),
@@ -144,7 +144,7 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
         { command: command && cutText(command, 65), threadId, tenant, keyId, isError: result.isError },
         'command',
       );
-      return result;
+      return result.isError ? scrubber.json(result) : result;
     },
   };
 }

@@ -15,7 +15,7 @@ import { AppError } from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import type { SkillSet } from '@harness/plugins';
-import type { Logger } from '@harness/runtime';
+import type { Logger, Scrubber } from '@harness/runtime';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import type { GatewaySlots } from '../app-deps.ts';
 import type { Changes } from '../content/list-changes.ts';
@@ -36,7 +36,7 @@ import { createModernEra } from './modern/modern-era.ts';
 import { createSkillMethods } from './skills-extension.ts';
 import { createTaskMethods } from './task-methods.ts';
 import { classify } from './wire/classify.ts';
-import { errorMessage, faultOf } from './wire/json-rpc.ts';
+import { createFaultOf, errorMessage } from './wire/json-rpc.ts';
 import { createAnswers } from './wire/mcp-response.ts';
 import { createShortPath, type ShortPath, type ShortPathDeps } from './wire/short-path.ts';
 
@@ -49,6 +49,7 @@ export interface McpDeps {
   changes: Changes;
   logger: Logger;
   limits: TenantLimits;
+  scrubber: Scrubber;
   /** Signs request state that travels through clients; the same at every gateway. */
   secret: string;
   admit: Admit;
@@ -60,7 +61,9 @@ export interface McpDeps {
 }
 
 /** Adds POST, GET and DELETE /mcp, and puts the short path in front of Fastify. */
-export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
+export function addMcpRoute(app: FastifyInstance, given: McpDeps): void {
+  const faultOf = createFaultOf(given.scrubber);
+  const deps = { ...given, faultOf };
   const { dispatch, tools } = deps;
   const methods = { ...createMethods(deps), ...createSkillMethods((tenant) => usableSkills(deps, tenant)) };
   const tasks = createTaskMethods(deps);

@@ -8,7 +8,7 @@ import { createToolAudit } from './tool-audit.ts';
 function logged() {
   const lines: Record<string, unknown>[] = [];
   const write = (line: string) => void lines.push(JSON.parse(line));
-  const logger = createLogger('gateway', 'info', { write });
+  const logger = createLogger('gateway', 'info', { destination: { write } });
   return {
     logger,
     text: () => JSON.stringify(lines),

@@ -31,7 +31,7 @@ test('every call through REST and MCP is one audit line, without arguments and r
   const gateway = await openGateway({
     plugins: [plugin],
     keys: [key],
-    logger: createLogger('gateway', 'info', { write }),
+    logger: createLogger('gateway', 'info', { destination: { write } }),
   });
   const post = (path: string, body: object) =>
     gateway.call('POST', path, {

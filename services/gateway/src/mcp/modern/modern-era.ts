@@ -15,14 +15,7 @@ import type { Slots } from '../../limits/slots.ts';
 import type { ToolCalls } from '../../tools/tool-calls.ts';
 import type { McpRequest, MethodResult } from '../methods.ts';
 import { requireTasks, type TaskMethods } from '../task-methods.ts';
-import {
-  errorMessage,
-  faultOf,
-  type RpcError,
-  resultMessage,
-  rpcCodes,
-  toolListMessage,
-} from '../wire/json-rpc.ts';
+import { errorMessage, type RpcError, resultMessage, rpcCodes, toolListMessage } from '../wire/json-rpc.ts';
 import { type Answers, acceptedBy } from '../wire/mcp-response.ts';
 import { serverInfo } from '../wire/server-identity.ts';
 import { disagreeingParam, headerText, type ModernCall } from './modern-call.ts';
@@ -97,7 +90,7 @@ export function createModernEra(deps: ModernDeps): ModernEra {
       const _meta = { [serverInfoKey]: serverInfo, ...written._meta };
       answer.end(resultMessage(id, { ...written, _meta }));
     } catch (thrown) {
-      const fault = faultOf(thrown);
+      const fault = deps.faultOf(thrown);
       answer.end(errorMessage(id, fault), fault.code === rpcCodes.capabilityMissing ? 400 : 200);
     }
   };
