@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { type AuditLog, createAuditLog } from './access/audit-log.ts';
 import { createBus } from './bus/bus.ts';
 import type { Bus } from './bus/bus-contract.ts';
 import { type Counters, countersOf } from './counters.ts';
@@ -58,6 +59,7 @@ export interface Dispatch extends ToolAuthority {
   callTasks: CallTasks;
   bus: Bus;
   pluginStates: PluginStates;
+  audit: AuditLog;
   profiles: Profiles;
   /** The key-value store of a plugin for one tenant, or for all. */
   storeOf(owner: StoreOwner): PluginStore;
@@ -125,6 +127,7 @@ export function createDispatch(deps: {
     callTasks: createCallTasks(withReplicas),
     pluginStates: createPluginStates(withReplicas),
     profiles: createProfiles(withReplicas),
+    audit: createAuditLog(parts),
     keys,
     scripts,
     doorbell,

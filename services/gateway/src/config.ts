@@ -77,6 +77,10 @@ const schema = z.object({
   ...envFleetLimits,
   ...envSecretPatterns,
   HARNESS_TURN_TIMEOUT_MS: envInteger(1000, 86_400_000).default(600_000),
+  /** A file to which audit records are appended, one JSON object a line. */
+  HARNESS_AUDIT_FILE: z.string().optional(),
+  /** 0: audit records are not written to standard output. */
+  HARNESS_AUDIT_STDOUT: z.enum(['0', '1']).default('1'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 

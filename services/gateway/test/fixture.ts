@@ -7,6 +7,7 @@ import { connectRedis, createLogger, createScrubber, type Logger, type Scrubber 
 import type { FastifyInstance } from 'fastify';
 import { inject, onTestFinished } from 'vitest';
 import { createApp } from '../src/app.ts';
+import type { AuditOutput } from '../src/audit/audit.ts';
 import { type ApiKey, apiKeyOf } from '../src/keys/api-keys.ts';
 import type { KeyFile } from '../src/keys/key-file.ts';
 import { createTenantLimits, type LimitsFile, noLimitsFile, quotasIn } from '../src/limits/tenant-limits.ts';
@@ -47,6 +48,7 @@ export interface GatewayOptions {
   oauth?: OAuthSettings | undefined;
   logger?: Logger;
   scrubber?: Scrubber;
+  auditOutputs?: AuditOutput[];
   /** Default: 0, any free port. */
   port?: number;
   waitLimitMs?: number;
@@ -94,6 +96,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     plugins,
     logger,
     scrubber,
+    auditOutputs: options.auditOutputs,
     keys: options.keys ?? [],
     keyFile: options.keyFile,
     oauth: options.oauth,

@@ -23,6 +23,7 @@ export function addErrorHandler(app: FastifyInstance, { oauth, scrubber }: Error
   const allowedAt = noteRoutes(app);
   const send = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const error = appErrorOf(thrown);
+    request.source.error = error.code;
     const level = error.status >= 500 ? 'error' : 'debug';
     request.log[level]({ err: thrown, code: error.code }, 'request failed');
     const challenge = challengeOf(error, request, oauth);

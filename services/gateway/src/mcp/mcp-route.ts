@@ -18,10 +18,13 @@ import type { SkillSet } from '@harness/plugins';
 import type { Logger, Scrubber } from '@harness/runtime';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import type { GatewaySlots } from '../app-deps.ts';
+import type { Audit } from '../audit/audit.ts';
+import { auditMethods } from '../audit/audit-methods.ts';
 import type { Changes } from '../content/list-changes.ts';
 import { usableSkills } from '../content/thread-profile.ts';
 import type { Admit } from '../http/admit.ts';
 import { requireToolAccess } from '../http/authenticate.ts';
+import type { AddressOf } from '../http/client-address.ts';
 import { appErrorOf } from '../http/errors.ts';
 import { readJson } from '../http/json-body.ts';
 import { retryHeaders } from '../http/limit-headers.ts';
@@ -50,6 +53,10 @@ export interface McpDeps {
   logger: Logger;
   limits: TenantLimits;
   scrubber: Scrubber;
+  audit: Audit;
+  /** Makes the id of a request that Fastify does not see. */
+  newRequestId(): string;
+  addressOf: AddressOf;
   /** Signs request state that travels through clients; the same at every gateway. */
   secret: string;
   admit: Admit;
@@ -65,7 +72,10 @@ export function addMcpRoute(app: FastifyInstance, given: McpDeps): void {
   const faultOf = createFaultOf(given.scrubber);
   const deps = { ...given, faultOf };
   const { dispatch, tools } = deps;
-  const methods = { ...createMethods(deps), ...createSkillMethods((tenant) => usableSkills(deps, tenant)) };
+  const methods = auditMethods(
+    { ...createMethods(deps), ...createSkillMethods((tenant) => usableSkills(deps, tenant)) },
+    deps.audit,
+  );
   const tasks = createTaskMethods(deps);
   const requests = createClientRequests(dispatch.replicas);
   const streams = createLegacyStreams(deps);
@@ -95,6 +105,7 @@ export function addMcpRoute(app: FastifyInstance, given: McpDeps): void {
   app.setErrorHandler((thrown: FastifyError, request, reply) => {
     const error = appErrorOf(thrown);
     if (error.code === 'unauthorized' || error.code === 'forbidden') throw thrown; // the app's error handler adds the WWW-Authenticate challenge
+    request.source.error = error.code;
     request.log[error.status >= 500 ? 'error' : 'debug']({ err: thrown, code: error.code }, 'request failed');
     return reply
       .code(error.status)

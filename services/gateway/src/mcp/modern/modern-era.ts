@@ -9,6 +9,8 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { AppError } from '@harness/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Audit } from '../../audit/audit.ts';
+import { auditMethods } from '../../audit/audit-methods.ts';
 import type { Caller } from '../../http/authenticate.ts';
 import { disconnectSignalOf, onDisconnect } from '../../http/client-disconnect.ts';
 import type { Slots } from '../../limits/slots.ts';
@@ -28,6 +30,7 @@ export interface ModernDeps extends Omit<SdkHandlerDeps, 'states'> {
   tasks: TaskMethods;
   answers: Answers;
   slots: { subscriptions: Slots };
+  audit: Audit;
   /** Signs request state that travels through clients; the same at every gateway. */
   secret: string;
 }
@@ -64,7 +67,7 @@ export function createModernEra(deps: ModernDeps): ModernEra {
   const { tools, tasks, answers } = deps;
   const states = createRequestStates(deps.secret);
   const sdk = createSdkHandler({ ...deps, states });
-  const own = ownMethods(tasks);
+  const own = auditMethods(ownMethods(tasks), deps.audit);
 
   const serve: ModernEra['serve'] = async ({ headers, response, caller }, call) => {
     const { id, method, params } = call;

@@ -78,7 +78,8 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
   const runDeps: RunRouteDeps = {
     ...deps,
     follower,
-    async accept({ caller, params, body, headers, log }) {
+    async accept(request) {
+      const { caller, params, body, headers, log } = request;
       requireScope(caller, 'threads');
       checkBytes(body.metadata, { name: 'metadata', most: metadataLimitOf(deps.limits, caller) });
       const { tenant } = caller.principal;
@@ -90,7 +91,9 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
         idempotencyKey,
         sender: senderOf(caller),
       };
-      return acceptMessage({ ...deps, logger: log }, message);
+      const run = await acceptMessage({ ...deps, logger: log }, message);
+      deps.recordChange(request, { about: { runId: run.runId } });
+      return run;
     },
     async sendStream(request, reply, run) {
       const after = request.headers['last-event-id']?.toString();
@@ -113,6 +116,7 @@ function addCreateRoute(app: FastifyInstance, { accept }: RunRouteDeps): void {
   app.post<ThreadRoute>(
     '/v1/threads/:threadId/runs',
     {
+      config: { audit: false },
       schema: {
         tags,
         operationId: 'createRun',
@@ -135,6 +139,7 @@ function addWaitRoute(app: FastifyInstance, { accept, follower, streams, waitLim
   app.post<ThreadRoute>(
     '/v1/threads/:threadId/runs/wait',
     {
+      config: { audit: false },
       schema: {
         tags,
         operationId: 'createRunAndWait',
@@ -171,6 +176,7 @@ function addStreamRoute(app: FastifyInstance, { accept, sendStream }: RunRouteDe
   app.post<ThreadRoute>(
     '/v1/threads/:threadId/runs/stream',
     {
+      config: { audit: false },
       schema: {
         tags,
         operationId: 'createRunAndStream',
