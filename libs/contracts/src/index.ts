@@ -3,6 +3,7 @@
  *
  *   errors.ts        error codes with HTTP status and retry; AppError
  *   resources.ts     schemas of threads, runs, tasks, sessions, workers, plugins
+ *   audit-record.ts  schema of a record of the audit
  *   requests.ts      schemas of what callers send
  *   events.ts        types and fields of events
  *   bus.ts           schemas of the bus of external workers
@@ -13,6 +14,7 @@
  *   review.ts        the prompt of a reviewer
  *   quote.ts, text.ts, json-depth.ts  quoting, cutting and bounding text and JSON
  */
+export * from './audit-record.ts';
 export * from './bus.ts';
 export * from './bus-tools.ts';
 export * from './errors.ts';

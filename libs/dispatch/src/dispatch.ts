@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { type AuditLog, createAuditLog } from './access/audit-log.ts';
 import { createKeyRights, type KeyRights } from './access/key-rights.ts';
 import { createRequestBudget, type RequestBudget } from './access/request-budget.ts';
 import { createBus } from './bus/bus.ts';
@@ -60,6 +61,7 @@ export interface Dispatch extends ToolAuthority {
   callTasks: CallTasks;
   bus: Bus;
   pluginStates: PluginStates;
+  audit: AuditLog;
   profiles: Profiles;
   /** The key-value store of a plugin for one tenant, or for all. */
   storeOf(owner: StoreOwner): PluginStore;
@@ -128,6 +130,7 @@ export function createDispatch(deps: {
     callTasks: createCallTasks(withReplicas),
     pluginStates: createPluginStates(withReplicas),
     profiles: createProfiles(withReplicas),
+    audit: createAuditLog(parts),
     keys,
     scripts,
     doorbell,

@@ -12,6 +12,7 @@
  *   task/        delegated tasks
  *   session/     prewarm, state and transcripts of sessions
  *   events/      the event log and its subscribers
+ *   access/      the audit log
  *   bus/         tasks for external workers
  *   worker/      consumers, liveness and sweep of a worker
  *   gateway/     what gateways share; the authority of sessions at tool calls
@@ -19,6 +20,7 @@
  *   version/     which releases may work on the data
  */
 
+export type { AuditBatch, AuditLog } from './access/audit-log.ts';
 export type { KeyName, KeyRights } from './access/key-rights.ts';
 export type { Bucket, Draw, RequestBudget } from './access/request-budget.ts';
 export type { Bus, BusHold, NewBusTask } from './bus/bus-contract.ts';

@@ -20,6 +20,9 @@ export interface Limits {
   maxChildren: number;
   /** Delegation: tasks that one user message may lead to. */
   maxChain: number;
+  /** Audit records kept in Redis, approximate: of the installation, and of one tenant. */
+  auditCap: number;
+  tenantAuditCap: number;
   /** The bus: time to acknowledge an assignment. */
   busAckMs: number;
   /** The bus: time from one heartbeat to the next, once a worker has sent one. */
@@ -56,6 +59,8 @@ export const defaultLimits: Limits = {
   maxDepth: 3,
   maxChildren: 10,
   maxChain: 50,
+  auditCap: 50_000,
+  tenantAuditCap: 2_000,
   busAckMs: 30_000,
   busHeartbeatMs: 300_000,
   busSilentMs: 1_800_000,

@@ -6,6 +6,7 @@ import {
   silentLogger,
   type ToolLocking,
 } from '@harness/plugin-kit';
+import { createScrubber } from '@harness/runtime';
 import { expect, it } from 'vitest';
 import { startPlugins } from './start-plugins.ts';
 
@@ -31,6 +32,7 @@ async function start(plugin: PluginDefinition, toolLock?: ToolLocking) {
     builtIn: [plugin],
     invokerOf: () => ({ invoke: refuse, prewarm: refuse }),
     tokenSecret: 'a secret of at least sixteen characters',
+    scrubber: createScrubber(),
     toolLock,
   });
   return { host, warnings };

@@ -10,10 +10,12 @@ import {
   startPluginHost,
   type ToolLocking,
 } from '@harness/plugin-kit';
+import type { Scrubber } from '@harness/runtime';
 import { builtInPlugins } from './built-in.ts';
 import { createIsolation, type IsolationSettings, type PluginProcessStatus } from './isolation/isolation.ts';
 import { createPluginContext, type OuterCall } from './plugin-context.ts';
 import { createPluginLogger } from './plugin-logger.ts';
+import { scrubErrors } from './scrub-errors.ts';
 import { skillPluginName } from './skills/skill-plugin.ts';
 
 /** What the start of plugins needs. */
@@ -43,6 +45,8 @@ export interface PluginStart {
   tenantsOf?: ((pluginName: string) => readonly string[] | undefined) | undefined;
   /** Settings of the separate processes for outside plugins; undefined = they run in this process. */
   isolated?: IsolationSettings | undefined;
+  /** Replaces secrets in the errors of tools. */
+  scrubber: Scrubber;
 }
 
 /** The plugins of a process, with the state of their separate processes. */
@@ -88,6 +92,7 @@ export async function startPlugins({
     unprefixed: rest.unprefixed ?? [],
     tenantsOf: rest.tenantsOf,
     tenantNow: rest.tenantNow,
+    middleware: [scrubErrors(rest.scrubber)],
     contextOf: ({ name, global }) =>
       createPluginContext(name, {
         dispatch,

@@ -4,10 +4,13 @@
  *   config.ts          configuration from environment and command line
  *   fleet-limits.ts    limits that gateways and workers must agree on
  *   logger.ts          structured logs
+ *   line-output.ts     standard output and files for whole lines
+ *   secrets/           replaces secrets in errors, logs and records
  *   redis.ts           connections to Redis
  *   redis-address.ts   the forms of REDIS_URL
  *   embedded-redis.ts  a private redis-server
  *   child.ts           a service of the fleet as a child process
+ *   once-in-a-while.ts  at most one report of an error per second
  *   pdeathsig.ts       ends a child with its parent
  *   listen.ts          errors of a server that cannot listen
  *   escapes.ts         uncaught errors
@@ -20,9 +23,13 @@ export * from './embedded-redis.ts';
 export * from './escapes.ts';
 export * from './event-stream.ts';
 export * from './fleet-limits.ts';
+export * from './line-output.ts';
 export * from './listen.ts';
 export * from './logger.ts';
+export * from './once-in-a-while.ts';
 export * from './pdeathsig.ts';
 export * from './redis.ts';
 export * from './redis-address.ts';
+export * from './secrets/scrubber.ts';
+export * from './secrets/secret-settings.ts';
 export * from './shutdown.ts';

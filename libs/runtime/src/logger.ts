@@ -1,25 +1,50 @@
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
+import { createScrubber, type Scrubber } from './secrets/scrubber.ts';
 
 /** The logger of pino. */
 export type { Logger } from 'pino';
 
+/** Where log lines go, and what is removed from them. */
+export interface LoggerOptions {
+  /** Default: standard output. */
+  destination?: DestinationStream | undefined;
+  /** Default: one for the known shapes of secrets. */
+  scrubber?: Scrubber | undefined;
+}
+
+/** Longest line that is written as it is, and longest text in a longer one, characters. */
+const maxLineChars = 64 * 1024;
+const maxTextChars = 8 * 1024;
+
 /**
- * Creates a logger: one JSON object per line, to standard output unless `destination` is given. Secrets at
- * known paths are redacted.
+ * Creates a logger: one JSON object per line. Secrets are replaced in every line, wherever they are in it; in very long
+ * lines, long texts are cut.
  */
-export function createLogger(service: string, level: string, destination?: DestinationStream): Logger {
-  const options = {
+export function createLogger(service: string, level: string, options: LoggerOptions = {}): Logger {
+  const { destination, scrubber = createScrubber() } = options;
+  const settings = {
     name: service,
     level,
     base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { err: withoutCommand },
-    redact: {
-      paths: ['req.headers.authorization', 'headers.authorization', '*.token', '*.apiKey'],
-      censor: '[cut]',
-    },
+    hooks: { streamWrite: (line: string) => scrubber.line(bounded(line)) },
   };
-  return destination ? pino(options, destination) : pino(options);
+  return destination ? pino(settings, destination) : pino(settings);
+}
+
+/** A line of bounded length, so that the time to look through it is bounded, too. */
+function bounded(line: string): string {
+  if (line.length <= maxLineChars) return line;
+  const cut = (_name: string, value: unknown) => (typeof value === 'string' ? beginningOf(value) : value);
+  return `${JSON.stringify(JSON.parse(line, cut))}\n`;
+}
+
+/** Cuts a long text between words: half of a secret would not be recognized. */
+function beginningOf(text: string): string {
+  if (text.length <= maxTextChars) return text;
+  const end = Math.max(text.lastIndexOf(' ', maxTextChars), text.lastIndexOf('\n', maxTextChars), 0);
+  return `${text.slice(0, end)}… (${text.length} characters)`;
 }
 
 /** An error of the Redis client carries its command, whose arguments are user data. */

@@ -1,5 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from './logger.ts';
+import { onceInAWhile } from './once-in-a-while.ts';
 import { redisAddressOf } from './redis-address.ts';
 
 export type { Redis } from 'ioredis';
@@ -49,14 +50,4 @@ export function connectRedis(url: string, deps: { logger: Logger; patience: Redi
     onceInAWhile((error) => deps.logger.warn({ err: error }, 'redis: connection error')),
   );
   return redis;
-}
-
-/** An outage produces thousands of equal errors: log one per second. */
-function onceInAWhile(report: (error: Error) => void): (error: Error) => void {
-  let last = 0;
-  return (error) => {
-    if (Date.now() - last < 1000) return;
-    last = Date.now();
-    report(error);
-  };
 }

@@ -1,5 +1,6 @@
 import type { Escapes } from './escapes.ts';
 import type { Logger } from './logger.ts';
+import { createScrubber } from './secrets/scrubber.ts';
 
 /**
  * Runs `close` once when the process is asked to end (SIGTERM, SIGINT), its supervisor has ended (IPC channel
@@ -34,7 +35,8 @@ export function onShutdown(
 export function runMain(main: () => Promise<void>): void {
   main().catch((error: unknown) => {
     const known = error instanceof Error && error.name === 'ConfigError';
-    process.stderr.write(`${known ? error.message : error instanceof Error ? error.stack : String(error)}\n`);
+    const text = known ? error.message : error instanceof Error ? `${error.stack}` : String(error);
+    process.stderr.write(`${createScrubber().text(text)}\n`);
     process.exit(1);
   });
 }

@@ -1,9 +1,11 @@
 import type { Dispatch, WriteProbe } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import type { AgentSet, SkillSet, StartedPlugins } from '@harness/plugins';
-import type { Logger } from '@harness/runtime';
+import type { Logger, Scrubber } from '@harness/runtime';
 import type { RouteOptions } from 'fastify';
 import type { Registry } from 'prom-client';
+import type { AuditOutput } from './audit/audit.ts';
+import type { RecordChange } from './audit/audit-requests.ts';
 import type { Commands } from './commands/command-call.ts';
 import type { FolderChecking, PublishedFolders } from './content/published-folders.ts';
 import type { Caller } from './http/authenticate.ts';
@@ -20,6 +22,10 @@ export interface AppDeps {
   dispatch: Dispatch;
   plugins: PluginHost & Partial<Pick<StartedPlugins, 'processOf' | 'importTools'>>;
   logger: Logger;
+  /** Replaces secrets in errors and in what is logged about them. */
+  scrubber: Scrubber;
+  /** Where audit records are written, besides Redis. Default: nowhere. */
+  auditOutputs?: readonly AuditOutput[] | undefined;
   keys: readonly ApiKey[];
   /** Keys that may change while the gateway runs. */
   keyFile?: KeyFile | undefined;
@@ -79,6 +85,8 @@ export interface RouteDeps extends AppDeps {
   streams: EventStreams;
   limits: TenantLimits;
   slots: GatewaySlots;
+  /** Records a change for the audit. */
+  recordChange: RecordChange;
   /** Whether Redis takes writes. */
   writes: WriteProbe;
 }

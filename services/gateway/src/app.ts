@@ -16,6 +16,7 @@
  *   threads/      accepting messages and tasks, following a run to its end
  *   commands/     slash commands
  *   content/      skills and agents of this gateway's folders, and their changes
+ *   audit/        who did what
  *   metrics/      Prometheus metrics
  */
 import type { Socket } from 'node:net';
@@ -30,6 +31,8 @@ import {
 } from 'fastify';
 import { Registry } from 'prom-client';
 import type { AppDeps, GatewaySlots, RouteDeps } from './app-deps.ts';
+import { createRequestIds } from './audit/audit-source.ts';
+import { openAudit } from './audit/open-audit.ts';
 import { createCommands } from './commands/create-commands.ts';
 import { followChanges } from './content/list-changes.ts';
 import { followSkillsAndAgents } from './content/skills-and-agents.ts';
@@ -37,7 +40,7 @@ import { createAdmit } from './http/admit.ts';
 import { type Caller, createAuthenticate } from './http/authenticate.ts';
 import { createAddressOf } from './http/client-address.ts';
 import { answerPage } from './http/cors.ts';
-import { addErrorHandler, refuseUnread, refuseUnrouted } from './http/errors.ts';
+import { addErrorHandler, createUnroutedHandler, refuseUnread } from './http/errors.ts';
 import { readJson } from './http/json-body.ts';
 import { boundKeyless } from './http/keyless-connections.ts';
 import { rateHeaders } from './http/limit-headers.ts';
@@ -55,6 +58,7 @@ import { openApiInfo } from './openapi/openapi-info.ts';
 import { addSharedSchemas, createValidators } from './openapi/schemas.ts';
 import { addBusRoutes } from './rest/bus/bus.ts';
 import { addAgentRoutes } from './rest/operate/agents.ts';
+import { addAuditRoute } from './rest/operate/audit.ts';
 import { addHealthRoutes } from './rest/operate/health.ts';
 import { addMetricsRoute } from './rest/operate/metrics.ts';
 import { addPluginRoutes } from './rest/operate/plugins.ts';
@@ -86,7 +90,9 @@ const bodyLimit = maxBusBytes + 16 * 1024;
 
 /** Creates the gateway as a Fastify app with every route, not yet listening. */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
+  const newRequestId = createRequestIds(deps.dispatch.replicas.id);
   const app: FastifyInstance = fastify({
+    genReqId: newRequestId,
     loggerInstance: deps.logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit,
@@ -98,7 +104,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { maxParamLength: 200 },
-    frameworkErrors: refuseUnrouted,
+    frameworkErrors: createUnroutedHandler(deps.scrubber),
     clientErrorHandler: refuseUnread,
   });
   app.setValidatorCompiler(createValidators());
@@ -111,18 +117,22 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     async (_request: FastifyRequest, text: string) => readJson(text),
   );
   if (deps.onRoute) app.addHook('onRoute', deps.onRoute);
-  addErrorHandler(app, deps.oauth);
+  addErrorHandler(app, deps);
   addSharedSchemas(app);
 
+  const { registry = new Registry() } = deps;
+  const metrics = createGatewayMetrics(registry);
   const checkSite = createSiteCheck({ hosts: deps.allowedHosts, origins: deps.allowedOrigins });
   const accessTokens = deps.oauth && createAccessTokens(deps.oauth);
   const limits = deps.limits ?? createTenantLimits(() => noLimitsFile);
-  const admit = createAdmit({
+  const addressOf = createAddressOf(deps.trustedProxies ?? []);
+  const { admit, callerOf } = createAdmit({
     authenticate: createAuthenticate({ ...deps, accessTokens }),
     rate: createRequestRate({ budget: deps.dispatch.requestBudget, limits }),
     failures: createFailedAttempts({ perSecond: deps.failuresPerSecond }),
-    addressOf: createAddressOf(deps.trustedProxies ?? []),
+    addressOf,
   });
+  const { audit, recordChange } = openAudit(app, { ...deps, metrics, addressOf, callerOf });
   const keyless = boundKeyless(app.server);
   app.decorateRequest('caller', null as unknown as Caller);
   app.addHook('onRequest', async (request, reply) => {
@@ -140,8 +150,6 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     return undefined;
   });
 
-  const { registry = new Registry() } = deps;
-  const metrics = createGatewayMetrics(registry);
   app.addHook('onResponse', (request, reply, done) => {
     const { method, routeOptions } = request;
     const seconds = reply.elapsedTime / 1000;
@@ -181,7 +189,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   });
   const changes = await followChanges(deps);
   app.addHook('onClose', async () => changes.close());
-  const tools = createToolCalls({ ...deps, slots: slots.calls, onCalled: metrics.toolCalled });
+  const tools = createToolCalls({ ...deps, audit, slots: slots.calls, onCalled: metrics.toolCalled });
   const written = await followSkillsAndAgents(deps, changes);
   app.addHook('onClose', written.close);
   const { skills, agents, folders } = written;
@@ -195,6 +203,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     streams,
     limits,
     slots,
+    recordChange,
     writes,
   };
 
@@ -213,6 +222,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     addWorkerRoutes(scope, routes);
     addBusRoutes(scope, routes);
     addMetricsRoute(scope, { ...routes, registry });
+    addAuditRoute(scope, routes);
     addHealthRoutes(scope, routes);
     await scope.register(async (mcp) => {
       addMcpRoute(mcp, {
@@ -220,6 +230,9 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
         tools,
         skills,
         changes,
+        audit,
+        newRequestId,
+        addressOf,
         secret: deps.tokenSecret,
         admit: async (request, options) => {
           const admitted = await admit(request, options);

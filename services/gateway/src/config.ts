@@ -7,7 +7,9 @@ import {
   envList,
   envRedisAcks,
   envRedisUrl,
+  envSecretPatterns,
   loadConfig,
+  scrubberOf,
 } from '@harness/runtime';
 import { z } from 'zod';
 import { createAddressOf } from './http/client-address.ts';
@@ -73,7 +75,12 @@ const schema = z.object({
   ...envIsolation,
   ...envPluginTenants,
   ...envFleetLimits,
+  ...envSecretPatterns,
   HARNESS_TURN_TIMEOUT_MS: envInteger(1000, 86_400_000).default(600_000),
+  /** A file to which audit records are appended, one JSON object a line. */
+  HARNESS_AUDIT_FILE: z.string().optional(),
+  /** 0: audit records are not written to standard output. */
+  HARNESS_AUDIT_STDOUT: z.enum(['0', '1']).default('1'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
@@ -104,6 +111,7 @@ export async function loadGatewayConfig(env = process.env) {
     limitsFile,
     oauth,
     isolated: isolationOf(config, env),
+    scrubber: scrubberOf(config, env),
     toolLock: await toolLockOf(config),
     tenantsOf: pluginTenantsOf(config.HARNESS_PLUGIN_TENANTS),
   };

@@ -7,14 +7,19 @@ import {
   connectRedis,
   createLogger,
   fleetLimitsOf,
+  type LineOutput,
+  type Logger,
   listenErrorOf,
+  onceInAWhile,
   onShutdown,
+  openLineFile,
+  openStandardOutput,
   runMain,
   watchEscapes,
 } from '@harness/runtime';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createApp } from './app.ts';
-import { loadGatewayConfig } from './config.ts';
+import { type GatewayConfig, loadGatewayConfig } from './config.ts';
 import { followKeyFile } from './keys/key-file.ts';
 import { noteKeys } from './keys/note-keys.ts';
 import { followLimitsFile } from './limits/limits-file.ts';
@@ -24,7 +29,10 @@ import { callerScope } from './tools/caller-scope.ts';
 
 runMain(async () => {
   const config = await loadGatewayConfig();
-  const logger = createLogger('gateway', config.LOG_LEVEL);
+  const output = openStandardOutput();
+  const { scrubber } = config;
+  const logger = createLogger('gateway', config.LOG_LEVEL, { destination: output, scrubber });
+  const auditOutputs = auditOutputsOf(config, { output, logger });
   const escapes = watchEscapes(logger);
   const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'fail-fast' });
   const [redis, subscriber] = [connect(), connect()];
@@ -58,6 +66,7 @@ runMain(async () => {
     unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
     tenantsOf: config.tenantsOf,
     isolated: config.isolated,
+    scrubber,
     tokenSecret,
     outerCall: () => callerScope.getStore()?.call,
     tenantNow: () => callerScope.getStore()?.tenant,
@@ -81,6 +90,8 @@ runMain(async () => {
     dispatch,
     plugins,
     logger,
+    scrubber,
+    auditOutputs,
     keys: config.keys,
     keyFile,
     oauth: config.oauth,
@@ -120,11 +131,26 @@ runMain(async () => {
       await plugins.close();
       await dispatch.close();
       redis.disconnect();
+      for (const one of auditOutputs) one.flushSync();
     },
     { logger, limitMs: config.HARNESS_LEAVE_MS + 15_000, escapes },
   );
   process.send?.({ ready: true, url, plugins: offeredBy(plugins) });
 });
+
+/** Where audit records go besides Redis. Throws ConfigError when the file cannot be written. */
+function auditOutputsOf(
+  { HARNESS_AUDIT_FILE: file, HARNESS_AUDIT_STDOUT: stdout }: GatewayConfig,
+  { output, logger }: { output: LineOutput; logger: Logger },
+): LineOutput[] {
+  const onTrouble = onceInAWhile((error) =>
+    logger.error({ err: error, file }, 'audit records are not written to the file'),
+  );
+  return [
+    ...(stdout === '1' ? [output] : []),
+    ...(file === undefined ? [] : [openLineFile(['HARNESS_AUDIT_FILE', file], onTrouble)]),
+  ];
+}
 
 /** The plugins and their tools, for the parent process (`npm start`). */
 const offeredBy = ({ plugins, tools }: PluginHost) =>

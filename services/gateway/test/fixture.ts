@@ -3,10 +3,11 @@ import { once } from 'node:events';
 import { createDispatch, type Dispatch, type Ending, type Liveness, startLiveness } from '@harness/dispatch';
 import { definePlugin, type PluginDefinition } from '@harness/plugin-kit';
 import { builtInPlugins, startPlugins } from '@harness/plugins';
-import { connectRedis, createLogger, type Logger } from '@harness/runtime';
+import { connectRedis, createLogger, createScrubber, type Logger, type Scrubber } from '@harness/runtime';
 import type { FastifyInstance } from 'fastify';
 import { inject, onTestFinished } from 'vitest';
 import { createApp } from '../src/app.ts';
+import type { AuditOutput } from '../src/audit/audit.ts';
 import { type ApiKey, apiKeyOf } from '../src/keys/api-keys.ts';
 import type { KeyFile } from '../src/keys/key-file.ts';
 import { createTenantLimits, type LimitsFile, noLimitsFile, quotasIn } from '../src/limits/tenant-limits.ts';
@@ -46,6 +47,8 @@ export interface GatewayOptions {
   plugins?: readonly PluginDefinition[];
   oauth?: OAuthSettings | undefined;
   logger?: Logger;
+  scrubber?: Scrubber;
+  auditOutputs?: AuditOutput[];
   /** Default: 0, any free port. */
   port?: number;
   waitLimitMs?: number;
@@ -62,7 +65,7 @@ export interface GatewayOptions {
 
 /** A gateway as main.ts creates it, on the real Redis of this test run, listening on a free port. */
 export async function openGateway(options: GatewayOptions = {}): Promise<Gateway> {
-  const { logger = silent } = options;
+  const { logger = silent, scrubber = createScrubber() } = options;
   const redisUrl = options.redisUrl ?? inject('redisUrl');
   const redis = connectRedis(redisUrl, { logger, patience: 'fail-fast' });
   const subscriber = connectRedis(redisUrl, { logger, patience: 'fail-fast' });
@@ -79,6 +82,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     dispatch,
     role: 'gateway',
     logger,
+    scrubber,
     modulePaths: [],
     builtIn: options.plugins ?? builtInPlugins,
     tokenSecret,
@@ -91,6 +95,8 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     dispatch,
     plugins,
     logger,
+    scrubber,
+    auditOutputs: options.auditOutputs,
     keys: options.keys ?? [],
     keyFile: options.keyFile,
     oauth: options.oauth,

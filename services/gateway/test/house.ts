@@ -175,8 +175,8 @@ export async function openHouse(): Promise<House> {
       const marked = new Promise<void>((resolve) => marks.push(resolve));
       await redis.publish(`{${tag}}:marker`, '');
       await marked;
-      // A request is counted, whatever becomes of it.
-      const isEffect = (name: string) => !name.startsWith(`{${tag}}:rate:`);
+      // A request is counted, and a refusal leaves a record in the audit.
+      const isEffect = (name: string) => !/:(rate|audit\w*)(:|$)/.test(name);
       const names = (await redis.keys(`{${tag}}:*`)).filter(isEffect).sort();
       const dumps = await Promise.all(names.map((name) => redis.dumpBuffer(name)));
       const stored = names.map(

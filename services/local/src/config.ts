@@ -23,14 +23,21 @@ const modelVariables = [
 
 type Env = Record<string, string | undefined>;
 
-/** Configuration of `npm start`. Child processes log from level `warn`, so that the terminal stays readable. Throws ConfigError. */
+/**
+ * Configuration of `npm start`. Child processes log from level `warn` and without the audit, so that the terminal stays
+ * readable. Throws ConfigError.
+ */
 export function loadStartConfig(env: Env = process.env, args: string[] = process.argv.slice(2)) {
   const set = Object.entries(env).filter(([, value]) => value !== undefined && value !== '');
   return {
     ...loadConfig(schema, env),
     workers: parseWorkers(args),
     modelConfigured: modelVariables.some((name) => env[name]),
-    env: { LOG_LEVEL: 'warn', ...(Object.fromEntries(set) as Record<string, string>) },
+    env: {
+      LOG_LEVEL: 'warn',
+      HARNESS_AUDIT_STDOUT: '0',
+      ...(Object.fromEntries(set) as Record<string, string>),
+    },
   };
 }
 

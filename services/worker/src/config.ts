@@ -1,6 +1,15 @@
 import { availableParallelism } from 'node:os';
 import { envIsolation, envPluginTenants, isolationOf } from '@harness/plugins';
-import { envFleetLimits, envInteger, envList, envRedisAcks, envRedisUrl, loadConfig } from '@harness/runtime';
+import {
+  envFleetLimits,
+  envInteger,
+  envList,
+  envRedisAcks,
+  envRedisUrl,
+  envSecretPatterns,
+  loadConfig,
+  scrubberOf,
+} from '@harness/runtime';
 import { z } from 'zod';
 
 const schema = z.object({
@@ -23,6 +32,7 @@ const schema = z.object({
   HARNESS_TURN_TIMEOUT_MS: envInteger(1000, 86_400_000).default(600_000),
   HARNESS_DRAIN_MS: envInteger(0, 3_600_000).default(30_000),
   ...envFleetLimits,
+  ...envSecretPatterns,
   /** Port of /healthz, /readyz and /metrics: 0 = any free port; unset = not served. */
   HARNESS_WORKER_PORT: envInteger(0, 65535).optional(),
   HARNESS_WORKER_HOST: z.string().default('127.0.0.1'),
@@ -55,6 +65,7 @@ export function loadWorkerConfig(env = process.env) {
     ...config,
     sessionEnv,
     isolated: isolationOf(config, env),
+    scrubber: scrubberOf(config, env),
     path: env.PATH ?? '',
     /** Limit of concurrent session starts: they are CPU-bound, so more would slow down all of them. */
     startsAtOnce: 2 * availableParallelism(),

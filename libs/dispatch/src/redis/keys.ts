@@ -43,6 +43,8 @@
  * | gw:<replica> · gws | string, zset | a gateway's liveness, with a TTL; gateways by their latest heartbeat |
  * | mcp:<sessionId>[:sub] | hash, set | an MCP session of the 2025 era; its subscriptions |
  * | mcplog:<stream> | stream, channel | messages of one client's stream, which the client can resume |
+ * | audit[:<tenant>] | stream | the latest audit records, of the installation and of a tenant |
+ * | auditbatch:<replica> | string | the latest batch of audit records of a gateway, with a TTL |
  * | ctask:<taskId> | hash | a tool call that runs as a task |
  * | bt:<tenant>:<id> · bw:<tenant>:<name> | hash | the bus: a task; a worker |
  * | bq:<tenant>:<requires> · bqs:<tenant> | zset, set | its queue, by required labels; which sets of required labels have a queue |
@@ -86,7 +88,8 @@ export interface Keys {
       | 'gws'
       | 'signals'
       | 'plugins:off'
-      | 'version',
+      | 'version'
+      | 'audit',
   ): string;
 }
 

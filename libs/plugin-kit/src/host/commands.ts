@@ -2,6 +2,7 @@
  * The registry of slash commands. It handles only lines that a person typed as a command; text for the model is never
  * parsed for commands.
  */
+import { AppError, type ErrorCode } from '@harness/contracts';
 import type {
   CommandAnswer,
   CommandContext,
@@ -31,6 +32,8 @@ export interface Command {
 /** The result of a command line. */
 export interface CommandResult extends CommandAnswer {
   isError: boolean;
+  /** The error code with which the command failed, if it has one. */
+  code?: ErrorCode;
 }
 
 /** Commands by name. */
@@ -95,7 +98,10 @@ export function createCommandRegistry(deps: { logger?: PluginLogger } = {}): Com
         return { isError: false, ...(typeof returned === 'string' ? { output: returned } : returned) };
       } catch (thrown) {
         logger.warn({ err: thrown, command: name }, 'command failed');
-        return failed(`/${name} failed: ${textOf(thrown)}`);
+        return {
+          ...failed(`/${name} failed: ${textOf(thrown)}`),
+          ...(thrown instanceof AppError && { code: thrown.code }),
+        };
       }
     },
     names: () => [...commands.keys()].sort(),

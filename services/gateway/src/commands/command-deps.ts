@@ -3,5 +3,5 @@ import type { RouteDeps } from '../app-deps.ts';
 /** What the built-in and skill commands need. */
 export type CommandDeps = Pick<
   RouteDeps,
-  'dispatch' | 'plugins' | 'skills' | 'skillCommands' | 'agents' | 'tools' | 'logger'
+  'dispatch' | 'plugins' | 'skills' | 'skillCommands' | 'agents' | 'tools' | 'logger' | 'scrubber'
 >;

@@ -13,7 +13,6 @@
  *   tasks.ts          /delegate, /tasks, /cancel
  *   leave.ts          /quit, /exit
  */
-import { cutText } from '@harness/contracts';
 import {
   type Command,
   type CommandContext,
@@ -37,7 +36,7 @@ import { toolsCommand } from './tools.ts';
 
 /** Creates the commands. Those of plugins and skills are rebuilt when either list changes. */
 export function createCommands({ changes, ...deps }: CommandDeps & { changes: Changes }): Commands {
-  const { dispatch, plugins, skills, tools, logger } = deps;
+  const { dispatch, plugins, skills, tools, logger, scrubber } = deps;
   const registry = createCommandRegistry({ logger });
   const builtIn = [
     helpCommand(registry),
@@ -137,14 +136,9 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
       const { principal } = caller;
       const view = { tools: caller.tools, scopes: principal.scopes, tenant: principal.tenant };
       const call = { meta: { threadId, principal }, view: async () => view };
-      const { tenant, keyId } = principal;
+      const { tenant } = principal;
       const result = await callerScope.run({ tenant, call }, () => registry.dispatch(line, context));
-      const [command] = line.trim().split(/\s/, 1);
-      logger.info(
-        { command: command && cutText(command, 65), threadId, tenant, keyId, isError: result.isError },
-        'command',
-      );
-      return result;
+      return result.isError ? scrubber.json(result) : result;
     },
   };
 }

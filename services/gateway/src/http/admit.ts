@@ -19,6 +19,13 @@ export interface Admitted {
  */
 export type Admit = (request: IncomingMessage, options: { sessions: boolean }) => Promise<Admitted>;
 
+/** The admission of one gateway. */
+export interface Admission {
+  admit: Admit;
+  /** The caller of a request that was admitted, or refused for its limits; undefined if that is not known. */
+  callerOf(request: IncomingMessage): Caller | undefined;
+}
+
 /** What requests are admitted with. */
 export interface AdmitDeps {
   authenticate: Authenticate;
@@ -28,8 +35,9 @@ export interface AdmitDeps {
 }
 
 /** Creates the admission of one gateway. Thread tokens and the local caller have no limit of requests. */
-export function createAdmit({ authenticate, rate, failures, addressOf }: AdmitDeps): Admit {
+export function createAdmit({ authenticate, rate, failures, addressOf }: AdmitDeps): Admission {
   const admitted = new WeakMap<IncomingMessage, Promise<Admitted>>();
+  const callers = new WeakMap<IncomingMessage, Caller>();
   /** The last verified credential of each connection, reused until `goodUntil`. */
   const lastCallers = new WeakMap<Socket, { authorization: string | undefined; caller: Caller }>();
 
@@ -50,15 +58,19 @@ export function createAdmit({ authenticate, rate, failures, addressOf }: AdmitDe
   };
   const admit = async (request: IncomingMessage, sessions: boolean): Promise<Admitted> => {
     const caller = await callerOf(request, sessions);
+    callers.set(request, caller);
     if (caller.session || isLocal(caller)) return { caller };
     return { caller, standing: await rate.take(caller.principal) };
   };
-  return (request, { sessions }) => {
-    const known = admitted.get(request);
-    if (known) return known;
-    const outcome = admit(request, sessions);
-    admitted.set(request, outcome);
-    return outcome;
+  return {
+    admit(request, { sessions }) {
+      const known = admitted.get(request);
+      if (known) return known;
+      const outcome = admit(request, sessions);
+      admitted.set(request, outcome);
+      return outcome;
+    },
+    callerOf: (request) => callers.get(request),
   };
 }
 

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { AppError, type ErrorCode, toAppError } from '@harness/contracts';
 import { maxErrors, readableErrors, schemaErrorOf } from '@harness/plugin-kit';
+import type { Scrubber } from '@harness/runtime';
 import type { ErrorObject } from 'ajv';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { challengeOf } from '../oauth/protected-resource.ts';
@@ -10,11 +11,19 @@ import { retryHeaders } from './limit-headers.ts';
 
 const contentType = 'application/json; charset=utf-8';
 
+/** What error responses depend on. */
+export interface ErrorDeps {
+  oauth?: OAuthSettings | undefined;
+  /** Replaces secrets in messages and details. */
+  scrubber: Scrubber;
+}
+
 /** Registers the error and not-found handlers: every REST error is `{error: {code, message, details?}}`. */
-export function addErrorHandler(app: FastifyInstance, oauth: OAuthSettings | undefined): void {
+export function addErrorHandler(app: FastifyInstance, { oauth, scrubber }: ErrorDeps): void {
   const allowedAt = noteRoutes(app);
   const send = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const error = appErrorOf(thrown);
+    request.source.error = error.code;
     const level = error.status >= 500 ? 'error' : 'debug';
     request.log[level]({ err: thrown, code: error.code }, 'request failed');
     const challenge = challengeOf(error, request, oauth);
@@ -22,7 +31,10 @@ export function addErrorHandler(app: FastifyInstance, oauth: OAuthSettings | und
     reply.headers(retryHeaders(error));
     // Refused before it was authenticated: its body, which may be large, is not read.
     if (!request.caller && !request.routeOptions.config.public) reply.header('Connection', 'close');
-    return reply.code(error.status).type(contentType).send({ error: error.toBody() });
+    return reply
+      .code(error.status)
+      .type(contentType)
+      .send({ error: scrubber.json(error.toBody()) });
   };
   app.setErrorHandler((thrown: FastifyError, request, reply) => send(thrown, request, reply));
   app.setNotFoundHandler((request, reply) => {
@@ -37,12 +49,14 @@ export function addErrorHandler(app: FastifyInstance, oauth: OAuthSettings | und
   });
 }
 
-/** Responds to a request that Fastify refuses before routing. */
-export function refuseUnrouted(error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
-  const { status, body } = answerOf(appErrorOf(error));
-  reply.raw.statusCode = status;
-  reply.raw.setHeader('Content-Type', contentType).end(body);
-}
+/** Creates the handler of requests that Fastify refuses before routing. */
+export const createUnroutedHandler =
+  (scrubber: Scrubber) =>
+  (error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void => {
+    const { status, body } = answerOf(appErrorOf(error));
+    reply.raw.statusCode = status;
+    reply.raw.setHeader('Content-Type', contentType).end(scrubber.line(body));
+  };
 
 /** Responds to input that Node's HTTP parser refuses, and closes the connection. */
 export function refuseUnread(error: Error & { code?: string }, socket: Socket): void {

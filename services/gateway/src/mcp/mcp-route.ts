@@ -15,13 +15,16 @@ import { AppError } from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import type { SkillSet } from '@harness/plugins';
-import type { Logger } from '@harness/runtime';
+import type { Logger, Scrubber } from '@harness/runtime';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import type { GatewaySlots } from '../app-deps.ts';
+import type { Audit } from '../audit/audit.ts';
+import { auditMethods } from '../audit/audit-methods.ts';
 import type { Changes } from '../content/list-changes.ts';
 import { usableSkills } from '../content/thread-profile.ts';
 import type { Admit } from '../http/admit.ts';
 import { requireToolAccess } from '../http/authenticate.ts';
+import type { AddressOf } from '../http/client-address.ts';
 import { appErrorOf } from '../http/errors.ts';
 import { readJson } from '../http/json-body.ts';
 import { retryHeaders } from '../http/limit-headers.ts';
@@ -36,7 +39,7 @@ import { createModernEra } from './modern/modern-era.ts';
 import { createSkillMethods } from './skills-extension.ts';
 import { createTaskMethods } from './task-methods.ts';
 import { classify } from './wire/classify.ts';
-import { errorMessage, faultOf } from './wire/json-rpc.ts';
+import { createFaultOf, errorMessage } from './wire/json-rpc.ts';
 import { createAnswers } from './wire/mcp-response.ts';
 import { createShortPath, type ShortPath, type ShortPathDeps } from './wire/short-path.ts';
 
@@ -49,6 +52,11 @@ export interface McpDeps {
   changes: Changes;
   logger: Logger;
   limits: TenantLimits;
+  scrubber: Scrubber;
+  audit: Audit;
+  /** Makes the id of a request that Fastify does not see. */
+  newRequestId(): string;
+  addressOf: AddressOf;
   /** Signs request state that travels through clients; the same at every gateway. */
   secret: string;
   admit: Admit;
@@ -60,9 +68,14 @@ export interface McpDeps {
 }
 
 /** Adds POST, GET and DELETE /mcp, and puts the short path in front of Fastify. */
-export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
+export function addMcpRoute(app: FastifyInstance, given: McpDeps): void {
+  const faultOf = createFaultOf(given.scrubber);
+  const deps = { ...given, faultOf };
   const { dispatch, tools } = deps;
-  const methods = { ...createMethods(deps), ...createSkillMethods((tenant) => usableSkills(deps, tenant)) };
+  const methods = auditMethods(
+    { ...createMethods(deps), ...createSkillMethods((tenant) => usableSkills(deps, tenant)) },
+    deps.audit,
+  );
   const tasks = createTaskMethods(deps);
   const requests = createClientRequests(dispatch.replicas);
   const streams = createLegacyStreams(deps);
@@ -92,6 +105,7 @@ export function addMcpRoute(app: FastifyInstance, deps: McpDeps): void {
   app.setErrorHandler((thrown: FastifyError, request, reply) => {
     const error = appErrorOf(thrown);
     if (error.code === 'unauthorized' || error.code === 'forbidden') throw thrown; // the app's error handler adds the WWW-Authenticate challenge
+    request.source.error = error.code;
     request.log[error.status >= 500 ? 'error' : 'debug']({ err: thrown, code: error.code }, 'request failed');
     return reply
       .code(error.status)

@@ -1,6 +1,6 @@
 /**
  * The MCP methods that are the same in every era. The era reads the request, provides the context and writes
- * the response; it converts what these functions throw with `faultOf`.
+ * the response; it converts what these functions throw with its `faultOf`.
  */
 import { AppError } from '@harness/contracts';
 import type {

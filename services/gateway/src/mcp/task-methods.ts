@@ -10,7 +10,7 @@ import type { Logger } from '@harness/runtime';
 import { type Caller, requireScope } from '../http/authenticate.ts';
 import type { ToolCalls } from '../tools/tool-calls.ts';
 import { type McpRequest, toolCallOf } from './methods.ts';
-import { faultOf, type Params } from './wire/json-rpc.ts';
+import type { FaultOf, Params } from './wire/json-rpc.ts';
 import { tasksExtension } from './wire/server-identity.ts';
 
 /** The methods of the tasks extension. */
@@ -60,8 +60,9 @@ export function createTaskMethods(deps: {
   dispatch: Dispatch;
   tools: ToolCalls;
   logger: Logger;
+  faultOf: FaultOf;
 }): TaskMethods {
-  const { dispatch, tools, logger } = deps;
+  const { dispatch, tools, logger, faultOf } = deps;
   const { callTasks, tasks, replicas } = dispatch;
   const running = new Map<string, AbortController>();
   let closed = false;

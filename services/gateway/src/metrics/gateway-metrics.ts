@@ -5,7 +5,7 @@
  *   fleet-metrics.ts    metrics of the whole fleet, read from Redis
  *   plugin-metrics.ts   processes of isolated plugins at this gateway
  */
-import { Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
 
 /** Records what the gateway does. */
 export interface GatewayMetrics {
@@ -13,6 +13,8 @@ export interface GatewayMetrics {
   answered(request: { method: string; route: string; status: number; seconds: number }): void;
   /** A call of an existing tool has ended. */
   toolCalled(call: { tool: string; isError: boolean; seconds: number }): void;
+  /** Audit records were not stored in Redis. */
+  auditDropped(count: number): void;
   /** A probe write to Redis succeeded after this time. */
   redisWritten(seconds: number): void;
 }
@@ -46,6 +48,11 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1],
     registers,
   });
+  const auditDropped = new Counter({
+    name: 'harness_audit_dropped_total',
+    help: 'Audit records that were not stored in Redis: it did not take them in time',
+    registers,
+  });
   const requestOf = labelled(requests);
   const callOf = labelled(calls);
   const tools = new Set<string>();
@@ -60,6 +67,7 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
     toolCalled({ tool, isError, seconds }) {
       callOf(labelOf(tool), isError ? 'error' : 'ok').observe(seconds);
     },
+    auditDropped: (count) => auditDropped.inc(count),
     redisWritten: (seconds) => redis.observe(seconds),
   };
 }

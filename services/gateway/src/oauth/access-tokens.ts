@@ -29,6 +29,12 @@ const vagueTypes = [undefined, 'jwt'];
 /** Claims that only ID tokens have (OpenID Connect). */
 const idTokenClaims = ['nonce', 'at_hash', 'c_hash'];
 
+/**
+ * The key id of an access token is this and its subject. Ids of API keys have no colon, so a subject never equals
+ * one.
+ */
+export const accessKeyPrefix = 'oauth:';
+
 /** The verifier of access tokens. */
 export interface AccessTokens {
   /** Throws `unauthorized`, and `unavailable` while the authorization server's keys cannot be fetched. */
@@ -94,9 +100,8 @@ function principalOf(payload: JWTPayload, tenant: unknown, tenantClaim: string):
     throw new AppError('unauthorized', `The access token names no tenant in its claim "${tenantClaim}".`);
   }
   const granted = scopesOf(payload);
-  // Ids of API keys have no colon, so a subject never equals one.
   return {
-    keyId: `oauth:${payload.sub}`,
+    keyId: `${accessKeyPrefix}${payload.sub}`,
     tenant,
     scopes: scopes.filter((scope) => granted.includes(scope)),
   };

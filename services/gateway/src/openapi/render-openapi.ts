@@ -1,6 +1,6 @@
 import type { Dispatch } from '@harness/dispatch';
 import { startPluginHost } from '@harness/plugin-kit';
-import { createLogger } from '@harness/runtime';
+import { createLogger, createScrubber } from '@harness/runtime';
 import { createApp } from '../app.ts';
 
 /** A stub of Dispatch with what is called while routes are registered. */
@@ -23,6 +23,7 @@ export async function renderOpenApi(): Promise<string> {
     dispatch: nowhere,
     plugins: await startPluginHost({ plugins: [], logger, contextOf: noContext }),
     logger,
+    scrubber: createScrubber(),
     keys: [],
     tokenSecret: '',
     allowedHosts: [],

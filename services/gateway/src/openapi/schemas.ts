@@ -73,6 +73,7 @@ const Command = z.object({
 const CommandResult = z.object({
   output: z.string(),
   isError: z.boolean(),
+  code: z.string().optional().describe('The error code of a command that failed with one'),
   action: z.enum(['quit', 'clear']).optional().describe('For the client: quit, or continue in a new thread'),
   runId: contracts.RunId.optional().describe('The run that the command started on the thread'),
 });
@@ -91,6 +92,7 @@ const shared = {
   Tool: ToolDescription,
   ToolAnswer,
   Plugin: contracts.Plugin,
+  AuditRecord: contracts.AuditRecord,
   Skill,
   Agent,
   Diagnostic,

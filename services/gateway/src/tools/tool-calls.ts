@@ -5,7 +5,6 @@
  * This folder:
  *   tool-call.ts         the type of a tool call
  *   caller-scope.ts      the caller on whose behalf plugin code runs
- *   tool-audit.ts        one log line per call
  *   tool-lock-file.ts    reads and writes the tool lock
  *   write-tool-lock.ts   `npm run tools:lock`
  */
@@ -23,11 +22,11 @@ import {
   type ToolView,
 } from '@harness/plugin-kit';
 import { busPluginName, type OuterCall } from '@harness/plugins';
-import type { Logger } from '@harness/runtime';
+import type { Audit } from '../audit/audit.ts';
+import { createToolAudit } from '../audit/audit-tool-calls.ts';
 import { type Caller, requireScope, requireToolAccess } from '../http/authenticate.ts';
 import type { Slots } from '../limits/slots.ts';
 import { callerScope } from './caller-scope.ts';
-import { createToolAudit } from './tool-audit.ts';
 import type { ToolCall } from './tool-call.ts';
 
 /** Tools as one caller may use them. */
@@ -65,14 +64,14 @@ export function createToolCalls(deps: {
   dispatch: Dispatch;
   plugins: PluginHost;
   tokenSecret: string;
-  logger: Logger;
+  audit: Audit;
   /** Places for calls in progress. */
   slots: Slots;
   /** Called when a call of an existing tool has ended. */
   onCalled?: (call: { tool: string; isError: boolean; seconds: number }) => void;
 }): ToolCalls {
   const { dispatch, plugins } = deps;
-  const audit = createToolAudit(deps.logger);
+  const audit = createToolAudit(deps.audit);
   /** Cached per caller object, so that a caller's list is found without comparing lists. */
   const views = new WeakMap<Caller, ToolView>();
   const viewOf = (caller: Caller): ToolView => {

@@ -224,6 +224,7 @@ test('a plugin’s command runs with the rights of the caller, and is disabled w
       .body,
   ).toEqual({
     isError: true,
+    code: 'forbidden',
     output: '/delegate failed: This key or token lacks the scope "tasks".',
   });
   await call('PATCH', '/v1/plugins/greeter', { key: 'admin', body: { enabled: false } });

@@ -4,7 +4,9 @@ import { bearer, keyFor, openGateway } from '../fixture.ts';
 
 test('probes are logged only when they fail', async () => {
   const lines: { msg: string; path?: string; status?: number }[] = [];
-  const logger = createLogger('test', 'info', { write: (line) => lines.push(JSON.parse(line)) });
+  const logger = createLogger('test', 'info', {
+    destination: { write: (line) => lines.push(JSON.parse(line)) },
+  });
   const { call } = await openGateway({ logger, keys: [keyFor('operator')] });
   const get = async (path: string, key?: string) =>
     (await call('GET', path, { headers: key ? bearer(key) : {} })).status;

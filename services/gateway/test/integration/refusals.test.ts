@@ -67,7 +67,9 @@ test('a 405 of an existing path names its methods', async () => {
 
 test('half a surrogate pair is replaced at every endpoint: no error, and nothing logged', async () => {
   const lines: string[] = [];
-  const logger = createLogger('test', 'debug', { write: (line: string) => void lines.push(line) });
+  const logger = createLogger('test', 'debug', {
+    destination: { write: (line: string) => void lines.push(line) },
+  });
   const { call, dispatch } = await openGateway({ logger, plugins: [...builtInPlugins, probe] });
   const half = '\\ud83d';
   const { body: thread } = await call('POST', '/v1/threads', {
@@ -97,7 +99,9 @@ test('half a surrogate pair is replaced at every endpoint: no error, and nothing
 
 test('an error of Redis is reported without its text and without the sent data', async () => {
   const lines: string[] = [];
-  const logger = createLogger('test', 'debug', { write: (line: string) => void lines.push(line) });
+  const logger = createLogger('test', 'debug', {
+    destination: { write: (line: string) => void lines.push(line) },
+  });
   const tag = randomUUID();
   const { call, dispatch } = await openGateway({ logger, tag, plugins: builtInPlugins });
   const redis = connectTestRedis();

@@ -13,7 +13,7 @@ export type Base = Awaited<ReturnType<typeof openBase>>;
 export async function openBase(config: WorkerConfig) {
   const workerId = newWorkerId();
   const startedAt = new Date().toISOString();
-  const logger = createLogger('worker', config.LOG_LEVEL).child({ workerId });
+  const logger = createLogger('worker', config.LOG_LEVEL, { scrubber: config.scrubber }).child({ workerId });
   const escapes = watchEscapes(logger);
   const metrics = createWorkerMetrics();
   /** The state that the endpoint reports; replaced when the worker has joined the fleet. */

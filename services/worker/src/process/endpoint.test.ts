@@ -7,7 +7,9 @@ import type { WorkerTrouble } from './worker-trouble.ts';
 
 async function openTestEndpoint({ port = 0, trouble = undefined as WorkerTrouble | undefined } = {}) {
   const lines: { path?: string; status?: number }[] = [];
-  const logger = createLogger('test', 'info', { write: (line) => lines.push(JSON.parse(line)) });
+  const logger = createLogger('test', 'info', {
+    destination: { write: (line) => lines.push(JSON.parse(line)) },
+  });
   const metrics = createWorkerMetrics();
   const endpoint = await openEndpoint({
     host: '127.0.0.1',

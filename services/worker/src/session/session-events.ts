@@ -3,6 +3,8 @@ import { cutText, type NewEvent } from '@harness/contracts';
 
 /** An event of the conversation; `live` and `delivered` as in LeaseEvent. */
 export interface SessionEvent extends NewEvent {
+  /** The text is of an error and not of the model or a tool; not part of the stored event. */
+  isFailure?: boolean;
   live?: boolean;
   delivered?: string;
 }
@@ -24,7 +26,8 @@ export function eventsOf(message: SDKMessage): SessionEvent[] {
     }
     case 'assistant':
       return message.message.content.flatMap((block): SessionEvent[] => {
-        if (block.type === 'text') return [{ type: 'agent.message', text: block.text }];
+        if (block.type === 'text')
+          return [{ type: 'agent.message', text: block.text, isFailure: message.error !== undefined }];
         if (block.type !== 'tool_use') return [];
         return [
           { type: 'agent.tool_use', toolUseId: block.id, name: toolNameOf(block.name), input: block.input },
@@ -38,7 +41,8 @@ export function eventsOf(message: SDKMessage): SessionEvent[] {
         const isError = block.is_error === true;
         const text = cutText(textOf(block.content), maxResultChars);
         const seen = isError ? {} : { delivered: block.tool_use_id };
-        return [{ type: 'agent.tool_result', toolUseId: block.tool_use_id, isError, text, ...seen }];
+        const result = { toolUseId: block.tool_use_id, isError, text, ...seen };
+        return [{ type: 'agent.tool_result', ...result, isFailure: isError }];
       });
     }
     default:

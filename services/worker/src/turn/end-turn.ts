@@ -4,6 +4,7 @@
 import type { SessionPath } from '@harness/contracts';
 import { type Ending, type Lease, type Turn, untilReached } from '@harness/dispatch';
 import type { HookRunner } from '@harness/plugin-kit';
+import type { Scrubber } from '@harness/runtime';
 import type { Answer, Session } from '../session/session.ts';
 import { afterFailure, type Failure } from './task-outcome.ts';
 
@@ -23,6 +24,8 @@ export type StopReason = 'cancelled' | 'interrupted' | 'timeout' | 'drain' | 'un
 export interface EndDeps {
   lease: Lease;
   hooks: HookRunner;
+  /** Replaces secrets in the errors of runs and in failed reviews. */
+  scrubber: Scrubber;
   turnTimeoutMs: number;
   /** How long a session stays warm after a turn, ms. */
   sessionTtlMs: number;
@@ -90,9 +93,10 @@ export async function commitTurn(turn: Turn, ending: Ending, deps: Writing): Pro
 /** Commits a failure of the run and its consequence for the task. */
 export async function failTurn(
   turn: Turn,
-  failure: Failure & Partial<Ending>,
+  found: Failure & Partial<Ending>,
   deps: Writing,
 ): Promise<TurnEnd> {
+  const failure = { ...found, error: deps.scrubber.json(found.error) };
   const consequence = turn.task ? afterFailure(turn.task, turn.runId, failure) : undefined;
   const end = await commitTurn(turn, { ...failure, ...consequence }, deps);
   if (end === 'committed' && turn.task)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { runUuidOf, type SessionPath, toAppError } from '@harness/contracts';
 import type { Dispatch, HeldThread, Hold, Liveness, Turn } from '@harness/dispatch';
 import type { HookRunner } from '@harness/plugin-kit';
-import type { Logger } from '@harness/runtime';
+import type { Logger, Scrubber } from '@harness/runtime';
 import { seeTurn, type TurnSeen } from '../process/turn-seen.ts';
 import type { SessionLending } from '../session/session-lending.ts';
 import type { SessionPool } from '../session/session-pool.ts';
@@ -21,6 +21,7 @@ export interface TurnStarterDeps {
   pool: SessionPool;
   lending: SessionLending;
   logger: Logger;
+  scrubber: Scrubber;
   sessionTtlMs: number;
   turnTimeoutMs: number;
   /** Called once for each attempt at a run, after its end. */
@@ -159,6 +160,7 @@ function turnDepsOf(deps: TurnStarterDeps, onPath: TurnDeps['onPath']): TurnDeps
     lease: dispatch.lease,
     hooks: deps.hooks,
     logger: deps.logger,
+    scrubber: deps.scrubber,
     turnTimeoutMs: deps.turnTimeoutMs,
     sessionTtlMs: deps.sessionTtlMs,
     healthy: deps.liveness.healthy,

@@ -121,9 +121,9 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   const answering = session.ask({
     prompt,
     uuid: promptUuidOf(turn, sent),
-    onEvent(event) {
+    onEvent({ isFailure, ...event }) {
       firstTokenMs ??= performance.now() - askedAt;
-      emitter.push(event);
+      emitter.push(isFailure ? deps.scrubber.json(event) : event);
     },
   });
   const answer = await untilStopped(answering, stop.signal);
@@ -177,7 +177,8 @@ async function reviewTurn(turn: Turn, stop: AbortController, deps: AskingDeps): 
   await emitter.flush();
   if (stop.signal.aborted) return endStopped(parts, undefined);
   deps.onAsked();
-  const verdict = await deps.hooks.taskComplete(turn.shownId, task.taskId, turn.input);
+  // The feedback may be the text of an exception: a review that fails does not accept.
+  const verdict = deps.scrubber.json(await deps.hooks.taskComplete(turn.shownId, task.taskId, turn.input));
   if (stop.signal.aborted || !deps.healthy()) return endStopped(parts, undefined);
   const result = verdict.accepted ? 'accepted' : `not accepted: ${verdict.feedback}`;
   const consequence = afterReview(task, turn.runId, { result: turn.input, verdict });

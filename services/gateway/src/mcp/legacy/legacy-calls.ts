@@ -9,7 +9,7 @@ import type { ToolCalls } from '../../tools/tool-calls.ts';
 import type { McpRequest, MethodResult, Methods } from '../methods.ts';
 import {
   errorMessage,
-  faultOf,
+  type FaultOf,
   type Incoming,
   type Params,
   type RequestId,
@@ -39,6 +39,7 @@ export interface LegacyDeps {
   requests: ClientRequests;
   streams: LegacyStreams;
   answers: Answers;
+  faultOf: FaultOf;
 }
 
 /** One HTTP exchange, its caller, and the session that the caller named. */
@@ -60,7 +61,7 @@ export interface LegacyCalls {
 
 /** Creates the calls of one gateway. */
 export function createLegacyCalls(deps: LegacyDeps): LegacyCalls {
-  const { dispatch, tools, streams, answers } = deps;
+  const { dispatch, tools, streams, answers, faultOf } = deps;
   /** Calls in progress at this gateway, by `<sessionId>:<request id>`. */
   const running = new Map<string, AbortController>();
   const stop = dispatch.replicas.onSignal((signal) => {
@@ -86,7 +87,7 @@ export function createLegacyCalls(deps: LegacyDeps): LegacyCalls {
       if (incoming.method === 'tools/list') return answer.end(toolListMessage(id, tools.listBytes(caller)));
       answer.end(resultMessage(id, await perform(exchange, incoming, { answer, signal })));
     } catch (thrown) {
-      answer.end(errorMessage(id, legacyFaultOf(thrown)));
+      answer.end(errorMessage(id, legacyFaultOf(faultOf(thrown))));
     } finally {
       if (call) running.delete(call);
     }
@@ -152,9 +153,8 @@ function createPerform({ dispatch: { mcpSessions }, methods, requests }: LegacyD
   };
 }
 
-/** The JSON-RPC error, with the codes of this era where they differ. */
-function legacyFaultOf(thrown: unknown): RpcError {
-  const fault = faultOf(thrown);
+/** The error with the codes of this era where they differ. */
+function legacyFaultOf(fault: RpcError): RpcError {
   const { code } = fault.data as { code?: string };
   return code === 'resource_not_found' ? { ...fault, code: rpcCodes.resourceNotFound } : fault;
 }

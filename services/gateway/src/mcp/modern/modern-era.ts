@@ -9,20 +9,15 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { AppError } from '@harness/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Audit } from '../../audit/audit.ts';
+import { auditMethods } from '../../audit/audit-methods.ts';
 import type { Caller } from '../../http/authenticate.ts';
 import { disconnectSignalOf, onDisconnect } from '../../http/client-disconnect.ts';
 import type { Slots } from '../../limits/slots.ts';
 import type { ToolCalls } from '../../tools/tool-calls.ts';
 import type { McpRequest, MethodResult } from '../methods.ts';
 import { requireTasks, type TaskMethods } from '../task-methods.ts';
-import {
-  errorMessage,
-  faultOf,
-  type RpcError,
-  resultMessage,
-  rpcCodes,
-  toolListMessage,
-} from '../wire/json-rpc.ts';
+import { errorMessage, type RpcError, resultMessage, rpcCodes, toolListMessage } from '../wire/json-rpc.ts';
 import { type Answers, acceptedBy } from '../wire/mcp-response.ts';
 import { serverInfo } from '../wire/server-identity.ts';
 import { disagreeingParam, headerText, type ModernCall } from './modern-call.ts';
@@ -35,6 +30,7 @@ export interface ModernDeps extends Omit<SdkHandlerDeps, 'states'> {
   tasks: TaskMethods;
   answers: Answers;
   slots: { subscriptions: Slots };
+  audit: Audit;
   /** Signs request state that travels through clients; the same at every gateway. */
   secret: string;
 }
@@ -71,7 +67,7 @@ export function createModernEra(deps: ModernDeps): ModernEra {
   const { tools, tasks, answers } = deps;
   const states = createRequestStates(deps.secret);
   const sdk = createSdkHandler({ ...deps, states });
-  const own = ownMethods(tasks);
+  const own = auditMethods(ownMethods(tasks), deps.audit);
 
   const serve: ModernEra['serve'] = async ({ headers, response, caller }, call) => {
     const { id, method, params } = call;
@@ -97,7 +93,7 @@ export function createModernEra(deps: ModernDeps): ModernEra {
       const _meta = { [serverInfoKey]: serverInfo, ...written._meta };
       answer.end(resultMessage(id, { ...written, _meta }));
     } catch (thrown) {
-      const fault = faultOf(thrown);
+      const fault = deps.faultOf(thrown);
       answer.end(errorMessage(id, fault), fault.code === rpcCodes.capabilityMissing ? 400 : 200);
     }
   };

@@ -18,7 +18,7 @@ import type { Caller } from '../../http/authenticate.ts';
 import { callerScope } from '../../tools/caller-scope.ts';
 import type { McpRequest, Methods } from '../methods.ts';
 import { skillMethods, skillsExtension } from '../skills-extension.ts';
-import { faultOf, type Params } from '../wire/json-rpc.ts';
+import type { FaultOf, Params } from '../wire/json-rpc.ts';
 import { capabilities, serverInfo, tasksExtension } from '../wire/server-identity.ts';
 import type { Asked, RequestStates } from './request-state.ts';
 
@@ -42,6 +42,7 @@ export interface SdkHandlerDeps {
   states: RequestStates;
   changes: Changes;
   logger: Logger;
+  faultOf: FaultOf;
 }
 
 /** Serves requests through the SDK. */
@@ -71,7 +72,7 @@ export function createSdkHandler(deps: SdkHandlerDeps): SdkHandler {
   };
 }
 
-function serverFor(caller: Caller, { methods, states }: SdkHandlerDeps): Server {
+function serverFor(caller: Caller, { methods, states, faultOf }: SdkHandlerDeps): Server {
   const server = new Server(serverInfo, {
     capabilities: {
       ...capabilities,

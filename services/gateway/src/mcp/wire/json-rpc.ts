@@ -1,5 +1,6 @@
 /** JSON-RPC 2.0 as MCP uses it: one message per request, never a batch. */
 import { AppError, type ErrorCode, toAppError } from '@harness/contracts';
+import type { Scrubber } from '@harness/runtime';
 
 /** Id of a JSON-RPC request. */
 export type RequestId = string | number;
@@ -90,9 +91,14 @@ const faults: Partial<Record<ErrorCode, number>> = {
  * Converts anything thrown into a JSON-RPC error. `data.code` is the code of the error table. The text of an
  * unexpected failure is never sent.
  */
-export function faultOf(thrown: unknown): RpcError {
-  const error = toAppError(thrown);
-  const { message, code, details } = error.toBody();
-  const own = isObject(details) ? details : details === undefined ? {} : { details };
-  return { code: faults[error.code] ?? rpcCodes.internalError, message, data: { code, ...own } };
-}
+export type FaultOf = (thrown: unknown) => RpcError;
+
+/** Creates the conversion, which also replaces secrets. */
+export const createFaultOf =
+  (scrubber: Scrubber): FaultOf =>
+  (thrown) => {
+    const error = toAppError(thrown);
+    const { message, code, details } = scrubber.json(error.toBody());
+    const own = isObject(details) ? details : details === undefined ? {} : { details };
+    return { code: faults[error.code] ?? rpcCodes.internalError, message, data: { code, ...own } };
+  };

@@ -4,8 +4,10 @@
  * one well-formed request. It passes all others to Fastify together with the body that it has read.
  */
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
+import { auditSource } from '../../audit/audit-source.ts';
 import type { Admit } from '../../http/admit.ts';
 import { type Caller, requireToolAccess } from '../../http/authenticate.ts';
+import type { AddressOf } from '../../http/client-address.ts';
 import { readJson } from '../../http/json-body.ts';
 import type { ToolCalls } from '../../tools/tool-calls.ts';
 import { type LegacyEra, sessionHeader, speaksLegacy } from '../legacy/legacy-era.ts';
@@ -23,6 +25,8 @@ export interface ShortPathDeps {
   modern: ModernEra;
   /** Largest body, bytes. */
   bodyLimit: number;
+  addressOf: AddressOf;
+  newRequestId(): string;
   /** Called after every response of the short path. */
   onAnswered(status: number, seconds: number): void;
 }
@@ -60,17 +64,22 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
 
   /** Returns false, or throws, when Fastify must handle the request. */
   const serve = async (
-    { headers }: IncomingMessage,
+    request: IncomingMessage,
     response: ServerResponse,
     { body, known }: { body: Buffer; known: Caller },
   ): Promise<boolean> => {
+    const { headers } = request;
     const post = classify(headers, readJson(body.toString('utf8')));
     if (!isToolRequest(post, headers)) return false;
     const caller = known.session ? await tools.present(known) : known;
-    if (post.era === 'modern') void modern.serve({ headers, response, caller }, post.call);
-    else {
+    const source = { address: deps.addressOf(request), requestId: deps.newRequestId() };
+    if (post.era === 'modern') {
+      const { call } = post;
+      void auditSource.run(source, () => modern.serve({ headers, response, caller }, call));
+    } else {
+      const { incoming } = post;
       const session = await legacy.sessionOf(headers, caller);
-      void legacy.serve({ headers, response, caller, session }, post.incoming);
+      void auditSource.run(source, () => legacy.serve({ headers, response, caller, session }, incoming));
     }
     return true;
   };

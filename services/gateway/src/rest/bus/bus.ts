@@ -51,7 +51,14 @@ export function addBusRoutes(app: FastifyInstance, routes: RouteDeps): void {
 const operationIdOf = (name: BusToolName) =>
   `bus_${name}`.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-function addToolRoute(app: FastifyInstance, { tools, plugins }: RouteDeps, name: BusToolName): void {
+/** They read, or only prolong a lease; the worker acknowledges a task that it gets. */
+const unrecorded: ReadonlySet<BusToolName> = new Set(['get_status', 'poll_task', 'heartbeat_task']);
+
+function addToolRoute(
+  app: FastifyInstance,
+  { tools, plugins, recordChange }: RouteDeps,
+  name: BusToolName,
+): void {
   const { title, description, input, output, method, path } = busTools[name];
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, param]) => param as string);
   const { properties, required = [] } = jsonSchemaOf(input) as {
@@ -68,6 +75,7 @@ function addToolRoute(app: FastifyInstance, { tools, plugins }: RouteDeps, name:
   app.route<{ Params: Record<string, string>; Body?: Record<string, unknown> | null }>({
     method,
     url: path,
+    config: { audit: false },
     schema: {
       tags,
       operationId: operationIdOf(name),
@@ -90,11 +98,14 @@ function addToolRoute(app: FastifyInstance, { tools, plugins }: RouteDeps, name:
         );
       const outcome = await tools.call(request.caller, {
         name: `${busPluginName}__${name}`,
-        door: 'rest',
+        door: 'bus',
         arguments: { ...request.body, ...request.params },
         signal: disconnectSignalOf(reply.raw),
       });
       const told = structuredOf(outcome as ToolResult);
+      const ids = { ...request.body, ...request.params } as Record<string, unknown>;
+      if (!unrecorded.has(name))
+        recordChange(request, { target: String(ids.taskId ?? ids.name ?? ids.workerName) });
       return reply.code(name === 'submit_task' && told.existing === false ? 201 : 200).send(told);
     },
   });

@@ -6,7 +6,10 @@ import { requireScope } from '../../http/authenticate.ts';
 import { answers, jsonSchemaOf, loadedOf, refTo } from '../../openapi/schemas.ts';
 
 /** Adds GET /v1/plugins and PATCH /v1/plugins/:plugin. */
-export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins, tenantsOf }: RouteDeps): void {
+export function addPluginRoutes(
+  app: FastifyInstance,
+  { dispatch, plugins, tenantsOf, scrubber }: RouteDeps,
+): void {
   const tags = ['tools'];
   const described = (
     { name, version, prefix, global = false, tools = [] }: PluginDefinition,
@@ -26,7 +29,7 @@ export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins, tenan
       isolation: found ? ('process' as const) : ('none' as const),
       state: enabled ? (found?.state ?? ('ready' as const)) : ('disabled' as const),
       crashes: found?.crashes ?? 0,
-      lastCrash: found?.lastCrash ?? null,
+      lastCrash: scrubber.json(found?.lastCrash ?? null),
     };
   };
 
@@ -53,7 +56,7 @@ export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins, tenan
       const given = plugins.plugins.filter(({ name }) => isFor({ tenants: tenantsOf?.(name) }, tenant));
       return {
         plugins: given.map((plugin) => described(plugin, stateOf(disabled, plugin.name, tenant))),
-        diagnostics: plugins.diagnostics,
+        diagnostics: scrubber.json(plugins.diagnostics),
       };
     },
   );

@@ -6,7 +6,10 @@ import { requireScope } from '../../http/authenticate.ts';
 import { answers, loadedOf } from '../../openapi/schemas.ts';
 
 /** Adds GET /v1/skills. */
-export function addSkillRoutes(app: FastifyInstance, { skills, commands, folders }: RouteDeps): void {
+export function addSkillRoutes(
+  app: FastifyInstance,
+  { skills, commands, folders, scrubber }: RouteDeps,
+): void {
   app.get(
     '/v1/skills',
     {
@@ -38,7 +41,7 @@ export function addSkillRoutes(app: FastifyInstance, { skills, commands, folders
         ...commands.diagnostics(),
         ...folders.diagnostics('skills'),
       ];
-      return { skills: described, diagnostics };
+      return { skills: described, diagnostics: scrubber.json(diagnostics) };
     },
   );
 }

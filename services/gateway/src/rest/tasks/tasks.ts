@@ -26,6 +26,7 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
   app.post<{ Body: CreateTask }>(
     '/v1/tasks',
     {
+      config: { audit: false },
       schema: {
         tags,
         operationId: 'createTask',
@@ -58,6 +59,7 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
         idempotencyKey,
         sender: senderOf(request.caller),
       });
+      if (!existing) deps.recordChange(request, { target: task.taskId });
       return reply.code(existing ? 200 : 201).send(task);
     },
   );

@@ -1,4 +1,4 @@
-import { RunCommand } from '@harness/contracts';
+import { cutText, RunCommand } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
@@ -6,7 +6,10 @@ import { answers, jsonSchemaOf, listOf, refTo } from '../../openapi/schemas.ts';
 import { threadParams } from './threads.ts';
 
 /** Adds GET /v1/commands and POST /v1/threads/:threadId/commands. */
-export function addCommandRoutes(app: FastifyInstance, { commands }: RouteDeps): void {
+export function addCommandRoutes(
+  app: FastifyInstance,
+  { commands, recordChange, scrubber }: RouteDeps,
+): void {
   const tags = ['commands'];
 
   app.get(
@@ -28,6 +31,7 @@ export function addCommandRoutes(app: FastifyInstance, { commands }: RouteDeps):
   app.post<{ Params: { threadId: string }; Body: RunCommand }>(
     '/v1/threads/:threadId/commands',
     {
+      config: { audit: false },
       schema: {
         tags,
         operationId: 'runCommand',
@@ -43,7 +47,14 @@ export function addCommandRoutes(app: FastifyInstance, { commands }: RouteDeps):
     },
     async (request) => {
       requireScope(request.caller, 'threads');
-      return commands.run(request.caller, request.params.threadId, request.body.command);
+      const { command } = request.body;
+      const result = await commands.run(request.caller, request.params.threadId, command);
+      const outcome = result.code ?? (result.isError ? 'command_failed' : 'ok');
+      recordChange(request, { outcome, about: { command: scrubber.text(nameIn(command)) } });
+      return result;
     },
   );
 }
+
+/** The name in a command line, without its arguments. */
+const nameIn = (line: string): string => cutText(line.trim().split(/\s/, 1)[0] ?? '', 65);

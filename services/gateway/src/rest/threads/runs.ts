@@ -79,7 +79,8 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
   const runDeps: RunRouteDeps = {
     ...deps,
     follower,
-    async accept({ caller, params, body, headers, log }) {
+    async accept(request) {
+      const { caller, params, body, headers, log } = request;
       requireScope(caller, 'threads');
       checkBytes(body.metadata, { name: 'metadata', most: metadataLimitOf(deps.limits, caller) });
       const { tenant } = caller.principal;
@@ -91,7 +92,9 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
         idempotencyKey,
         sender: senderOf(caller),
       };
-      return acceptMessage({ ...deps, logger: log }, message);
+      const run = await acceptMessage({ ...deps, logger: log }, message);
+      deps.recordChange(request, { about: { runId: run.runId } });
+      return run;
     },
     async sendStream(request, reply, run) {
       const after = request.headers['last-event-id']?.toString();
@@ -114,6 +117,7 @@ function addCreateRoute(app: FastifyInstance, { accept }: RunRouteDeps): void {
   app.post<ThreadRoute>(
     '/v1/threads/:threadId/runs',
     {
+      config: { audit: false },
       schema: {
         tags,
         operationId: 'createRun',
@@ -136,6 +140,7 @@ function addWaitRoute(app: FastifyInstance, { accept, follower, streams, waitLim
   app.post<ThreadRoute>(
     '/v1/threads/:threadId/runs/wait',
     {
+      config: { audit: false },
       schema: {
         tags,
         operationId: 'createRunAndWait',
@@ -172,6 +177,7 @@ function addStreamRoute(app: FastifyInstance, { accept, sendStream }: RunRouteDe
   app.post<ThreadRoute>(
     '/v1/threads/:threadId/runs/stream',
     {
+      config: { audit: false },
       schema: {
         tags,
         operationId: 'createRunAndStream',

@@ -11,7 +11,7 @@ interface ThreadRoute {
 }
 
 /** Adds the routes for prewarming and reading a thread's session. */
-export function addSessionRoutes(app: FastifyInstance, { dispatch }: RouteDeps): void {
+export function addSessionRoutes(app: FastifyInstance, { dispatch, recordChange }: RouteDeps): void {
   const { sessions, threads } = dispatch;
   const tags = ['sessions'];
   const prewarm = async (request: FastifyRequest, threadId: string) => {
@@ -45,6 +45,7 @@ export function addSessionRoutes(app: FastifyInstance, { dispatch }: RouteDeps):
   app.post<{ Body: Prewarm }>(
     '/api/prewarm',
     {
+      config: { audit: false },
       schema: {
         tags,
         operationId: 'prewarm',
@@ -60,7 +61,9 @@ export function addSessionRoutes(app: FastifyInstance, { dispatch }: RouteDeps):
       const { threadId } = body;
       const wanted = { threadId, ifExists: 'doNothing' as const };
       await threads.create(caller.principal.tenant, wanted, senderOf(caller));
-      return reply.code(202).send(await prewarm(request, threadId));
+      const warmed = await prewarm(request, threadId);
+      recordChange(request, { target: threadId });
+      return reply.code(202).send(warmed);
     },
   );
 

@@ -34,6 +34,7 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
   app.post<{ Body: CreateThread }>(
     '/v1/threads',
     {
+      config: { audit: false },
       schema: {
         tags,
         operationId: 'createThread',
@@ -55,6 +56,7 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
       checkBody(deps, request);
       const { caller, body } = request;
       const { thread, created } = await threads.create(caller.principal.tenant, body, senderOf(caller));
+      if (created) deps.recordChange(request, { target: thread.threadId });
       return reply.code(created ? 201 : 200).send(thread);
     },
   );

@@ -59,6 +59,7 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
   app.post<ToolRoute & { Body: CallTool }>(
     '/v1/tools/:name',
     {
+      config: { audit: false }, // each call has its own record
       schema: {
         tags,
         operationId: 'callTool',

@@ -1,8 +1,9 @@
 import { cutText, toAppError } from '@harness/contracts';
 import { isInputRequired, type ToolOutcome } from '@harness/plugin-kit';
-import type { Logger } from '@harness/runtime';
 import type { Caller } from '../http/authenticate.ts';
-import type { ToolCall } from './tool-call.ts';
+import type { ToolCall } from '../tools/tool-call.ts';
+import { type Audit, toolCallAction } from './audit.ts';
+import { auditSource } from './audit-source.ts';
 
 /** The thread and run that a call comes from, as far as they are known. */
 export interface CallSource {
@@ -10,10 +11,7 @@ export interface CallSource {
   runId?: string | undefined;
 }
 
-/**
- * Runs a call and logs one line about it, however it ends. `run` reports the source of the call as soon as it
- * is known.
- */
+/** Runs a call and records it, however it ends. `run` reports the source of the call as soon as it is known. */
 export type ToolAudit = (
   caller: Caller,
   call: ToolCall,
@@ -21,40 +19,36 @@ export type ToolAudit = (
 ) => Promise<ToolOutcome>;
 
 /**
- * Creates the audit log: caller, tool, duration, outcome and sizes. Never arguments or results: they may hold
- * secrets.
+ * Creates the audit of tool calls. Standard output and the file also get the call's source, duration and sizes; nothing gets
+ * arguments or results, which may hold secrets.
  */
-export function createToolAudit(logger: Pick<Logger, 'info' | 'isLevelEnabled'>): ToolAudit {
+export function createToolAudit(audit: Audit): ToolAudit {
   return async (caller, call, run) => {
-    if (!logger.isLevelEnabled('info')) return run(() => undefined); // audit lines have level info
+    if (call.door === 'bus') return run(() => undefined); // recorded by its route, with the id of the bus task
     const begunAt = performance.now();
-    let source: CallSource = { threadId: caller.session?.threadId ?? call.threadId };
-    const write = (outcome: string, outputBytes: number) => {
-      const { tenant, keyId } = caller.principal;
-      const line = {
-        audit: true,
-        tool: shortened(call.name),
-        tenant,
-        keyId,
-        threadId: shortened(source.threadId),
-        runId: source.runId,
+    let from: CallSource = { threadId: caller.session?.threadId ?? call.threadId };
+    const record = (outcome: string, outputBytes: number) => {
+      const source = auditSource.getStore();
+      const about = {
+        threadId: shortened(from.threadId),
+        runId: from.runId,
         toolUseId: shortened(call.toolUseId),
         door: call.door,
         durationMs: Math.round(performance.now() - begunAt),
-        outcome,
         inputBytes: bytesOf(call.arguments ?? {}),
         outputBytes,
       };
-      logger.info(line, 'tool call');
+      const entry = { caller: caller.principal, source, action: toolCallAction, target: call.name, outcome };
+      audit.record(entry, about);
     };
     try {
-      const result = await run((from) => {
-        source = from;
+      const result = await run((source) => {
+        from = source;
       });
-      write(outcomeOf(result), bytesOf(result));
+      record(outcomeOf(result), bytesOf(result));
       return result;
     } catch (thrown) {
-      write(toAppError(thrown).code, 0);
+      record(toAppError(thrown).code, 0);
       throw thrown;
     }
   };
