@@ -115,26 +115,18 @@ export async function startPlugins({
   }
   logger.info({ plugins: host.plugins.length, tools: host.tools.length }, 'tools collected');
   await isolation?.keep(host.plugins);
-  return {
-    ...host,
-    get tools() {
-      return host.tools;
-    },
-    get toolServer() {
-      return host.toolServer;
-    },
-    get commands() {
-      return host.commands;
-    },
-    processOf(pluginName) {
+  const closeHost = host.close;
+  // The host itself, not a copy: its getters return the current snapshot.
+  return Object.assign(host, {
+    processOf(pluginName: string) {
       if (pluginName === skillPluginName) return isolation?.skillStatus();
       const plugin = host.plugins.find(({ name }) => name === pluginName);
       return plugin && isolation?.statusOf(plugin);
     },
-    importTools: isolation?.importTools ?? ((specifier) => import(specifier)),
+    importTools: isolation?.importTools ?? ((specifier: string) => import(specifier)),
     async close() {
-      await host.close();
+      await closeHost();
       await isolation?.close();
     },
-  };
+  });
 }

@@ -171,6 +171,33 @@ describe('names', () => {
       expect.stringContaining('must not contain "__"'),
     ]);
   });
+
+  it('of prompts and resources belong to the first of two plugins; the other gets a warning', async () => {
+    const offering = (name: string) =>
+      pluginOf(name, {
+        prefix: false,
+        prompts: [{ name: 'review', get: () => `by ${name}` }],
+        resources: [{ uri: 'notes://all', name: 'notes', read: () => `by ${name}` }],
+      });
+    const host = await start([offering('a'), offering('b')], ['a', 'b']);
+    expect(host.diagnostics).toEqual([
+      {
+        source: 'b',
+        level: 'warning',
+        message: 'b: its prompt "review" is not offered while the prompt of a with the same name is',
+      },
+      {
+        source: 'b',
+        level: 'warning',
+        message: 'b: its resource "notes://all" is not offered while the resource of a with the same name is',
+      },
+    ]);
+    const review = async () =>
+      (await host.servedFor('any').prompt('review', {}, {})) as unknown as [{ content: { text: string } }];
+    expect((await review())[0].content.text).toBe('by a');
+    host.disable({ all: ['a'], tenants: {} });
+    expect((await review())[0].content.text).toBe('by b');
+  });
 });
 
 describe('a plugin at run time', () => {

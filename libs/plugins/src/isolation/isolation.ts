@@ -4,7 +4,8 @@
  *
  * In the gateway or worker, which owns the processes:
  * - `remote-host.ts`   a plugin process as its owner uses it: modules to call, and the context they use
- * - `host-process.ts`  starts, watches, ends and restarts one process
+ * - `plugin-process.ts`  one process: its start, its limits, its end
+ * - `host-process.ts`  starts another process when one ends
  * - `env-isolation.ts` the settings in the environment
  * - `host-env.ts`      the environment of a process
  *

@@ -5,6 +5,7 @@
  * This folder:
  *   methods.ts             tools, resources, prompts and completions, the same in both eras
  *   task-methods.ts        the tasks extension
+ *   task-runner.ts         runs tool calls as tasks of this gateway
  *   skills-extension.ts    the skills extension
  *   wire/                  JSON-RPC, classification, HTTP responses, the short path
  *   modern/                2026-07-28: stateless

@@ -2,14 +2,14 @@
  * The MCP tasks extension. Its tasks are delegated tasks, and tool calls that outlive their request ("call
  * tasks").
  */
-import { randomUUID } from 'node:crypto';
-import { AppError, toAppError } from '@harness/contracts';
-import { type CallTask, type CallTaskChange, type Dispatch, untilReached } from '@harness/dispatch';
-import { type InputRequired, isInputRequired, type ToolResult } from '@harness/plugin-kit';
+import { AppError } from '@harness/contracts';
+import type { CallTask, Dispatch } from '@harness/dispatch';
+import { type InputRequired, isInputRequired } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import { type Caller, requireScope } from '../http/authenticate.ts';
 import type { ToolCalls } from '../tools/tool-calls.ts';
 import { type McpRequest, toolCallOf } from './methods.ts';
+import { createTaskRunner, taskNotFound } from './task-runner.ts';
 import type { FaultOf, Params } from './wire/json-rpc.ts';
 import { tasksExtension } from './wire/server-identity.ts';
 
@@ -26,15 +26,6 @@ export interface TaskMethods {
   /** tasks/cancel. */
   cancel(caller: Caller, taskId: string): Promise<object>;
   close(): void;
-}
-
-/** What a gateway needs to repeat the call. */
-interface StoredCall {
-  caller: Caller;
-  params: Params;
-  capabilities: Record<string, unknown>;
-  /** The client's responses to questions before the task was created. */
-  inputs?: McpRequest['inputs'];
 }
 
 const pollIntervalMs = 1_000;
@@ -62,80 +53,13 @@ export function createTaskMethods(deps: {
   logger: Logger;
   faultOf: FaultOf;
 }): TaskMethods {
-  const { dispatch, tools, logger, faultOf } = deps;
-  const { callTasks, tasks, replicas } = dispatch;
-  const running = new Map<string, AbortController>();
-  let closed = false;
-  const stop = replicas.onSignal((signal) => {
-    if (signal.kind === 'task_cancelled') running.get(signal.taskId)?.abort(cancelled());
-  });
-
-  const outcomeOf = async (task: CallTask<StoredCall>, signal: AbortSignal): Promise<CallTaskChange> => {
-    const { call, inputs, state } = task;
-    const request = { ...call, inputs: { ...call.inputs, ...inputs }, state, signal };
-    try {
-      const outcome = await tools.call(
-        call.caller,
-        toolCallOf({ ...request, logLevel: undefined, notify: () => undefined }),
-      );
-      if (!isInputRequired(outcome)) return endOf(outcome);
-      return {
-        status: 'input_required',
-        requests: { ...outcome.inputRequests },
-        state: outcome.state,
-      };
-    } catch (thrown) {
-      return { status: 'failed', error: faultOf(thrown) };
-    }
-  };
-  const run = async (tenant: string, task: CallTask<StoredCall>) => {
-    const { taskId } = task;
-    const abort = new AbortController();
-    running.set(taskId, abort);
-    const outcome = await outcomeOf(task, abort.signal);
-    running.delete(taskId);
-    if (closed) return; // aborted by shutdown: readers will find that this gateway has stopped
-    await untilReached(
-      () => callTasks.move(tenant, taskId, outcome),
-      () => closed,
-    );
-  };
-  const start = (tenant: string, task: CallTask) => {
-    run(tenant, task as CallTask<StoredCall>).catch((error) =>
-      logger.error({ err: error, taskId: task.taskId }, 'task not ended'),
-    );
-  };
-  const find = async ({ principal: { tenant } }: Caller, taskId: string): Promise<CallTask> => {
-    const task = await callTasks.get(tenant, taskId);
-    if (!task) throw notFound(taskId);
-    return task;
-  };
+  const { tools } = deps;
+  const { tasks } = deps.dispatch;
+  const runner = createTaskRunner(deps);
   const findDelegated = (caller: Caller, taskId: string) => {
     requireScope(caller, 'tasks');
-    if (caller.session) throw notFound(taskId); // a session is notified of its tasks and may not read others
+    if (caller.session) throw taskNotFound(taskId); // a session is notified of its tasks and may not read others
     return tasks.get(caller.principal.tenant, taskId);
-  };
-  /** Stores the client's responses; once none is missing, the call is repeated at this gateway. */
-  const resume = async (caller: Caller, taskId: string, inputs: Params) => {
-    const { tenant } = caller.principal;
-    const answerId = randomUUID();
-    const answer = async () => {
-      const outcome = await callTasks.answer(tenant, taskId, { answerId, inputs });
-      if (outcome === 'unknown') throw notFound(taskId);
-      const task = outcome === 'resumed' ? await find(caller, taskId) : undefined;
-      if (task?.status === 'working') start(tenant, task); // not cancelled meanwhile
-    };
-    try {
-      await answer();
-    } catch (error) {
-      // Redis may have stored the responses: then only this gateway can continue the call, so retry in the
-      // background.
-      if (toAppError(error).retry)
-        untilReached(answer, () => closed).catch((failed) =>
-          logger.warn({ err: failed, taskId }, 'response to a task not stored'),
-        );
-      throw error;
-    }
   };
   const isDelegated = (taskId: string) => taskId.startsWith('task_');
 
@@ -157,16 +81,13 @@ export function createTaskMethods(deps: {
       }
       const asked = await tools.beforeTask(caller, toolCallOf(request));
       if (asked) return asked;
-      const { tenant } = caller.principal;
-      const stored: StoredCall = { caller, params, capabilities, inputs: request.inputs };
-      const task = await callTasks.create(tenant, stored);
-      start(tenant, task);
+      const task = await runner.create({ caller, params, capabilities, inputs: request.inputs });
       return { resultType: 'task', ...taskOf(task) };
     },
     async get(caller, taskId) {
       const task = isDelegated(taskId)
         ? delegatedOf(await findDelegated(caller, taskId))
-        : await find(caller, taskId);
+        : await runner.get(caller, taskId);
       const { status, inputRequests, result, error } = task;
       return {
         resultType: 'complete',
@@ -178,36 +99,18 @@ export function createTaskMethods(deps: {
     },
     async update(caller, taskId, inputs) {
       if (isDelegated(taskId)) await findDelegated(caller, taskId);
-      else await resume(caller, taskId, inputs);
+      else await runner.resume(caller, taskId, inputs);
       return { resultType: 'complete' };
     },
     async cancel(caller, taskId) {
-      const { tenant } = caller.principal;
       if (isDelegated(taskId)) {
         await findDelegated(caller, taskId);
-        await tasks.cancel(tenant, taskId);
-      } else {
-        await find(caller, taskId);
-        await callTasks.move(tenant, taskId, { status: 'cancelled' });
-        await replicas.broadcast({ kind: 'task_cancelled', taskId });
-      }
+        await tasks.cancel(caller.principal.tenant, taskId);
+      } else await runner.cancel(caller, taskId);
       return { resultType: 'complete' };
     },
-    close() {
-      closed = true;
-      stop();
-      for (const abort of running.values())
-        abort.abort(new AppError('turn_cancelled', 'The call was stopped because the gateway shuts down.'));
-    },
+    close: runner.close,
   };
-}
-
-const notFound = (taskId: string) => new AppError('task_not_found', `There is no task "${taskId}".`);
-const cancelled = () => new AppError('turn_cancelled', 'The task was cancelled.');
-
-/** A tool that failed also has a result; the status `failed` is for calls without one. */
-function endOf(result: ToolResult) {
-  return { status: 'completed' as const, result: { resultType: 'complete', ...result } };
 }
 
 /** The fields of a task that every response has. */

@@ -1,0 +1,123 @@
+import type { PluginContext, PluginDefinition, PluginLogger } from '../contract/contract.ts';
+import { canonicalJson } from '../tools/canonical-json.ts';
+import type { ToolMiddleware } from '../tools/middleware.ts';
+import type { ToolDescriptor } from '../tools/tool-descriptor.ts';
+import { isAccepted, type ToolLocking } from '../tools/tool-lock.ts';
+import { createToolServer, type ToolServer } from '../tools/tool-server.ts';
+import { type CollectedTool, collectTools } from './collect.ts';
+import { collectCommands } from './collect-commands.ts';
+import type { Command } from './commands.ts';
+import { createOffer, type DisabledPlugins, type Offer, offeredTo } from './offer.ts';
+import { createServedCatalog, type ServedCatalog } from './served.ts';
+
+/** What the enabled plugins offer at one time. */
+export interface Snapshot {
+  readonly disabled: DisabledPlugins;
+  readonly offer: Offer;
+  readonly tools: readonly CollectedTool[];
+  /** Null when no enabled plugin has a tool. */
+  readonly toolServer: ToolServer | null;
+  /** Resources and prompts that a tenant is offered. */
+  servedFor(tenant: string): ServedCatalog;
+  readonly commands: readonly Command[];
+}
+
+/** What the running plugins offer. Each change makes a new snapshot. */
+export interface Snapshots {
+  current(): Snapshot;
+  /** Disables exactly these plugins. Returns true if this changed anything. */
+  disable(disabled: DisabledPlugins): boolean;
+  /**
+   * Replaces what the running plugin with this name offers. Throws, and changes nothing, if no such plugin runs
+   * or the tool server rejects the tools.
+   */
+  replace(plugin: PluginDefinition): void;
+}
+
+/** Creates the snapshots of these running plugins, all enabled. */
+export function createSnapshots(
+  plugins: readonly PluginDefinition[],
+  deps: {
+    contextOf(pluginName: string): PluginContext;
+    logger: PluginLogger;
+    /** For tools without `timeoutMs`. */
+    toolTimeoutMs: number;
+    toolLock: ToolLocking | undefined;
+    middleware: readonly ToolMiddleware[];
+    /** The only tenants that are given a plugin; undefined = all. */
+    tenantsOf: ((pluginName: string) => readonly string[] | undefined) | undefined;
+  },
+): Snapshots {
+  const { contextOf, logger, toolLock, middleware, tenantsOf = () => undefined } = deps;
+  const started = new Map(plugins.map((plugin) => [plugin.name, plugin]));
+  const offered = new Map(started);
+  /** The tool lock does not cover a replaced plugin: skills come from the operator's own folder. */
+  const isReplaced = (pluginName: string) => offered.get(pluginName) !== started.get(pluginName);
+  const admit = toolLock?.enforce
+    ? (descriptor: ToolDescriptor, pluginName: string) =>
+        isReplaced(pluginName) || isAccepted(descriptor, toolLock.lock)
+    : undefined;
+  const collected = new WeakMap<PluginDefinition, CollectedTool[]>();
+  /** Cached by plugin object: the tool server keeps what it compiled for the same tool object. */
+  const toolsOf = (plugin: PluginDefinition): CollectedTool[] => {
+    const tools = collected.get(plugin) ?? collectTools([plugin]);
+    collected.set(plugin, tools);
+    return tools;
+  };
+  const snapshotWithout = (disabled: DisabledPlugins): Snapshot => {
+    const offer = createOffer(disabled, { plugins: [...offered.values()], tenantsOf });
+    const enabled = [...offered.values()].filter(({ name }) => offer.isOffered(name));
+    const tools = enabled.flatMap(toolsOf);
+    const options = { contextOf, logger, defaultTimeoutMs: deps.toolTimeoutMs, middleware, admit, offer };
+    return {
+      disabled,
+      offer,
+      tools,
+      toolServer: createToolServer(tools, options),
+      servedFor: servedByTenant(enabled, { contextOf, offer }),
+      commands: collectCommands(enabled, { contextOf, offer }),
+    };
+  };
+  let snapshot = snapshotWithout({ all: [], tenants: {} });
+
+  return {
+    current: () => snapshot,
+    disable(disabled) {
+      const same = canonicalJson(disabled) === canonicalJson(snapshot.disabled);
+      if (!same) snapshot = snapshotWithout(disabled);
+      return !same;
+    },
+    replace(plugin) {
+      const before = offered.get(plugin.name);
+      if (!before) throw new Error(`There is no plugin "${plugin.name}".`);
+      offered.set(plugin.name, plugin);
+      try {
+        snapshot = snapshotWithout(snapshot.disabled);
+      } catch (error) {
+        offered.set(plugin.name, before);
+        throw error;
+      }
+    },
+  };
+}
+
+/** Most tenants whose catalogs are kept. */
+const maxCatalogs = 1_000;
+
+/** The catalog of each tenant: one for all, unless they are offered different things. */
+function servedByTenant(
+  enabled: readonly PluginDefinition[],
+  { contextOf, offer }: { contextOf: (pluginName: string) => PluginContext; offer: Offer },
+): (tenant: string) => ServedCatalog {
+  const common = createServedCatalog(enabled, contextOf);
+  const catalogs = new Map<string, ServedCatalog>();
+  return (tenant) => {
+    if (!offer.differs) return common;
+    const known = catalogs.get(tenant);
+    if (known) return known;
+    const catalog = createServedCatalog(offeredTo(enabled, offer, tenant), contextOf);
+    if (catalogs.size >= maxCatalogs) catalogs.clear();
+    catalogs.set(tenant, catalog);
+    return catalog;
+  };
+}
