@@ -58,6 +58,7 @@ export interface GatewayOptions {
   forkWaitMs?: number;
   agentsDirectory?: string;
   limitsFile?: LimitsFile;
+  tenantsOf?: (plugin: string) => readonly string[] | undefined;
   failuresPerSecond?: number;
   trustedProxies?: string[];
   folderChecking?: { everyMs: number; graceMs: number };
@@ -88,6 +89,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     tokenSecret,
     outerCall: () => callerScope.getStore()?.call,
     tenantNow: () => callerScope.getStore()?.tenant,
+    tenantsOf: options.tenantsOf,
     invokerOf: (plugin) => createThreadInvoker({ dispatch, tokenSecret, plugin }),
   });
   const routes: Gateway['routes'] = [];
@@ -101,6 +103,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     keyFile: options.keyFile,
     oauth: options.oauth,
     limits,
+    tenantsOf: options.tenantsOf,
     failuresPerSecond: options.failuresPerSecond ?? 10_000,
     trustedProxies: options.trustedProxies,
     tokenSecret,

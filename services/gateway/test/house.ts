@@ -176,7 +176,7 @@ export async function openHouse(): Promise<House> {
       await redis.publish(`{${tag}}:marker`, '');
       await marked;
       // A request is counted, and a refusal leaves a record in the audit.
-      const isEffect = (name: string) => !/:(rate|audit\w*)(:|$)/.test(name);
+      const isEffect = (name: string) => !/:(rate|audit\w*|gws)(:|$)/.test(name);
       const names = (await redis.keys(`{${tag}}:*`)).filter(isEffect).sort();
       const dumps = await Promise.all(names.map((name) => redis.dumpBuffer(name)));
       const stored = names.map(

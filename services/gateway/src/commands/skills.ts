@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, type CommandAnswer, type CommandContext, isFor } from '@harness/plugin-kit';
-import type { Skill } from '@harness/plugins';
+import { type Skill, skillPluginName } from '@harness/plugins';
 import { usableSkills } from '../content/thread-profile.ts';
 import { acceptMessage } from '../threads/accept-message.ts';
 import { currentSender } from '../tools/caller-scope.ts';
@@ -38,7 +38,7 @@ export const skillCommandOf = (
   name,
   description,
   group: 'skill',
-  isFor: (tenant) => isFor(skill, tenant),
+  isFor: (tenant) => isFor(skill, tenant) && deps.plugins.isEnabled(skillPluginName, tenant),
   argumentHint: argumentHint ?? '[message]',
   async execute(args, context) {
     const begun = await begin(deps, context, name);

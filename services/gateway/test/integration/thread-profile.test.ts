@@ -39,5 +39,5 @@ test('an unknown agent is refused, and no thread is created', async () => {
     const { status, body } = await call(method, path, { agent: 'nobody' });
     expect([status, body.error.code]).toEqual([404, 'agent_not_found']);
   }
-  expect((await call('GET', '/v1/threads')).body.threads).toEqual([thread]);
+  expect((await call('GET', '/v1/threads?metadata=true')).body.threads).toEqual([thread]);
 });
