@@ -54,21 +54,7 @@ export interface LogReader {
   join(subscriber: Subscriber, start: string): Promise<() => void>;
 }
 
-/** Live deltas kept for a subscriber that is behind; more are dropped, since the stored message follows. */
-const maxHeld = 1000;
 const beforeAll = '0-0';
-
-/** A subscriber and its position. */
-interface Seat {
-  subscriber: Subscriber;
-  state: 'behind' | 'live' | 'gone';
-  /** Where its next own read starts. */
-  start: string;
-  /** Behind: the last event that it got or can skip. Live: set while it is ahead of the reader. */
-  seen: string | undefined;
-  replayed: boolean;
-  held: ThreadEvent[] | undefined;
-}
 
 /**
  * `onEmpty`: called when the last subscriber has left and the reader has ended; it cannot be joined again.
@@ -79,83 +65,28 @@ export function createLogReader(log: Log, onEmpty: () => void): LogReader {
   /** Everything up to this event has been passed to the live subscribers. */
   let position = beforeAll;
 
-  const leave = (seat: Seat) => {
-    seat.state = 'gone';
+  const onLeave = (seat: Seat) => {
     if (!seats.delete(seat) || seats.size > 0) return;
     over.abort();
     onEmpty();
   };
-  const end = (seat: Seat, error?: unknown) => {
-    if (seat.state === 'gone') return;
-    leave(seat);
-    seat.subscriber.end(error);
-  };
-
   const endAll = (error?: unknown) => {
-    for (const seat of seats) end(seat, error);
+    for (const seat of seats) seat.end(error);
   };
-
-  const handOut = (events: ThreadEvent[]) => {
+  const passOn = (events: ThreadEvent[]) => {
     const newest = events.at(-1)?.id ?? null;
     if (newest !== null) position = newest;
-    for (const seat of seats) {
-      if (seat.state === 'live') give(seat, events);
-      else if (newest === null) hold(seat, events);
-    }
-  };
-  const give = (seat: Seat, events: ThreadEvent[]) => {
-    const { seen } = seat;
-    const stored = events[0]?.id !== null;
-    const due = seen && stored ? events.filter(({ id }) => id && isBefore(seen, id)) : events;
-    if (due.length === 0) return;
-    if (stored) seat.seen = undefined;
-    try {
-      const busy = seat.subscriber.take(due);
-      if (!busy || isGone(seat)) return;
-      seat.state = 'behind';
-      seat.seen ??= position;
-      seat.start = `(${seat.seen}`;
-      busy.then(() => catchUp(seat)).catch((error) => end(seat, error));
-    } catch (error) {
-      end(seat, error); // a failing subscriber must not affect the others
-    }
-  };
-  const catchUp = async (seat: Seat) => {
-    while (!isGone(seat)) {
-      const handedOut = position;
-      const { batches, full } = await log.page(seat.start);
-      for (const events of batches) {
-        if (isGone(seat)) return;
-        seat.seen = events.at(-1)?.id as string;
-        seat.start = `(${seat.seen}`;
-        await seat.subscriber.take(events);
-      }
-      if (full || isGone(seat)) continue;
-      if (!seat.replayed) {
-        seat.replayed = true;
-        await seat.subscriber.take([log.replayed()]);
-      }
-      for (let event = seat.held?.shift(); event && !isGone(seat); event = seat.held?.shift()) {
-        await seat.subscriber.take([event]);
-      }
-      // The read began after `handedOut` was reached, so it has found everything up to there that is still
-      // kept.
-      if (isBefore(seat.seen ?? beforeAll, handedOut)) seat.seen = handedOut;
-      if (isGone(seat) || isBefore(seat.seen ?? beforeAll, position)) continue;
-      seat.state = 'live';
-      seat.held = undefined;
-      if (seat.seen === position) seat.seen = undefined;
-      return;
-    }
+    for (const seat of seats) seat.pass(events);
   };
 
+  /** Reads the new events, and passes them on. */
   const readOn = async () => {
     let found = false;
     for (let full = true; full && seats.size > 0; ) {
       const page = await log.page(`(${position}`);
       found ||= page.batches.length > 0;
       for (const events of page.batches) {
-        handOut(events);
+        passOn(events);
         await nextTurn(); // let sockets be served between batches
       }
       full = page.full;
@@ -166,7 +97,7 @@ export function createLogReader(log: Log, onEmpty: () => void): LogReader {
   const read = async (listener: Listener) => {
     for await (const message of listener) {
       if (message === '') await readOn();
-      else handOut([log.liveEventOf(message)]);
+      else passOn([log.liveEventOf(message)]);
       await nextTurn();
     }
   };
@@ -180,33 +111,119 @@ export function createLogReader(log: Log, onEmpty: () => void): LogReader {
 
   return {
     async join(subscriber, start) {
-      const seat: Seat = {
-        subscriber,
-        state: 'behind',
-        start,
-        seen: start.startsWith('(') ? start.slice(1) : undefined,
-        replayed: false,
-        held: undefined,
-      };
+      const seat = createSeat(subscriber, start, { log, position: () => position, onLeave });
       seats.add(seat);
       try {
         await opened;
       } catch (error) {
-        leave(seat);
+        seat.leave();
         throw error;
       }
-      catchUp(seat).catch((error) => end(seat, error));
-      return () => leave(seat);
+      seat.begin();
+      return seat.leave;
     },
   };
 }
 
-/** A function, because the state changes during awaits and callbacks, which the compiler cannot see. */
-const isGone = (seat: Seat): boolean => seat.state === 'gone';
+/** Live deltas kept for a subscriber that is behind; more are dropped, since the stored message follows. */
+const maxHeld = 1000;
 
-function hold(seat: Seat, events: ThreadEvent[]): void {
-  seat.held ??= [];
-  if (seat.held.length < maxHeld) seat.held.push(...events);
+/** A subscriber in one of the states of the head of this file. */
+interface Seat {
+  /** Starts its own reads. */
+  begin(): void;
+  /** Takes events of the reader, unless it reads the log itself. */
+  pass(events: ThreadEvent[]): void;
+  /** It becomes gone. */
+  leave(): void;
+  /** It becomes gone, and its subscriber is notified. */
+  end(error?: unknown): void;
+}
+
+function createSeat(
+  subscriber: Subscriber,
+  start: string,
+  reader: {
+    log: Log;
+    /** Everything up to this event has been passed to the live subscribers. */
+    position(): string;
+    onLeave(seat: Seat): void;
+  },
+): Seat {
+  const { log, position } = reader;
+  let state: 'behind' | 'live' | 'gone' = 'behind';
+  /** Where its next own read starts. */
+  let next = start;
+  /** Behind: the last event that it got or can skip. Live: set while it is ahead of the reader. */
+  let seen = start.startsWith('(') ? start.slice(1) : undefined;
+  let replayed = false;
+  let held: ThreadEvent[] = [];
+  /** A function, because the state changes during awaits and callbacks, which the compiler cannot see. */
+  const isGone = (): boolean => state === 'gone';
+
+  const catchUp = async () => {
+    while (!isGone()) {
+      const passed = position();
+      const { batches, full } = await log.page(next);
+      for (const events of batches) {
+        if (isGone()) return;
+        seen = events.at(-1)?.id as string;
+        next = `(${seen}`;
+        await subscriber.take(events);
+      }
+      if (full || isGone()) continue;
+      if (!replayed) {
+        replayed = true;
+        await subscriber.take([log.replayed()]);
+      }
+      for (let event = held.shift(); event && !isGone(); event = held.shift()) await subscriber.take([event]);
+      // The read began after `passed` was reached, so it has found everything up to there that is still kept.
+      if (isBefore(seen ?? beforeAll, passed)) seen = passed;
+      if (isGone() || isBefore(seen ?? beforeAll, position())) continue;
+      state = 'live';
+      held = [];
+      if (seen === position()) seen = undefined;
+      return;
+    }
+  };
+  const begin = () => void catchUp().catch(seat.end);
+
+  /** Passes events to the live subscriber; a busy one falls behind. */
+  const give = (events: ThreadEvent[], stored: boolean) => {
+    const ahead = seen;
+    const due = ahead && stored ? events.filter(({ id }) => id && isBefore(ahead, id)) : events;
+    if (due.length === 0) return;
+    if (stored) seen = undefined;
+    try {
+      const busy = subscriber.take(due);
+      if (!busy || isGone()) return;
+      state = 'behind';
+      seen ??= position();
+      next = `(${seen}`;
+      busy.then(begin, seat.end);
+    } catch (error) {
+      seat.end(error); // a failing subscriber must not affect the others
+    }
+  };
+
+  const seat: Seat = {
+    begin,
+    pass(events) {
+      const stored = events.at(-1)?.id !== null;
+      if (state === 'live') give(events, stored);
+      else if (!stored && held.length < maxHeld) held.push(...events);
+    },
+    leave() {
+      state = 'gone';
+      reader.onLeave(seat);
+    },
+    end(error) {
+      if (isGone()) return;
+      seat.leave();
+      subscriber.end(error);
+    },
+  };
+  return seat;
 }
 
 const partsOf = (id: string) => id.split('-').map(Number) as [number, number?];

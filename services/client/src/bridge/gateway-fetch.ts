@@ -27,75 +27,28 @@ export interface GatewayFetchDeps {
   onLost(lastEventId: string): void;
 }
 
-const firstDelayMs = 250;
-const longestDelayMs = 10_000;
 const sessionHeader = 'mcp-session-id';
-
-/** Errors before anything was sent. */
-const unsent = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
-const codeOf = (error: unknown) =>
-  (error as { cause?: { code?: string } }).cause?.code ?? 'connection broken';
 
 /** Creates the fetch of one MCP session. */
 export function createGatewayFetch(deps: GatewayFetchDeps): GatewayFetch {
   const { say } = deps;
+  const persistent = createPersistentFetch(deps);
   const waiting = new Map<RequestId, AbortController>();
-  let away = false;
-  /** Notifications may have been missed before the standing stream opens again. */
-  let missed = false;
   let session: string | undefined;
   let beginning: { url: string | URL; init: RequestInit } | undefined;
   let renewing: Promise<void> | undefined;
   /** Aborts the standing stream, so that the transport opens a new one. */
   let standing: AbortController | undefined;
 
-  const report = (why: string) => {
-    if (!away) say(`the gateway does not respond (${why}); trying again until it does`);
-    away = true;
-    missed = true;
-  };
-  const isBack = () => {
-    if (away) say('the gateway responds again');
-    away = false;
-  };
-
-  /** Sends a request until there is a response, or until a retry would not be safe. */
-  const persist = async (url: string | URL, init: RequestInit, message: unknown): Promise<Response> => {
-    for (let delayMs = firstDelayMs; ; delayMs = Math.min(2 * delayMs, longestDelayMs)) {
-      try {
-        const response = await fetch(url, init);
-        const later = response.status === 503 && deps.mayRepeat(message);
-        if (!later) {
-          isBack();
-          return response;
-        }
-        await response.body?.cancel();
-        report('503');
-      } catch (error) {
-        const code = codeOf(error);
-        if (init.signal?.aborted || !(unsent.has(code) || deps.mayRepeat(message))) throw error;
-        report(code);
-      }
-      await after(delayMs * (0.5 + Math.random() / 2), undefined, init.signal ? { signal: init.signal } : {});
-    }
-  };
-
   /** Opens a new session with the client's original initialize request. */
   const renew = async () => {
     if (!beginning) throw new Error('there is no session to renew');
     const { url, init } = beginning;
-    const response = await persist(url, init, undefined);
+    const response = await persistent.fetch(url, init, undefined);
     await response.text();
     session = response.headers.get(sessionHeader) ?? undefined;
     const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
-    await (await persist(url, withSession({ ...init, body }), undefined)).text();
+    await (await persistent.fetch(url, withSession({ ...init, body }), undefined)).text();
     say('the gateway no longer knew the session; opened a new one');
     standing?.abort();
   };
@@ -109,13 +62,13 @@ export function createGatewayFetch(deps: GatewayFetchDeps): GatewayFetch {
     if (isInitializeRequest(message)) {
       beginning = { url, init };
       session = undefined;
-      const response = await persist(url, init, message);
+      const response = await persistent.fetch(url, init, message);
       session = response.headers.get(sessionHeader) ?? undefined;
       return response;
     }
     for (;;) {
       const used = session;
-      const response = await persist(url, withSession(init), message);
+      const response = await persistent.fetch(url, withSession(init), message);
       if (response.status !== 404 || used === undefined || init.method === 'DELETE') return response;
       await response.body?.cancel();
       if (session === used) {
@@ -136,8 +89,7 @@ export function createGatewayFetch(deps: GatewayFetchDeps): GatewayFetch {
     if (response.ok) {
       if (lastEventId === null) {
         standing = own;
-        if (missed) deps.onBack();
-        missed = true; // it opens again only after a break
+        if (persistent.streamOpened()) deps.onBack();
       }
       return response;
     }
@@ -163,10 +115,71 @@ export function createGatewayFetch(deps: GatewayFetchDeps): GatewayFetch {
       }
     },
     giveUp(id) {
-      const found = away && waiting.get(id);
+      const found = persistent.isAway() && waiting.get(id);
       if (!found) return false;
       found.abort();
       return true;
+    },
+  };
+}
+
+const firstDelayMs = 250;
+const longestDelayMs = 10_000;
+
+/** Errors before anything was sent. */
+const unsent = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+const codeOf = (error: unknown) =>
+  (error as { cause?: { code?: string } }).cause?.code ?? 'connection broken';
+
+/** `fetch` that repeats a request while the gateway is unreachable. */
+function createPersistentFetch({ say, mayRepeat }: Pick<GatewayFetchDeps, 'say' | 'mayRepeat'>) {
+  let away = false;
+  /** Notifications may have been missed before the standing stream opens again. */
+  let missed = false;
+  const reportAway = (why: string) => {
+    if (!away) say(`the gateway does not respond (${why}); trying again until it does`);
+    away = true;
+    missed = true;
+  };
+  const reportBack = () => {
+    if (away) say('the gateway responds again');
+    away = false;
+  };
+  return {
+    isAway: () => away,
+    /** The standing stream is open. Returns whether notifications may have been missed before. */
+    streamOpened(): boolean {
+      const before = missed;
+      missed = true; // it opens again only after a break
+      return before;
+    },
+    /** Sends a request until there is a response, or until a retry would not be safe. */
+    async fetch(url: string | URL, init: RequestInit, message: unknown): Promise<Response> {
+      for (let delayMs = firstDelayMs; ; delayMs = Math.min(2 * delayMs, longestDelayMs)) {
+        try {
+          const response = await fetch(url, init);
+          const later = response.status === 503 && mayRepeat(message);
+          if (!later) {
+            reportBack();
+            return response;
+          }
+          await response.body?.cancel();
+          reportAway('503');
+        } catch (error) {
+          const code = codeOf(error);
+          if (init.signal?.aborted || !(unsent.has(code) || mayRepeat(message))) throw error;
+          reportAway(code);
+        }
+        const delay = delayMs * (0.5 + Math.random() / 2);
+        await after(delay, undefined, init.signal ? { signal: init.signal } : {});
+      }
     },
   };
 }

@@ -76,6 +76,7 @@ const retryMs = 1_000;
 /** Ends that are kept, because a run may end before its sender knows its id. */
 const maxEnds = 100;
 
+/** A thread whose events are shown. */
 interface Followed {
   thread: Thread;
   unfinished(): string[];
@@ -86,82 +87,14 @@ interface Followed {
 /** Opens or creates the thread and follows its events. Throws GatewayAway and GatewayRefusal. */
 export async function openChat(deps: ChatDeps, wish: ChatWish): Promise<Chat> {
   const { client } = deps;
-  const ends = new Map<string, RunEnd>();
-  const waiting = new Map<string, (end: RunEnd) => void>();
+  const ends = createRunEnds(client);
   const closed = new AbortController();
-
-  const settle = (runId: string, end: RunEnd) => {
-    ends.set(runId, end);
-    const [oldest] = ends.size > maxEnds ? ends.keys() : [];
-    if (oldest !== undefined) ends.delete(oldest);
-    waiting.get(runId)?.(end);
-    waiting.delete(runId);
-  };
-  /** Asks for runs whose final event may have been missed, because the log is limited. */
-  const askForEnds = async ({ threadId }: Thread) => {
-    for (const runId of waiting.keys()) {
-      const run = await client.call<Run>('GET', `/v1/threads/${threadId}/runs/${runId}`);
-      if (run.endedAt !== null) settle(runId, run);
-    }
-  };
-
-  const follow = async (thread: Thread): Promise<Followed> => {
-    const { threadId } = thread;
-    let view = createThreadView(threadId);
-    const left = new AbortController();
-    const ready = Promise.withResolvers<void>();
-    let everLive = false;
-    const tree = thread.parentThreadId === null ? '&children=true' : ''; // only a root thread can show its tree
-    const take = (event: ThreadEvent) => {
-      if (everLive) deps.onEvent?.(event);
-      deps.onShown(view.see(event));
-      const { runId } = event.data;
-      if (runId !== undefined && isFinalRunEvent(event.type)) settle(runId, endOf(event));
-      if (event.type !== 'stream.replayed') return;
-      askForEnds(thread).catch(() => undefined); // asked again after the next reconnection
-      everLive = true;
-      ready.resolve();
-    };
-    const run = async () => {
-      const events = followEvents({
-        url: `${client.url}/v1/threads/${threadId}/events?follow=true${tree}`,
-        headers: client.headers,
-        signal: left.signal,
-        onAway(reason) {
-          view.cut();
-          deps.onAway(reason);
-        },
-        onBack: deps.onBack,
-        onGap() {
-          view = createThreadView(threadId);
-          everLive = false;
-          deps.onGap();
-        },
-      });
-      for await (const event of events) take(event);
-    };
-    const over = run().catch((error: Error) => {
-      ready.reject(error);
-      if (everLive) deps.onBroken(brokenBy(error));
-    });
-    await ready.promise;
-    return {
-      thread,
-      unfinished: () => view.unfinished(),
-      leave() {
-        left.abort();
-        return over;
-      },
-    };
-  };
-
-  let now = await follow(await threadFor(client, wish));
+  let now = await followThread(await threadFor(client, wish), deps, ends);
   const startAfresh = async () => {
     const { threadId } = now.thread;
     const { agent, model } = await client.call<Thread>('GET', `/v1/threads/${threadId}`);
-    const next = await follow(
-      await threadFor(client, { agent: agent ?? undefined, model: model ?? undefined }),
-    );
+    const thread = await threadFor(client, { agent: agent ?? undefined, model: model ?? undefined });
+    const next = await followThread(thread, deps, ends);
     await now.leave();
     now = next;
   };
@@ -183,12 +116,7 @@ export async function openChat(deps: ChatDeps, wish: ChatWish): Promise<Chat> {
         }
       }
     },
-    ended: (runId) =>
-      new Promise((resolve) => {
-        const end = ends.get(runId);
-        if (end) resolve(end);
-        else waiting.set(runId, resolve);
-      }),
+    ended: ends.of,
     async command(line) {
       const { threadId } = now.thread;
       const answer = await client.call<CommandAnswer>('POST', `/v1/threads/${threadId}/commands`, {
@@ -207,6 +135,94 @@ export async function openChat(deps: ChatDeps, wish: ChatWish): Promise<Chat> {
     async close() {
       closed.abort();
       await now.leave();
+    },
+  };
+}
+
+/** The ends of runs, whichever is first: the end, or the question for it. */
+interface RunEnds {
+  add(runId: string, end: RunEnd): void;
+  /** Resolves when the run has ended. */
+  of(runId: string): Promise<RunEnd>;
+  /** Asks for the runs whose final event may have been missed, because the log is limited. */
+  askFor(thread: Thread): Promise<void>;
+}
+
+function createRunEnds(client: GatewayClient): RunEnds {
+  const ends = new Map<string, RunEnd>();
+  const waiting = new Map<string, (end: RunEnd) => void>();
+  const add = (runId: string, end: RunEnd) => {
+    ends.set(runId, end);
+    const [oldest] = ends.size > maxEnds ? ends.keys() : [];
+    if (oldest !== undefined) ends.delete(oldest);
+    waiting.get(runId)?.(end);
+    waiting.delete(runId);
+  };
+  return {
+    add,
+    of: (runId) =>
+      new Promise((resolve) => {
+        const end = ends.get(runId);
+        if (end) resolve(end);
+        else waiting.set(runId, resolve);
+      }),
+    async askFor({ threadId }) {
+      for (const runId of waiting.keys()) {
+        const run = await client.call<Run>('GET', `/v1/threads/${threadId}/runs/${runId}`);
+        if (run.endedAt !== null) add(runId, run);
+      }
+    },
+  };
+}
+
+/** Shows the thread's events. Resolves when all events until now are shown; rejects if they cannot be read. */
+async function followThread(thread: Thread, deps: ChatDeps, ends: RunEnds): Promise<Followed> {
+  const { client } = deps;
+  const { threadId } = thread;
+  let view = createThreadView(threadId);
+  const left = new AbortController();
+  const ready = Promise.withResolvers<void>();
+  let everLive = false;
+  const tree = thread.parentThreadId === null ? '&children=true' : ''; // only a root thread can show its tree
+  const take = (event: ThreadEvent) => {
+    if (everLive) deps.onEvent?.(event);
+    deps.onShown(view.see(event));
+    const { runId } = event.data;
+    if (runId !== undefined && isFinalRunEvent(event.type)) ends.add(runId, endOf(event));
+    if (event.type !== 'stream.replayed') return;
+    ends.askFor(thread).catch(() => undefined); // asked again after the next reconnection
+    everLive = true;
+    ready.resolve();
+  };
+  const run = async () => {
+    const events = followEvents({
+      url: `${client.url}/v1/threads/${threadId}/events?follow=true${tree}`,
+      headers: client.headers,
+      signal: left.signal,
+      onAway(reason) {
+        view.cut();
+        deps.onAway(reason);
+      },
+      onBack: deps.onBack,
+      onGap() {
+        view = createThreadView(threadId);
+        everLive = false;
+        deps.onGap();
+      },
+    });
+    for await (const event of events) take(event);
+  };
+  const over = run().catch((error: Error) => {
+    ready.reject(error);
+    if (everLive) deps.onBroken(brokenBy(error));
+  });
+  await ready.promise;
+  return {
+    thread,
+    unfinished: () => view.unfinished(),
+    leave() {
+      left.abort();
+      return over;
     },
   };
 }

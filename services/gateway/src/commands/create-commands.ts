@@ -16,6 +16,7 @@
 import {
   type Command,
   type CommandContext,
+  type CommandRegistry,
   createCommandRegistry,
   type Diagnostic,
 } from '@harness/plugin-kit';
@@ -36,7 +37,7 @@ import { toolsCommand } from './tools.ts';
 
 /** Creates the commands. Those of plugins and skills are rebuilt when either list changes. */
 export function createCommands({ changes, ...deps }: CommandDeps & { changes: Changes }): Commands {
-  const { dispatch, plugins, skills, tools, logger, scrubber } = deps;
+  const { dispatch, tools, logger, scrubber } = deps;
   const registry = createCommandRegistry({ logger });
   const builtIn = [
     helpCommand(registry),
@@ -48,51 +49,9 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
     ...leaveCommands(),
   ];
   for (const command of builtIn) registry.register(command);
-  const isMarked = ({ userInvocable }: Skill) =>
-    deps.skillCommands === 'all' ? userInvocable !== false : userInvocable === true;
-
-  let takenBack: (() => void)[] = [];
-  let seen: readonly unknown[] = [];
-  let skillDiagnostics: readonly Diagnostic[] = [];
-  /** Collisions that were logged: each is logged once while it lasts. */
-  let logged: ReadonlySet<string> = new Set();
-  const logOnce = (collisions: readonly string[]) => {
-    for (const collision of collisions) if (!logged.has(collision)) logger.warn(collision);
-    logged = new Set(collisions);
-  };
-  /** Rebuilds both lists if either has changed. */
-  const bringUpToDate = () => {
-    const now = [plugins.commands, skills.loaded];
-    if (now.every((list, at) => list === seen[at])) return;
-    seen = now;
-    for (const takeBack of takenBack) takeBack();
-    takenBack = [];
-    const collisionOf = (command: Command): string | undefined => {
-      const owner = registry.get(command.name);
-      if (owner) return `/${command.name} is a ${owner.group} command already`;
-      takenBack.push(registry.register(command));
-      return undefined;
-    };
-    const ofPlugins = plugins.commands.flatMap((command) => {
-      const collision = collisionOf(command);
-      return collision
-        ? [`The command /${command.name} of a plugin is not registered: ${collision}. Rename one of them.`]
-        : [];
-    });
-    skillDiagnostics = usableSkills(deps)
-      .filter(isMarked)
-      .flatMap((skill): Diagnostic[] => {
-        const collision = collisionOf(skillCommandOf(skill, deps));
-        if (!collision) return [];
-        const { name, place } = skill;
-        const message = `${place}/SKILL.md: the skill "${name}" has no command: ${collision}. "/use ${name}" makes it active.`;
-        return [{ source: place, level: 'warning', message }];
-      });
-    logOnce([...ofPlugins, ...skillDiagnostics.map(({ message }) => message)]);
-  };
-  bringUpToDate();
+  const changing = createChangingCommands(registry, deps);
   // Logs a collision when it appears, not only at the next command.
-  changes.onChange(bringUpToDate);
+  changes.onChange(changing.update);
 
   const contextOf = async (caller: Caller, threadId: string): Promise<CommandContext> => {
     const { principal } = caller;
@@ -112,15 +71,12 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
 
   return {
     isSkillCommand(skill) {
-      bringUpToDate();
-      return registry.get(skill.name)?.group === 'skill' && isMarked(skill);
+      changing.update();
+      return registry.get(skill.name)?.group === 'skill' && isMarked(skill, deps);
     },
-    diagnostics() {
-      bringUpToDate();
-      return skillDiagnostics;
-    },
+    diagnostics: () => changing.update(),
     list(tenant) {
-      bringUpToDate();
+      changing.update();
       return commandsByGroup(registry, tenant).flatMap(([group, commands]) =>
         commands.map(({ name, description, argumentHint }) => ({
           name,
@@ -131,7 +87,7 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
       );
     },
     async run(caller, threadId, line) {
-      bringUpToDate();
+      changing.update();
       const context = await contextOf(caller, threadId);
       const { principal } = caller;
       const view = { tools: caller.tools, scopes: principal.scopes, tenant: principal.tenant };
@@ -141,4 +97,60 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
       return result.isError ? scrubber.json(result) : result;
     },
   };
+}
+
+/** Whether a skill is offered as a command of its own. */
+const isMarked = ({ userInvocable }: Skill, { skillCommands: which }: CommandDeps): boolean =>
+  which === 'all' ? userInvocable !== false : userInvocable === true;
+
+/** Keeps the commands of plugins and of skills in the registry as both lists change. */
+function createChangingCommands(registry: CommandRegistry, deps: CommandDeps) {
+  const { plugins, skills, logger } = deps;
+  let registrations: (() => void)[] = [];
+  let seen: readonly unknown[] = [];
+  let skillDiagnostics: readonly Diagnostic[] = [];
+  /** Collisions that were logged: each is logged once while it lasts. */
+  let logged: ReadonlySet<string> = new Set();
+  const logOnce = (collisions: readonly string[]) => {
+    for (const collision of collisions) if (!logged.has(collision)) logger.warn(collision);
+    logged = new Set(collisions);
+  };
+  /** Registers the command. Returns why that is impossible, or undefined. */
+  const collisionOf = (command: Command): string | undefined => {
+    const owner = registry.get(command.name);
+    if (owner) return `/${command.name} is a ${owner.group} command already`;
+    registrations.push(registry.register(command));
+    return undefined;
+  };
+  const registerPlugins = () =>
+    plugins.commands.flatMap((command) => {
+      const collision = collisionOf(command);
+      return collision
+        ? [`The command /${command.name} of a plugin is not registered: ${collision}. Rename one of them.`]
+        : [];
+    });
+  const registerSkills = () =>
+    usableSkills(deps)
+      .filter((skill) => isMarked(skill, deps))
+      .flatMap((skill): Diagnostic[] => {
+        const collision = collisionOf(skillCommandOf(skill, deps));
+        if (!collision) return [];
+        const { name, place } = skill;
+        const message = `${place}/SKILL.md: the skill "${name}" has no command: ${collision}. "/use ${name}" makes it active.`;
+        return [{ source: place, level: 'warning', message }];
+      });
+  /** Rebuilds both lists if either has changed. Returns the skills without a command. */
+  const update = (): readonly Diagnostic[] => {
+    const now = [plugins.commands, skills.loaded];
+    if (now.every((list, at) => list === seen[at])) return skillDiagnostics;
+    seen = now;
+    for (const unregister of registrations) unregister();
+    registrations = [];
+    const ofPlugins = registerPlugins();
+    skillDiagnostics = registerSkills();
+    logOnce([...ofPlugins, ...skillDiagnostics.map(({ message }) => message)]);
+    return skillDiagnostics;
+  };
+  update();
+  return { update };
 }

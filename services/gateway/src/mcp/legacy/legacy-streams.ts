@@ -38,75 +38,18 @@ export function createLegacyStreams(deps: {
   changes: Changes;
   slots: { streams: Slots };
 }): LegacyStreams {
-  const { dispatch, changes } = deps;
-  const { answerLog, mcpSessions, replicas } = dispatch;
-  /**
-   * Notification streams by session. All gateways receive the `stream_opened` signals in the same order: a
-   * stream whose own signal has arrived (`heard`) is closed when the signal of another one arrives.
-   */
-  const standing = new Map<string, { stream: string; keyId: string; reply: FastifyReply; heard: boolean }>();
-  const open = new Set<FastifyReply>();
+  const { answerLog, replicas } = deps.dispatch;
+  const sse = createSseReplies(deps.slots.streams);
+  const standing = createStandingStreams(deps);
   let closed = false;
-  // One timer for all streams, so that thousands of idle ones cost little.
-  const keepAlive = setInterval(() => {
-    for (const reply of open) write(reply, ':\n\n');
-  }, keepAliveMs);
-  keepAlive.unref();
-
-  const begin = (session: McpSession, reply: FastifyReply) => {
-    const giveBack = deps.slots.streams.take(session);
-    reply.hijack();
-    open.add(reply);
-    const { raw } = reply;
-    raw.writeHead(200, {
-      ...(reply.getHeaders() as Record<string, string>),
-      'content-type': 'text/event-stream',
-      'cache-control': 'no-store',
-      'x-accel-buffering': 'no',
-    });
-    raw.write(':\n\n');
-    onDisconnect(raw, () => {
-      open.delete(reply);
-      giveBack();
-    });
-    return raw;
-  };
-  const drop = (sessionId: string) => {
-    standing.get(sessionId)?.reply.raw.end();
-    standing.delete(sessionId);
-  };
-  const giveWay = (sessionId: string, stream: string) => {
-    const held = standing.get(sessionId);
-    if (held?.stream === stream) held.heard = true;
-    else if (held?.heard) drop(sessionId);
-  };
-  const tell = async (change: Change) => {
-    const message = messageOf(change);
-    for (const [sessionId, { reply, keyId }] of standing) {
-      if ('list' in change && change.keyId !== undefined && change.keyId !== keyId) continue;
-      if ('uri' in change && !(await mcpSessions.isSubscribed(sessionId, change.uri))) continue;
-      write(reply, `event: message\ndata: ${JSON.stringify(message)}\n\n`);
-    }
-  };
-  const stops = [
-    changes.onChange((change) => void tell(change).catch(() => undefined)),
-    replicas.onSignal((signal) => {
-      if (signal.kind === 'session_ended') drop(signal.sessionId);
-      if (signal.kind === 'stream_opened') giveWay(signal.sessionId, signal.stream);
-      if (signal.kind === 'missed') for (const held of standing.values()) held.heard = true;
-    }),
-  ];
 
   return {
     async open(session, reply) {
       const { sessionId, keyId } = session;
       const stream = randomUUID();
-      const raw = begin(session, reply);
-      drop(sessionId);
-      standing.set(sessionId, { stream, keyId, reply, heard: false });
-      onDisconnect(raw, () => {
-        if (standing.get(sessionId)?.stream === stream) standing.delete(sessionId);
-      });
+      const raw = sse.begin(session, reply);
+      standing.replace(sessionId, { stream, keyId, reply, isAnnounced: false });
+      onDisconnect(raw, () => standing.remove(sessionId, stream));
       await replicas.broadcast({ kind: 'stream_opened', sessionId, stream });
     },
     async resume(session, lastEventId, reply) {
@@ -121,7 +64,7 @@ export function createLegacyStreams(deps: {
           'invalid_request',
           'The stream of this event id is not known or no longer stored. Call again.',
         );
-      const raw = begin(session, reply);
+      const raw = sse.begin(session, reply);
       try {
         for await (const { id, message } of messages)
           write(reply, `event: message\nid: ${stream}_${id}\ndata: ${JSON.stringify(message)}\n\n`);
@@ -132,8 +75,8 @@ export function createLegacyStreams(deps: {
     logOf(sessionId, requestId) {
       const stream = randomUUID();
       const name = `${sessionId}:${stream}`;
-      const idOf = async (write: () => Promise<string>) =>
-        `${stream}_${await untilReached(write, () => closed)}`;
+      const idOf = async (store: () => Promise<string>) =>
+        `${stream}_${await untilReached(store, () => closed)}`;
       return {
         open: () => idOf(() => answerLog.open(name, requestId)),
         append: (message, last) => idOf(() => answerLog.append(name, message, last)),
@@ -141,9 +84,99 @@ export function createLegacyStreams(deps: {
     },
     close() {
       closed = true;
+      standing.close();
+      sse.close();
+    },
+  };
+}
+
+/** Begins SSE responses, and keeps their connections alive. */
+function createSseReplies(slots: Slots) {
+  const open = new Set<FastifyReply>();
+  // One timer for all streams, so that thousands of idle ones cost little.
+  const keepAlive = setInterval(() => {
+    for (const reply of open) write(reply, ':\n\n');
+  }, keepAliveMs);
+  keepAlive.unref();
+  return {
+    /** Throws `too_many_streams`. */
+    begin(session: McpSession, reply: FastifyReply) {
+      const giveBack = slots.take(session);
+      reply.hijack();
+      open.add(reply);
+      const { raw } = reply;
+      raw.writeHead(200, {
+        ...(reply.getHeaders() as Record<string, string>),
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-store',
+        'x-accel-buffering': 'no',
+      });
+      raw.write(':\n\n');
+      onDisconnect(raw, () => {
+        open.delete(reply);
+        giveBack();
+      });
+      return raw;
+    },
+    close() {
       clearInterval(keepAlive);
-      for (const stop of stops) stop();
       for (const { raw } of open) raw.end();
+    },
+  };
+}
+
+interface StandingStream {
+  stream: string;
+  keyId: string;
+  reply: FastifyReply;
+  /** Its own `stream_opened` signal has arrived. */
+  isAnnounced: boolean;
+}
+
+/**
+ * The notification streams of this gateway, one for each session. All gateways receive the `stream_opened`
+ * signals in the same order: a stream whose own signal has arrived is closed when the signal of another one
+ * arrives.
+ */
+function createStandingStreams({ dispatch, changes }: { dispatch: Dispatch; changes: Changes }) {
+  const { mcpSessions, replicas } = dispatch;
+  const streams = new Map<string, StandingStream>();
+  const drop = (sessionId: string) => {
+    streams.get(sessionId)?.reply.raw.end();
+    streams.delete(sessionId);
+  };
+  const onOpened = (sessionId: string, stream: string) => {
+    const own = streams.get(sessionId);
+    if (own?.stream === stream) own.isAnnounced = true;
+    else if (own?.isAnnounced) drop(sessionId);
+  };
+  const notify = async (change: Change) => {
+    const message = messageOf(change);
+    for (const [sessionId, { reply, keyId }] of streams) {
+      if ('list' in change && change.keyId !== undefined && change.keyId !== keyId) continue;
+      if ('uri' in change && !(await mcpSessions.isSubscribed(sessionId, change.uri))) continue;
+      write(reply, `event: message\ndata: ${JSON.stringify(message)}\n\n`);
+    }
+  };
+  const stops = [
+    changes.onChange((change) => void notify(change).catch(() => undefined)),
+    replicas.onSignal((signal) => {
+      if (signal.kind === 'session_ended') drop(signal.sessionId);
+      if (signal.kind === 'stream_opened') onOpened(signal.sessionId, signal.stream);
+      if (signal.kind === 'missed') for (const own of streams.values()) own.isAnnounced = true;
+    }),
+  ];
+  return {
+    /** Closes the session's stream, if there is one; this one takes its place. */
+    replace(sessionId: string, stream: StandingStream) {
+      drop(sessionId);
+      streams.set(sessionId, stream);
+    },
+    remove(sessionId: string, stream: string) {
+      if (streams.get(sessionId)?.stream === stream) streams.delete(sessionId);
+    },
+    close() {
+      for (const stop of stops) stop();
     },
   };
 }

@@ -1,0 +1,131 @@
+import type { Redis } from 'ioredis';
+import type { FairShare } from '../fair/fair-share.ts';
+import { assignQueue, type Doorbell } from '../lease/doorbell.ts';
+import type { Lease } from '../lease/lease.ts';
+import type { Hold } from '../lease/turn.ts';
+import type { Keys } from '../redis/keys.ts';
+import type { Log } from '../redis/log.ts';
+import { consumeQueue } from './queue-consumer.ts';
+
+/** What the worker can take. */
+export interface Capacity {
+  workerId: string;
+  /** workerId#incarnation. */
+  me(): string;
+  /** Turns that could begin now. */
+  freeSlots(): number;
+  /** Sessions that could start without evicting another thread's warm one. */
+  room(): number;
+  /** Whether another worker is known to have such room. */
+  roomElsewhere(): Promise<boolean>;
+}
+
+/** Claims unowned threads from the queue `assign`, one for each free slot; the worker then rings itself for each. */
+export interface AssignConsumer {
+  /** Whether the thread was claimed here and its own doorbell has not come yet. */
+  isClaimed(threadId: string): boolean;
+  /** The own doorbell of a thread has come. */
+  arrived(threadId: string): void;
+  /** Continues after a pause if a slot is free. `atOnce`: even if a thread was just passed to another worker. */
+  resume(atOnce?: boolean): void;
+  /** Claims no more threads, and releases those whose own doorbell has not come. */
+  close(): Promise<void>;
+}
+
+/** How often a thread is passed on before a worker without room takes it. */
+const maxPasses = 2;
+/** How long a worker that passed a thread on pauses, ms. */
+const asideMs = 150;
+/** A claimed thread's own doorbell comes within this time, or was lost, ms. */
+const claimedMs = 10_000;
+
+/** Starts the consumer. */
+export function consumeAssign(
+  deps: { redis: Redis; keys: Keys; lease: Lease; doorbell: Doorbell; fair: FairShare; logger: Log },
+  capacity: Capacity,
+): AssignConsumer {
+  const { lease, doorbell, fair, logger } = deps;
+  // Threads claimed here whose own doorbell has not come yet, with the time of the claim: each will need a
+  // slot, but a doorbell that was lost must not occupy one forever.
+  const claimed = new Map<string, { at: number; hold?: Hold }>();
+  /** Slots for which a thread is being chosen. */
+  let choosing = 0;
+  const full = () => {
+    for (const [threadId, { at }] of claimed)
+      if (performance.now() - at > claimedMs) claimed.delete(threadId);
+    return claimed.size + choosing >= capacity.freeSlots();
+  };
+
+  // A full worker pauses its own consumer, never the queue, so that other workers continue.
+  let paused = false;
+  let asideUntil = 0;
+  const pause = async () => {
+    if (!paused) await consumer.pause(true);
+    paused = true;
+    setTimeout(resume, claimedMs).unref(); // the end of a turn resumes sooner
+  };
+  const resume = () => {
+    if (!paused || full() || performance.now() < asideUntil) return;
+    paused = false;
+    consumer.resume().catch((error) => logger.error({ err: error }, 'assign consumer could not be resumed'));
+  };
+
+  const claim = async (threadId: string, label: string) => {
+    const at = performance.now();
+    claimed.set(threadId, { at });
+    const claim = await lease.claim(threadId, capacity.me()).catch((error) => {
+      claimed.delete(threadId);
+      void doorbell.ring(threadId);
+      throw error;
+    });
+    if (claim.outcome === 'mine') {
+      claimed.set(threadId, { at, hold: claim.hold });
+      return doorbell.ring(threadId, capacity.workerId, label);
+    }
+    claimed.delete(threadId);
+    if (claim.outcome === 'owned') await doorbell.ring(threadId, claim.owner, label);
+    // `dead`: this worker's liveness key has expired; the sweep rings another worker. `gone`: nothing to do.
+  };
+
+  const consumer = consumeQueue(deps, {
+    queue: assignQueue,
+    concurrency: 4,
+    async process({ data, name }) {
+      if (full()) {
+        await pause();
+        return doorbell.ring(data.threadId, undefined, name);
+      }
+      const passes: number = data.passes ?? 0;
+      if (claimed.size >= capacity.room() && passes < maxPasses && (await capacity.roomElsewhere())) {
+        // Taking the thread would evict a warm session, and another worker has room.
+        asideUntil = performance.now() + asideMs;
+        await pause();
+        setTimeout(resume, asideMs + 1).unref();
+        return doorbell.pass(data.threadId, passes + 1);
+      }
+      choosing++;
+      const threadId = await fair.next(data.threadId).finally(() => choosing--);
+      if (threadId !== undefined) await claim(threadId, name);
+    },
+  });
+
+  return {
+    isClaimed: (threadId) => claimed.has(threadId),
+    arrived: (threadId) => void claimed.delete(threadId),
+    resume(atOnce = false) {
+      if (atOnce) asideUntil = 0;
+      resume();
+    },
+    async close() {
+      await consumer.close();
+      const holds = [...claimed.values()].flatMap(({ hold }) => hold ?? []);
+      await Promise.all(
+        holds.map((hold) =>
+          lease.release(hold).catch((error) => {
+            logger.warn({ err: error, threadId: hold.threadId }, 'thread not released; the sweep will ring');
+          }),
+        ),
+      );
+    },
+  };
+}
