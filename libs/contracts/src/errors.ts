@@ -18,13 +18,15 @@ const table = {
   agent_not_found: { status: 404, retry: false },
   skill_not_found: { status: 404, retry: false },
   worker_not_found: { status: 404, retry: false },
+  key_not_found: { status: 404, retry: false },
   method_not_allowed: { status: 405, retry: false },
   /** The request did not arrive completely in time. */
   request_timeout: { status: 408, retry: true },
   thread_exists: { status: 409, retry: false },
+  key_exists: { status: 409, retry: false },
   run_in_progress: { status: 409, retry: true },
   stale_epoch: { status: 409, retry: false },
-  /** The bus: the task or worker is in a state that does not allow this call; `details.state` names it. */
+  /** A task or worker of the bus, or a key, is in a state that does not allow this call; `details` names it. */
   wrong_state: { status: 409, retry: false },
   /** The bus: the task already has another result. */
   result_conflict: { status: 409, retry: false },

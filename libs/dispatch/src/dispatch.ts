@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { type AuditLog, createAuditLog } from './access/audit-log.ts';
+import { createIssuedKeys, type IssuedKeys } from './access/issued-keys.ts';
 import { createKeyRights, type KeyRights } from './access/key-rights.ts';
 import { createRequestBudget, type RequestBudget } from './access/request-budget.ts';
 import { createBus } from './bus/bus.ts';
@@ -62,6 +63,7 @@ export interface Dispatch extends ToolAuthority {
   bus: Bus;
   pluginStates: PluginStates;
   audit: AuditLog;
+  issuedKeys: IssuedKeys;
   profiles: Profiles;
   /** The key-value store of a plugin for one tenant, or for all. */
   storeOf(owner: StoreOwner): PluginStore;
@@ -131,6 +133,7 @@ export function createDispatch(deps: {
     pluginStates: createPluginStates(withReplicas),
     profiles: createProfiles(withReplicas),
     audit: createAuditLog(parts),
+    issuedKeys: createIssuedKeys(parts),
     keys,
     scripts,
     doorbell,

@@ -12,7 +12,7 @@
  *   task/        delegated tasks
  *   session/     prewarm, state and transcripts of sessions
  *   events/      the event log and its subscribers
- *   access/      the audit log
+ *   access/      API keys made by the API; the audit log
  *   bus/         tasks for external workers
  *   worker/      consumers, liveness and sweep of a worker
  *   gateway/     what gateways share; the authority of sessions at tool calls
@@ -21,6 +21,7 @@
  */
 
 export type { AuditBatch, AuditLog } from './access/audit-log.ts';
+export type { IssuedKey, IssuedKeys } from './access/issued-keys.ts';
 export type { KeyName, KeyRights } from './access/key-rights.ts';
 export type { Bucket, Draw, RequestBudget } from './access/request-budget.ts';
 export type { Bus, BusHold, NewBusTask } from './bus/bus-contract.ts';

@@ -23,6 +23,8 @@ export interface Limits {
   /** Audit records kept in Redis, approximate: of the installation, and of one tenant. */
   auditCap: number;
   tenantAuditCap: number;
+  /** API keys of one tenant that were made by the API. */
+  maxKeys: number;
   /** The bus: time to acknowledge an assignment. */
   busAckMs: number;
   /** The bus: time from one heartbeat to the next, once a worker has sent one. */
@@ -61,6 +63,7 @@ export const defaultLimits: Limits = {
   maxChain: 50,
   auditCap: 50_000,
   tenantAuditCap: 2_000,
+  maxKeys: 100,
   busAckMs: 30_000,
   busHeartbeatMs: 300_000,
   busSilentMs: 1_800_000,

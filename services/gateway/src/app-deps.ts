@@ -10,6 +10,7 @@ import type { Commands } from './commands/command-call.ts';
 import type { FolderChecking, PublishedFolders } from './content/published-folders.ts';
 import type { Caller } from './http/authenticate.ts';
 import type { ApiKey } from './keys/api-keys.ts';
+import type { FollowedKeys } from './keys/issued-keys.ts';
 import type { KeyFile } from './keys/key-file.ts';
 import type { Slots } from './limits/slots.ts';
 import type { TenantLimits } from './limits/tenant-limits.ts';
@@ -85,6 +86,8 @@ export interface RouteDeps extends AppDeps {
   streams: EventStreams;
   limits: TenantLimits;
   slots: GatewaySlots;
+  /** The keys that the API has made. */
+  issuedKeys: FollowedKeys;
   /** Records a change for the audit. */
   recordChange: RecordChange;
   /** Whether Redis takes writes. */

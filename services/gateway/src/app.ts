@@ -45,6 +45,7 @@ import { readJson } from './http/json-body.ts';
 import { boundKeyless } from './http/keyless-connections.ts';
 import { rateHeaders } from './http/limit-headers.ts';
 import { createSiteCheck } from './http/same-site.ts';
+import { followIssuedKeys } from './keys/issued-keys.ts';
 import { createFailedAttempts } from './limits/failed-attempts.ts';
 import { createRequestRate } from './limits/request-rate.ts';
 import { createSlots } from './limits/slots.ts';
@@ -60,6 +61,7 @@ import { addBusRoutes } from './rest/bus/bus.ts';
 import { addAgentRoutes } from './rest/operate/agents.ts';
 import { addAuditRoute } from './rest/operate/audit.ts';
 import { addHealthRoutes } from './rest/operate/health.ts';
+import { addKeyRoutes } from './rest/operate/keys.ts';
 import { addMetricsRoute } from './rest/operate/metrics.ts';
 import { addPluginRoutes } from './rest/operate/plugins.ts';
 import { addSkillRoutes } from './rest/operate/skills.ts';
@@ -124,10 +126,12 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const metrics = createGatewayMetrics(registry);
   const checkSite = createSiteCheck({ hosts: deps.allowedHosts, origins: deps.allowedOrigins });
   const accessTokens = deps.oauth && createAccessTokens(deps.oauth);
+  const issuedKeys = await followIssuedKeys(deps);
+  app.addHook('onClose', async () => issuedKeys.close());
   const limits = deps.limits ?? createTenantLimits(() => noLimitsFile);
   const addressOf = createAddressOf(deps.trustedProxies ?? []);
   const { admit, callerOf } = createAdmit({
-    authenticate: createAuthenticate({ ...deps, accessTokens }),
+    authenticate: createAuthenticate({ ...deps, accessTokens, issuedKeys }),
     rate: createRequestRate({ budget: deps.dispatch.requestBudget, limits }),
     failures: createFailedAttempts({ perSecond: deps.failuresPerSecond }),
     addressOf,
@@ -203,6 +207,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     streams,
     limits,
     slots,
+    issuedKeys,
     recordChange,
     writes,
   };
@@ -222,6 +227,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     addWorkerRoutes(scope, routes);
     addBusRoutes(scope, routes);
     addMetricsRoute(scope, { ...routes, registry });
+    addKeyRoutes(scope, routes);
     addAuditRoute(scope, routes);
     addHealthRoutes(scope, routes);
     await scope.register(async (mcp) => {

@@ -119,6 +119,10 @@ export async function loadGatewayConfig(env = process.env) {
 /** What `loadGatewayConfig` returns. */
 export type GatewayConfig = Awaited<ReturnType<typeof loadGatewayConfig>>;
 
+/** Whether a credential is needed. Without one, everybody who reaches the gateway (on loopback only) may use it. */
+export const hasKeys = ({ keys, keyFile, oauth }: GatewayConfig): boolean =>
+  keys.length > 0 || keyFile !== undefined || oauth !== undefined;
+
 async function toolLockOf(config: z.infer<typeof schema>): Promise<ToolLocking | undefined> {
   const { HARNESS_TOOL_LOCK_FILE: file, HARNESS_TOOL_LOCK: mode = file ? 'report' : 'off' } = config;
   if (mode === 'off') return undefined;

@@ -19,7 +19,7 @@ import {
 } from '@harness/runtime';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createApp } from './app.ts';
-import { type GatewayConfig, loadGatewayConfig } from './config.ts';
+import { type GatewayConfig, hasKeys, loadGatewayConfig } from './config.ts';
 import { followKeyFile } from './keys/key-file.ts';
 import { noteKeys } from './keys/note-keys.ts';
 import { followLimitsFile } from './limits/limits-file.ts';
@@ -55,6 +55,10 @@ runMain(async () => {
   if (admission.outcome === 'refused') throw new ConfigError(admission.message);
   await dispatch.replicas.join();
   const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
+  if (!hasKeys(config) && (await dispatch.issuedKeys.tenants()).length > 0)
+    logger.warn(
+      'the API has made keys, but this gateway has none of its own: everybody on this machine may use it without a key. Set HARNESS_API_KEY, HARNESS_API_KEYS_FILE or HARNESS_OAUTH_ISSUER.',
+    );
 
   const plugins = await startPlugins({
     dispatch,

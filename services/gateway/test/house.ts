@@ -90,7 +90,10 @@ export async function openHouse(): Promise<House> {
   const onBus = (await dispatch.bus.tasks('acme', { limit: 9, offset: 0 })).map(({ taskId }) => taskId);
   if (!failing || onBus.length !== 2) throw new Error('the bus is not as it should be');
 
+  const key = { keySha256: '0'.repeat(64), scopes: ['threads'], createdAt: '', createdBy: 'x' };
+  await dispatch.issuedKeys.create({ id: 'made', tenant: 'acme', ...key });
   const ids = {
+    id: 'made',
     threadId,
     runId: run.runId,
     taskId: task.taskId,
@@ -122,6 +125,7 @@ export async function openHouse(): Promise<House> {
     'POST /v1/threads/:threadId/runs/wait': { input: 'x' },
     'POST /v1/threads/:threadId/runs/stream': { input: 'x' },
     'POST /v1/threads/:threadId/commands': { command: '/model small' },
+    'POST /v1/keys': { scopes: ['threads'] },
     'POST /v1/tasks': { prompt: 'x', parentThreadId: threadId },
     'POST /v1/tools/:name': { threadId },
     'PATCH /v1/plugins/:plugin': { enabled: true },

@@ -3,6 +3,9 @@
  *
  * This folder, who may do what at the gateways, and who did:
  *   append-audit.lua   script: stores a batch of records
+ *   issued-keys.ts     API keys that were made by the API; create-key.lua, delete-key.lua
+ *   key-rights.ts      ends the rights of messages of revoked keys; revoke.lua, revoked.lua
+ *   request-budget.ts  requests per second, over all gateways; draw.lua
  */
 import { AppError, type AuditRecord } from '@harness/contracts';
 import type { Redis } from 'ioredis';

@@ -31,6 +31,8 @@ export type Signal =
   /** With `keyId`: only for the clients of that principal. */
   | { kind: 'list_changed'; list: 'tools' | 'resources' | 'prompts'; keyId?: string }
   | { kind: 'plugins_changed' }
+  /** API keys of the tenant were made or deleted. */
+  | { kind: 'keys_changed'; tenant: string }
   /** An event from a plugin to the plugins of every gateway. */
   | { kind: 'broadcast'; event: string; data: unknown }
   /** A client cancelled a call: `<sessionId>:<request id>`. */

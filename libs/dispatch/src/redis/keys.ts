@@ -43,6 +43,7 @@
  * | gw:<replica> · gws | string, zset | a gateway's liveness, with a TTL; gateways by their latest heartbeat |
  * | mcp:<sessionId>[:sub] | hash, set | an MCP session of the 2025 era; its subscriptions |
  * | mcplog:<stream> | stream, channel | messages of one client's stream, which the client can resume |
+ * | apikeys[:<tenant>] | set, hash | tenants that have API keys made by the API; these: id -> key without its secret (JSON) |
  * | audit[:<tenant>] | stream | the latest audit records, of the installation and of a tenant |
  * | auditbatch:<replica> | string | the latest batch of audit records of a gateway, with a TTL |
  * | ctask:<taskId> | hash | a tool call that runs as a task |
@@ -89,7 +90,8 @@ export interface Keys {
       | 'signals'
       | 'plugins:off'
       | 'version'
-      | 'audit',
+      | 'audit'
+      | 'apikeys',
   ): string;
 }
 

@@ -13,12 +13,12 @@
  *   limit-headers.ts       Retry-After and RateLimit headers
  *   keyless-connections.ts bounds connections without a valid credential
  */
-import { timingSafeEqual } from 'node:crypto';
 import { AppError, type ThreadTokenClaims, verifyThreadToken } from '@harness/contracts';
 import type { Authority } from '@harness/dispatch';
 import type { Principal } from '@harness/plugin-kit';
 import { decodeProtectedHeader } from 'jose';
 import { type ApiKey, sha256Of } from '../keys/api-keys.ts';
+import type { FollowedKeys } from '../keys/issued-keys.ts';
 import type { KeyFile } from '../keys/key-file.ts';
 import type { AccessTokens } from '../oauth/access-tokens.ts';
 import { type Scope, scopes } from './scopes.ts';
@@ -34,6 +34,8 @@ export interface Caller {
   tools?: readonly string[] | undefined;
   /** Until then the verified credential may be reused, ms since 1970. Absent: verify it at every request. */
   goodUntil?: number;
+  /** When the credential ends, ms since 1970; undefined = never. */
+  endsAt?: number | undefined;
 }
 
 /**
@@ -60,6 +62,8 @@ export interface AuthenticateDeps {
   keys: readonly ApiKey[];
   /** Keys that may change at any time. */
   keyFile?: KeyFile | undefined;
+  /** Keys that the API has made: they may change at any time, and do not close a gateway without others. */
+  issuedKeys: Pick<FollowedKeys, 'current' | 'onChange'>;
   tokenSecret: string;
   /** Set if an authorization server is configured. */
   accessTokens?: AccessTokens | undefined;
@@ -81,11 +85,11 @@ export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
     }
     const caller = keyCallerOf(token);
     if (caller) return caller;
-    if (accessTokens && !mayBeThreadToken(token)) return { principal: await accessTokens.verify(token) };
+    if (accessTokens && !mayBeThreadToken(token)) return accessTokens.verify(token);
     if (!sessions || !mayBeThreadToken(token))
       throw new AppError(
         'unauthorized',
-        'The API key is not known. Check the key that you send; the operator sets keys in HARNESS_API_KEY or HARNESS_API_KEYS_FILE.',
+        'The API key is not known. Check the key that you send; an administrator makes keys with POST /v1/keys, the operator sets them in HARNESS_API_KEY or HARNESS_API_KEYS_FILE.',
       );
     const { claims: session, goodUntil } = await verifyThreadToken(token, deps.tokenSecret);
     const principal = {
@@ -98,50 +102,54 @@ export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
 }
 
 interface KnownKey {
-  digest: Buffer;
   notBefore: number;
   caller: Caller & { goodUntil: number };
 }
 
 /**
- * Returns the function that looks up a key among the current ones: its caller (one object per key until the keys change),
- * or undefined for a key that is unknown or outside its time.
+ * Returns the function that looks up a key among the current ones: its caller (one object per key until that key changes),
+ * or undefined for a key that is unknown or outside its time. Keys are found by their SHA-256, so the time that the search
+ * takes says nothing about a key.
  */
-function createKeyRing({ keys, keyFile }: AuthenticateDeps): (token: string) => Caller | undefined {
-  const currentKeys = (): KnownKey[] => [...keys, ...(keyFile?.current() ?? [])].map(knownKeyOf);
-  let ring = currentKeys();
-  keyFile?.onChange(() => {
+function createKeyRing({
+  keys,
+  keyFile,
+  issuedKeys,
+}: AuthenticateDeps): (token: string) => Caller | undefined {
+  let known = new Map<ApiKey, KnownKey>();
+  let ring = new Map<string, ApiKey[]>();
+  const read = () => {
+    const all = [...keys, ...(keyFile?.current() ?? []), ...issuedKeys.current()];
+    const before = known;
+    known = new Map(all.map((key) => [key, before.get(key) ?? knownKeyOf(key)]));
+    ring = Map.groupBy(all, ({ keySha256 }) => keySha256);
     // Invalidates callers that connections have cached: their next request is authenticated again.
-    for (const { caller } of ring) caller.goodUntil = 0;
-    ring = currentKeys();
-  });
+    for (const [key, { caller }] of before) if (!known.has(key)) caller.goodUntil = 0;
+  };
+  read();
+  keyFile?.onChange(read);
+  issuedKeys.onChange(read);
   return (token) => {
-    const digest = sha256Of(token);
     const now = Date.now();
-    return ring.find(
-      ({ digest: known, notBefore, caller }) =>
-        timingSafeEqual(known, digest) && notBefore <= now && now < caller.goodUntil,
-    )?.caller;
+    const entries = ring.get(sha256Of(token).toString('hex')) ?? [];
+    return entries
+      .map((key) => known.get(key) as KnownKey)
+      .find(({ notBefore, caller }) => notBefore <= now && now < caller.goodUntil)?.caller;
   };
 }
 
-const knownKeyOf = ({
-  id,
-  keySha256,
-  tenant,
-  scopes: granted,
-  tools,
-  notBefore,
-  notAfter,
-}: ApiKey): KnownKey => ({
-  digest: Buffer.from(keySha256, 'hex'),
-  notBefore: notBefore === undefined ? 0 : Date.parse(notBefore),
-  caller: {
-    principal: { keyId: id, tenant, scopes: granted },
-    tools,
-    goodUntil: notAfter === undefined ? Number.POSITIVE_INFINITY : Date.parse(notAfter),
-  },
-});
+function knownKeyOf({ id, tenant, scopes: granted, tools, notBefore, notAfter }: ApiKey): KnownKey {
+  const endsAt = notAfter === undefined ? undefined : Date.parse(notAfter);
+  return {
+    notBefore: notBefore === undefined ? 0 : Date.parse(notBefore),
+    caller: {
+      principal: { keyId: id, tenant, scopes: granted },
+      tools,
+      endsAt,
+      goodUntil: endsAt ?? Number.POSITIVE_INFINITY,
+    },
+  };
+}
 
 /**
  * Chooses the verifier of a token by its unverified header. Neither verifier accepts the other's algorithms,

@@ -4,9 +4,11 @@
  * This folder:
  *   key-file.ts  follows the file while the gateway runs
  *   edit-keys.ts creates and revokes keys in the file
+ *   issued-keys.ts  follows the keys that the API has made
+ *   key-rights.ts   the rights of a key that a caller makes
  *   main.ts      `npm run keys`
  */
-import { hash } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { ConfigError } from '@harness/runtime';
 import { z } from 'zod';
@@ -14,7 +16,8 @@ import { scopes, tenantPattern } from '../http/scopes.ts';
 
 const time = z.iso.datetime({ offset: true });
 
-const ApiKey = z.strictObject({
+/** Schema of an entry of HARNESS_API_KEYS_FILE. */
+export const ApiKey = z.strictObject({
   id: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/),
   keySha256: z.string().regex(/^[0-9a-f]{64}$/),
   tenant: z.string().regex(tenantPattern),
@@ -28,6 +31,9 @@ const ApiKey = z.strictObject({
 });
 /** An entry of HARNESS_API_KEYS_FILE. */
 export type ApiKey = z.infer<typeof ApiKey>;
+
+/** A new key: random, and recognizable by its prefix. */
+export const newKey = (): string => `hk_${randomBytes(32).toString('base64url')}`;
 
 /** SHA-256 of a key. */
 export const sha256Of = (key: string): Buffer => hash('sha256', key, 'buffer');

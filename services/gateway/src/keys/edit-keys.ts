@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { ConfigError } from '@harness/runtime';
-import { type ApiKey, parseApiKeys, sha256Of } from './api-keys.ts';
+import { type ApiKey, newKey, parseApiKeys, sha256Of } from './api-keys.ts';
 
 /** What a new key is given. */
 export type NewKey = Omit<ApiKey, 'keySha256'>;
@@ -24,7 +23,7 @@ export async function createKey(file: string, wanted: NewKey): Promise<string> {
   const keys = await readKeys(file);
   if (keys.some(({ id }) => id === wanted.id))
     throw new ConfigError(`There is a key "${wanted.id}" already: revoke it first, or choose another id.`);
-  const key = `hk_${randomBytes(32).toString('base64url')}`;
+  const key = newKey();
   await writeKeys(file, [...keys, { ...wanted, keySha256: sha256Of(key).toString('hex') }]);
   return key;
 }

@@ -38,7 +38,7 @@ export const accessKeyPrefix = 'oauth:';
 /** The verifier of access tokens. */
 export interface AccessTokens {
   /** Throws `unauthorized`, and `unavailable` while the authorization server's keys cannot be fetched. */
-  verify(token: string): Promise<Principal>;
+  verify(token: string): Promise<{ principal: Principal; endsAt: number }>;
 }
 
 /**
@@ -75,7 +75,8 @@ export function createAccessTokens(settings: OAuthSettings): AccessTokens {
         });
         checkKind(protectedHeader.typ, payload);
         checkLife(payload);
-        return principalOf(payload, payload[tenantClaim] ?? settings.tenant, tenantClaim);
+        const principal = principalOf(payload, payload[tenantClaim] ?? settings.tenant, tenantClaim);
+        return { principal, endsAt: Number(payload.exp) * 1000 };
       } catch (cause) {
         if (cause instanceof AppError) throw cause;
         throw new AppError('unauthorized', `The access token is not valid${reasonOf(cause)}.`, { cause });

@@ -24,6 +24,7 @@ export const openApiInfo: FastifyDynamicSwaggerOptions = {
       { name: 'commands', description: 'Slash commands' },
       { name: 'workers', description: 'The fleet' },
       { name: 'bus', description: 'Tasks that external workers poll for' },
+      { name: 'keys', description: 'API keys' },
       { name: 'audit', description: 'Who did what' },
       { name: 'health', description: 'For probes' },
     ],

@@ -13,6 +13,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { ApiKey } from '../keys/api-keys.ts';
 
 /** The JSON Schema (draft 2020-12) of a zod schema's input, without `$schema`. */
 export function jsonSchemaOf(schema: z.ZodType): Record<string, unknown> {
@@ -78,6 +79,16 @@ const CommandResult = z.object({
   runId: contracts.RunId.optional().describe('The run that the command started on the thread'),
 });
 
+const ShownKey = ApiKey.omit({ keySha256: true })
+  .extend({
+    source: z
+      .enum(['api', 'file', 'environment'])
+      .describe('What made it; only those of the API can be revoked there'),
+    createdAt: z.iso.datetime().optional(),
+    createdBy: z.string().optional().describe('The key, or `oauth:` and the subject, that made it'),
+  })
+  .strip();
+
 const shared = {
   Thread: contracts.Thread,
   ListedThread: contracts.ListedThread,
@@ -93,6 +104,7 @@ const shared = {
   ToolAnswer,
   Plugin: contracts.Plugin,
   AuditRecord: contracts.AuditRecord,
+  ApiKey: ShownKey,
   Skill,
   Agent,
   Diagnostic,

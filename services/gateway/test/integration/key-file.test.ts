@@ -1,11 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createKey, revokeKey } from '../../src/keys/edit-keys.ts';
 import { followKeyFile } from '../../src/keys/key-file.ts';
 import { bearer, openGateway } from '../fixture.ts';
+import { listToolsThrough } from '../list-tools-through.ts';
 
 async function openKeyFile() {
   const dir = await mkdtemp(join(tmpdir(), 'harness-key-file-'));
@@ -42,27 +43,7 @@ test('a revoked key ends at /mcp, too, on a connection that stays open', async (
   await expect.poll(() => statusWith(key), inTime).toBe(200);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
-  const list = () =>
-    new Promise<number | undefined>((resolve, reject) => {
-      const headers = {
-        ...bearer(key),
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        'mcp-protocol-version': '2026-07-28',
-        'mcp-method': 'tools/list',
-      };
-      const outgoing = request(`${gateway.url}/mcp`, { method: 'POST', agent, headers }, (response) => {
-        response.resume();
-        response.once('end', () => resolve(response.statusCode));
-      });
-      outgoing.once('error', reject);
-      const _meta = {
-        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-        'io.modelcontextprotocol/clientCapabilities': {},
-        'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-      };
-      outgoing.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta } }));
-    });
+  const list = () => listToolsThrough(agent, { url: gateway.url, key });
   expect(await list()).toBe(200);
   await revokeKey(path, 'one');
   await expect.poll(list, inTime).toBe(401);
