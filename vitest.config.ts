@@ -14,6 +14,7 @@ const inTest = (kind: string) => [`{libs,services}/*/test/${kind}/**/*.test.ts`]
  * Projects, by what a test needs:
  * unit = nothing that waits;
  * integration = a real Redis, processes, a watched folder, a broken connection;
+ * security = attacks: foreign tenants, forged credentials, limits, secrets (needs a real Redis);
  * e2e = the real Agent SDK against scripted-model, too;
  * conformance = the official MCP suites against three gateways (`npm run conformance`);
  * faults = real processes that are killed, stopped and cut off; FAULT_SEED repeats a run (`npm run test:faults`);
@@ -38,6 +39,14 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: inTest('integration'),
+          ...withRedis,
+          maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          name: 'security',
+          include: inTest('security'),
           ...withRedis,
           maxWorkers: 2,
         },

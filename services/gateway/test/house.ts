@@ -55,6 +55,7 @@ export async function openHouse(): Promise<House> {
     keys: [
       keyFor('key-of-acme', { tenant: 'acme' }),
       keyFor('key-of-umbrella', { tenant: 'umbrella', scopes: ['threads', 'tools', 'tasks', 'bus'] }),
+      keyFor('key-for-metrics', { tenant: 'acme', scopes: ['metrics'] }),
       keyFor('key-of-the-bus', { tenant: 'acme', scopes: ['bus'] }),
       keyFor('key-without-tools', { tenant: 'acme', scopes: ['threads', 'tasks', 'admin'] }),
       keyFor('key-without-bus', { tenant: 'acme', scopes: ['threads', 'tools', 'tasks', 'admin'] }),

@@ -14,6 +14,7 @@ import type {
 } from '../contract/contract.ts';
 import { parseUriTemplate, type UriTemplate } from '../load/uri-template.ts';
 import { textOf } from '../text-of.ts';
+import { cleanJsonTextOf } from '../tools/clean-text.ts';
 import { checkInputRequired, isInputRequired } from '../tools/input-required.ts';
 import { type Given, requestMetaOf } from '../tools/request-meta.ts';
 import { withTimeLimit } from '../tools/time-limit.ts';
@@ -173,8 +174,9 @@ function checked<T>(schema: z.ZodType<T>, returned: unknown): T {
     const where = issue ? ` (${issue.path.join('.')}: ${issue.message})` : '';
     throw new AppError('tool_failed', `The plugin returned a value of the wrong shape${where}.`);
   }
-  const bytes = Buffer.byteLength(jsonTextOf(parsed.data));
-  if (bytes <= maxServedBytes) return parsed.data;
+  const json = jsonTextOf(parsed.data);
+  const bytes = Buffer.byteLength(json);
+  if (bytes <= maxServedBytes) return JSON.parse(json) as T; // cleaned
   throw new AppError(
     'tool_failed',
     `The plugin returned ${bytes} bytes as JSON; at most ${maxServedBytes} are allowed.`,
@@ -183,7 +185,7 @@ function checked<T>(schema: z.ZodType<T>, returned: unknown): T {
 
 function jsonTextOf(value: unknown): string {
   try {
-    return JSON.stringify(value);
+    return cleanJsonTextOf(value);
   } catch (thrown) {
     throw new AppError('tool_failed', `The plugin returned a value that is not JSON: ${textOf(thrown)}`);
   }

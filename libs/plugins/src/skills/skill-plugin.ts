@@ -19,6 +19,7 @@ import { AppError } from '@harness/contracts';
 import type { WorkProfile } from '@harness/dispatch';
 import {
   definePlugin,
+  isClean,
   isFor,
   type PluginContext,
   type PluginDefinition,
@@ -213,7 +214,7 @@ function manifestOf(skill: Skill): PluginResource {
     ...(skill.tenants && { tenants: skill.tenants }),
     description: skill.description,
     mimeType: 'text/markdown',
-    read: async () => [{ uri, mimeType: 'text/markdown', ...(await contentOf(skill, 'SKILL.md')) }],
+    read: async () => [{ uri, mimeType: 'text/markdown', ...exactly(await contentOf(skill, 'SKILL.md')) }],
   };
 }
 
@@ -223,10 +224,16 @@ export async function readResource(skills: readonly Skill[], uri: string) {
     const file = skill.files.find(({ path }) => uriOf(skill, path) === uri);
     if (!file) continue;
     const mimeType = file.path.endsWith('.md') ? 'text/markdown' : undefined;
-    return [{ uri, ...(mimeType && { mimeType }), ...(await contentOf(skill, file.path)) }];
+    return [{ uri, ...(mimeType && { mimeType }), ...exactly(await contentOf(skill, file.path)) }];
   }
   throw new AppError('resource_not_found', `There is no resource "${uri}".`, { details: { uri } });
 }
+
+/** A resource’s text is cleaned; a file that this would change is sent as bytes, so that its digest stays right. */
+const exactly = (content: { text: string } | { blob: string }) =>
+  'text' in content && !isClean(content.text)
+    ? { blob: Buffer.from(content.text, 'utf8').toString('base64') }
+    : content;
 
 async function contentOf(skill: Skill, path: string): Promise<{ text: string } | { blob: string }> {
   const bytes = await readFileWithin(skill.folder, path).catch((error: Error) => {
