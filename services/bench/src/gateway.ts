@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { type Child, startChild } from '@harness/runtime';
 import { searchPath } from './config.ts';
+import { writeLimits } from './limits-file.ts';
 
 /** A running gateway process. */
 export type GatewayProcess = Child<{ url: string }>;
@@ -19,5 +20,12 @@ export const startGateway = (
   startChild<{ url: string }>({
     name: 'gateway',
     main,
-    env: { PATH: searchPath, REDIS_URL: redisUrl, PORT: '0', LOG_LEVEL: 'warn', ...settings },
+    env: {
+      PATH: searchPath,
+      REDIS_URL: redisUrl,
+      PORT: '0',
+      LOG_LEVEL: 'warn',
+      HARNESS_LIMITS_FILE: writeLimits({}),
+      ...settings,
+    },
   });

@@ -21,6 +21,7 @@ import { measureThroughput } from './dispatch/throughput.ts';
 import { drawRatios, ratiosIn } from './drawing/draw-figures.ts';
 import { figureOf, quantile, ratioOf, textOf } from './figures.ts';
 import { tellChanges } from './mcp/changes.ts';
+import { tellLimits } from './mcp/limits.ts';
 import { tellMcp } from './mcp/measure-mcp.ts';
 import { tellPluginHost } from './plugins/plugin-host.ts';
 import { countSpared, measurePaths } from './sessions/paths.ts';
@@ -48,6 +49,7 @@ const sections: Record<string, (redisUrl: string) => Promise<void>> = {
   'fail-over': tellFailOver,
   faults: tellFaults,
   'plugin-host': (redisUrl) => tellPluginHost({ redisUrl, rounds, seconds: mcpSeconds }),
+  limits: (redisUrl) => tellLimits({ redisUrl, rounds, seconds: mcpSeconds }),
   mcp: (redisUrl) => tellMcp({ redisUrl, rounds, seconds: mcpSeconds }),
 };
 

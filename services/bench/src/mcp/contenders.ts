@@ -32,6 +32,7 @@ export const contenders = [
   'ours 2025',
   'ours 2025 SSE',
   'ours 2026',
+  'ours 2026, no key',
   'ours 2026, thread token',
   'ours 2026, isolated',
   'sdk 1 session',
@@ -81,6 +82,10 @@ export async function startContender(
       };
       return { ...contender, end };
     }
+    case 'ours 2026, no key': {
+      const gateway = await openGateway(tools, redisUrl, { withKey: false });
+      return contend(name, gateway, { era: '2026', prefix: 'bench__' });
+    }
     case 'ours 2026': {
       const gateway = await openGateway(tools, redisUrl);
       return contend(name, gateway, {
@@ -90,7 +95,7 @@ export async function startContender(
       });
     }
     case 'ours 2026, isolated': {
-      const gateway = await openGateway(tools, redisUrl, 'process');
+      const gateway = await openGateway(tools, redisUrl, { isolation: 'process' });
       const contender = contend(name, gateway, {
         era: '2026',
         headers: { authorization: `Bearer ${key}` },
@@ -110,9 +115,13 @@ const startPeer = (main: string, tools: number) =>
   });
 
 /** The tools run in the gateway's process by default, so that only the gateway is measured. */
-const openGateway = (tools: number, redisUrl: string, isolation: 'process' | 'none' = 'none') =>
+const openGateway = (
+  tools: number,
+  redisUrl: string,
+  { isolation = 'none', withKey = true }: { isolation?: 'process' | 'none'; withKey?: boolean } = {},
+) =>
   startGateway(redisUrl, {
-    HARNESS_API_KEY: key,
+    ...(withKey && { HARNESS_API_KEY: key }),
     HARNESS_TOKEN_SECRET: secret,
     HARNESS_PLUGIN_ISOLATION: isolation,
     HARNESS_PLUGINS: inThisFolder(`echo-plugin-${tools}.ts`),

@@ -69,7 +69,9 @@ const apart = new Set<ContenderName>(['ours 2025 SSE', 'ours 2026, thread token'
 async function compare(load: McpOptions & Load) {
   const entrants = contenders.filter(
     (name) =>
-      (load.method === 'tools/call' || name !== 'fastify route') && (load.tools === 10 || !apart.has(name)),
+      name !== 'ours 2026, no key' &&
+      (load.method === 'tools/call' || name !== 'fastify route') &&
+      (load.tools === 10 || !apart.has(name)),
   );
   const measured = new Map<ContenderName, LoadFigures[]>(entrants.map((name) => [name, []]));
   for (let round = 0; round < load.rounds; round++) {

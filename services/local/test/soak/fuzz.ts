@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fuzzOpenApi } from '../../../gateway/test/fuzz/fuzz-openapi.ts';
@@ -10,7 +10,14 @@ const key = 'key-of-the-fuzz-test';
 /** Requests of every kind to a real gateway. Throws with the first that was answered otherwise than documented. */
 export async function soakWithFuzz({ runs = 20_000 }: SoakOptions): Promise<void> {
   const redisDir = await mkdtemp(join(tmpdir(), 'harness-fuzz-'));
-  const env = { PATH: process.env.PATH ?? '', LOG_LEVEL: 'error', HARNESS_API_KEY: key };
+  const limitsFile = join(redisDir, 'limits.json');
+  await writeFile(limitsFile, JSON.stringify({ defaults: { requestsPerSecond: 100_000 } }));
+  const env = {
+    PATH: process.env.PATH ?? '',
+    LOG_LEVEL: 'error',
+    HARNESS_API_KEY: key,
+    HARNESS_LIMITS_FILE: limitsFile,
+  };
   const fleet = await startFleet({ redisDir, port: 0, workers: 0, env, scripted: false, visible: true });
   try {
     const { requests, statuses } = await fuzzOpenApi({
