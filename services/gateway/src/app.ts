@@ -1,9 +1,10 @@
 /**
- * The gateway as a Fastify app: the error handler, authentication, metrics, shutdown, and every route.
+ * The gateway as a Fastify app: authentication, metrics, and every route.
  *
  * Files of this folder:
  *   main.ts       starts the process: config, Redis, plugins, app, shutdown
  *   config.ts     environment -> typed config
+ *   server.ts     the Fastify server without routes: limits, JSON bodies, errors, its end
  *   app-deps.ts   what the app and its routes are created from
  * Folders:
  *   http/         what every request passes: credentials, Host, Origin, body, errors, disconnects
@@ -19,16 +20,8 @@
  *   audit/        who did what
  *   metrics/      Prometheus metrics
  */
-import type { Socket } from 'node:net';
 import fastifySwagger from '@fastify/swagger';
-import { maxBusBytes } from '@harness/contracts';
-import {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyRequest,
-  fastify,
-  LogController,
-} from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import type { AppDeps, GatewaySlots, RouteDeps } from './app-deps.ts';
 import { createRequestIds } from './audit/audit-source.ts';
@@ -40,10 +33,9 @@ import { createAdmit } from './http/admit.ts';
 import { type Caller, createAuthenticate } from './http/authenticate.ts';
 import { createAddressOf } from './http/client-address.ts';
 import { answerPage } from './http/cors.ts';
-import { addErrorHandler, createUnroutedHandler, refuseUnread } from './http/errors.ts';
-import { readJson } from './http/json-body.ts';
 import { boundKeyless } from './http/keyless-connections.ts';
 import { rateHeaders } from './http/limit-headers.ts';
+import { createRequestLog } from './http/request-log.ts';
 import { createSiteCheck } from './http/same-site.ts';
 import { followIssuedKeys } from './keys/issued-keys.ts';
 import { createFailedAttempts } from './limits/failed-attempts.ts';
@@ -56,7 +48,7 @@ import { createAccessTokens } from './oauth/access-tokens.ts';
 import { addProtectedResourceRoutes } from './oauth/protected-resource.ts';
 import { addDocsRoute } from './openapi/docs-route.ts';
 import { openApiInfo } from './openapi/openapi-info.ts';
-import { addSharedSchemas, createValidators } from './openapi/schemas.ts';
+import { addSharedSchemas } from './openapi/schemas.ts';
 import { addBusRoutes } from './rest/bus/bus.ts';
 import { addAgentRoutes } from './rest/operate/agents.ts';
 import { addAuditRoute } from './rest/operate/audit.ts';
@@ -74,6 +66,7 @@ import { addRunRoutes } from './rest/threads/runs.ts';
 import { addSessionRoutes } from './rest/threads/sessions.ts';
 import { addThreadRoutes } from './rest/threads/threads.ts';
 import { addToolRoutes } from './rest/tools/tools.ts';
+import { bodyLimit, openServer } from './server.ts';
 import { createToolCalls } from './tools/tool-calls.ts';
 
 declare module 'fastify' {
@@ -87,39 +80,10 @@ declare module 'fastify' {
   }
 }
 
-/** Largest request body, bytes: the largest bus payload and its JSON envelope. */
-const bodyLimit = maxBusBytes + 16 * 1024;
-
 /** Creates the gateway as a Fastify app with every route, not yet listening. */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const newRequestId = createRequestIds(deps.dispatch.replicas.id);
-  const app: FastifyInstance = fastify({
-    genReqId: newRequestId,
-    loggerInstance: deps.logger as FastifyBaseLogger,
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
-    bodyLimit,
-    requestTimeout: 30_000,
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 5_000 },
-    connectionTimeout: 0, // SSE and long tool calls stay open; their own limits apply
-    keepAliveTimeout: 72_000,
-    // At shutdown, requests in progress complete; `streams.close()` ends streams and waits.
-    forceCloseConnections: 'idle',
-    return503OnClosing: false,
-    routerOptions: { maxParamLength: 200 },
-    frameworkErrors: createUnroutedHandler(deps.scrubber),
-    clientErrorHandler: refuseUnread,
-  });
-  app.setValidatorCompiler(createValidators());
-  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  // JSON bodies only: a browser cannot send JSON to another origin without a preflight.
-  app.removeContentTypeParser(['application/json', 'text/plain']);
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'string' },
-    async (_request: FastifyRequest, text: string) => readJson(text),
-  );
-  if (deps.onRoute) app.addHook('onRoute', deps.onRoute);
-  addErrorHandler(app, deps);
+  const app = openServer(deps, newRequestId);
   addSharedSchemas(app);
 
   const { registry = new Registry() } = deps;
@@ -154,42 +118,14 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     return undefined;
   });
 
-  app.addHook('onResponse', (request, reply, done) => {
-    const { method, routeOptions } = request;
-    const seconds = reply.elapsedTime / 1000;
-    metrics.answered({ method, route: routeOptions.url ?? 'unknown', status: reply.statusCode, seconds });
-    const level = request.routeOptions.config.probe && reply.statusCode < 400 ? 'debug' : 'info';
-    if (!deps.logger.isLevelEnabled(level)) return done();
-    const { threadId, runId, taskId } = request.params as Record<string, string | undefined>;
-    const [path] = request.url.split('?');
-    const told = {
-      method: request.method,
-      path,
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime),
-    };
-    request.log[level]({ ...told, threadId, runId, taskId }, 'request');
-    done();
-  });
+  const logRequest = createRequestLog(deps.logger, metrics);
+  app.addHook('onResponse', logRequest.routed);
 
   const slots = slotsOf(limits);
   const streams = createEventStreams({ slots: slots.streams });
-  const sockets = new Set<Socket>();
-  app.server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
   app.addHook('preClose', async () => {
     streams.close();
     deps.dispatch.bus.endPolls();
-    // Connections that become idle from now on would keep the server from closing. So would connections that
-    // were opened in advance and never used (browsers and connection pools): Node does not count them as
-    // idle.
-    const tidy = setInterval(() => {
-      app.server.closeIdleConnections();
-      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-    }, 100);
-    app.server.once('close', () => clearInterval(tidy));
   });
   const changes = await followChanges(deps);
   app.addHook('onClose', async () => changes.close());
@@ -249,11 +185,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
         slots,
         checkSite,
         bodyLimit,
-        onAnswered: (status, seconds) => {
-          metrics.answered({ method: 'POST', route: '/mcp', status, seconds });
-          const told = { method: 'POST', path: '/mcp', status, ms: Math.round(seconds * 1000) };
-          deps.logger.info(told, 'request');
-        },
+        onAnswered: logRequest.answered,
       });
     });
     addProtectedResourceRoutes(scope, deps.oauth);

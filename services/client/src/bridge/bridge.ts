@@ -25,7 +25,7 @@ export interface Bridge {
   /** Whether a message may be sent twice; for a tool call, its annotations decide. */
   mayRepeat(message: unknown): boolean;
   /** Notifies the client that all lists may have changed, after a lost connection. */
-  tellChanged(): void;
+  notifyChanged(): void;
   /** The stream that should have carried a response is lost: fails its request. */
   loseStream(lastEventId: string): void;
   /** Cancels all open requests. */
@@ -53,11 +53,11 @@ const lost = 'The connection to the gateway broke; whether the call took effect 
 
 /** Creates a bridge between two transports. */
 export function createBridge({ client, gateway, view, say, giveUp }: BridgeDeps): Bridge {
+  const adapter = createViewAdapter({ gateway, view, say });
   /** Requests of the client without a response, by id. */
   const open = new Map<RequestId, JSONRPCRequest>();
   /** The streams of open requests, by the common beginning of their event ids. */
   const streams = new Map<string, RequestId>();
-  const hints = new Map<string, Tool['annotations']>();
   let begun = false;
 
   const toClient = (message: JSONRPCMessage) => void client.send(message);
@@ -86,39 +86,16 @@ export function createBridge({ client, gateway, view, say, giveUp }: BridgeDeps)
       }
     }
     if (!isJSONRPCRequest(message)) return void forward(message);
-    const { id, method, params } = message;
+    const { id, method } = message;
     if (method === 'ping') return toClient({ jsonrpc: '2.0', id, result: {} }); // a ping asks whether the bridge itself is alive
     // MCP of 2026 has no initialize; with this error such a client falls back to 2025.
     if (!begun && method !== 'initialize')
       return fail(id, methodNotFound, `"${method}" was sent before initialize.`);
-    if (view.narrow && !narrowMethods.test(method))
-      return fail(
-        id,
-        methodNotFound,
-        `The method "${method}" is not available: this bridge offers only tools.`,
-      );
+    const adapted = adapter.request(message);
+    if ('code' in adapted) return fail(id, adapted.code, adapted.message);
     if (method === 'initialize') begun = true;
     open.set(id, message);
-    if (method !== 'tools/call') return void forward(message);
-    const name = view.nameOf(String(params?.name));
-    if (name === undefined)
-      return fail(id, invalidParams, `The tool "${String(params?.name)}" is not offered by this bridge.`);
-    void forward({ ...message, params: { ...params, name } });
-  };
-
-  const resultOf = (method: string, result: Result): Result => {
-    if (method === 'initialize') {
-      gateway.setProtocolVersion?.(String(result.protocolVersion));
-      if (!view.narrow) return result;
-      const { tools, logging } = result.capabilities as Result;
-      return { ...result, capabilities: { tools, logging } };
-    }
-    if (method !== 'tools/list') return result;
-    const tools = result.tools as Tool[];
-    for (const { name, annotations } of tools) hints.set(name, annotations);
-    const shown = view.shown(tools);
-    if (shown.length === 0) say('the gateway offers no tool of this plugin; check --plugin and the key');
-    return { ...result, tools: shown };
+    void forward(adapted);
   };
 
   const fromGateway = (message: JSONRPCMessage) => {
@@ -130,7 +107,7 @@ export function createBridge({ client, gateway, view, say, giveUp }: BridgeDeps)
     if (!request) return; // already cancelled
     open.delete(request.id);
     for (const [stream, id] of streams) if (id === request.id) streams.delete(stream);
-    if ('result' in message) toClient({ ...message, result: resultOf(request.method, message.result) });
+    if ('result' in message) toClient({ ...message, result: adapter.result(request.method, message.result) });
     else toClient(message);
   };
 
@@ -142,13 +119,8 @@ export function createBridge({ client, gateway, view, say, giveUp }: BridgeDeps)
       await gateway.start();
       await client.start();
     },
-    mayRepeat(message) {
-      const { method, params } = (message ?? {}) as { method?: string; params?: { name?: string } };
-      if (method !== 'tools/call') return true;
-      const { readOnlyHint, idempotentHint } = hints.get(String(params?.name)) ?? {};
-      return readOnlyHint === true || idempotentHint === true;
-    },
-    tellChanged() {
+    mayRepeat: adapter.mayRepeat,
+    notifyChanged() {
       const lists = view.narrow ? ['tools'] : ['tools', 'resources', 'prompts'];
       for (const list of lists) toClient({ jsonrpc: '2.0', method: `notifications/${list}/list_changed` });
     },
@@ -168,6 +140,47 @@ export function createBridge({ client, gateway, view, say, giveUp }: BridgeDeps)
           params: { requestId, reason: 'the client disconnected' },
         }));
       await Promise.allSettled(cancelled.map((message) => gateway.send(message)));
+    },
+  };
+}
+
+/** Adapts requests and results to the view. */
+function createViewAdapter({ gateway, view, say }: Pick<BridgeDeps, 'gateway' | 'view' | 'say'>) {
+  const hints = new Map<string, Tool['annotations']>();
+  return {
+    /** The request as the gateway gets it, or the error with which it is refused. */
+    request(message: JSONRPCRequest): JSONRPCRequest | { code: number; message: string } {
+      const { method, params } = message;
+      if (view.narrow && !narrowMethods.test(method)) {
+        const why = `The method "${method}" is not available: this bridge offers only tools.`;
+        return { code: methodNotFound, message: why };
+      }
+      if (method !== 'tools/call') return message;
+      const name = view.nameOf(String(params?.name));
+      if (name !== undefined) return { ...message, params: { ...params, name } };
+      const why = `The tool "${String(params?.name)}" is not offered by this bridge.`;
+      return { code: invalidParams, message: why };
+    },
+    /** The result as the client gets it. */
+    result(method: string, result: Result): Result {
+      if (method === 'initialize') {
+        gateway.setProtocolVersion?.(String(result.protocolVersion));
+        if (!view.narrow) return result;
+        const { tools, logging } = result.capabilities as Result;
+        return { ...result, capabilities: { tools, logging } };
+      }
+      if (method !== 'tools/list') return result;
+      const tools = result.tools as Tool[];
+      for (const { name, annotations } of tools) hints.set(name, annotations);
+      const shown = view.shown(tools);
+      if (shown.length === 0) say('the gateway offers no tool of this plugin; check --plugin and the key');
+      return { ...result, tools: shown };
+    },
+    mayRepeat(message: unknown): boolean {
+      const { method, params } = (message ?? {}) as { method?: string; params?: { name?: string } };
+      if (method !== 'tools/call') return true;
+      const { readOnlyHint, idempotentHint } = hints.get(String(params?.name)) ?? {};
+      return readOnlyHint === true || idempotentHint === true;
     },
   };
 }

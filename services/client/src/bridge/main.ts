@@ -24,7 +24,7 @@ runMain(async () => {
   const gatewayFetch = createGatewayFetch({
     say,
     mayRepeat: (message) => bridge.mayRepeat(message),
-    onBack: () => bridge.tellChanged(),
+    onBack: () => bridge.notifyChanged(),
     onLost: (lastEventId) => bridge.loseStream(lastEventId),
   });
   const gateway = new StreamableHTTPClientTransport(mcpUrl, {
