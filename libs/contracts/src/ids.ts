@@ -29,9 +29,9 @@ export function runUuidOf(runId: string): string {
 
 /**
  * A thread id that depends only on `parts` and the secret, for callers that identify a conversation by a key
- * of their own. It is an HMAC with the fleet's token secret, so a caller can neither guess nor choose it;
- * another secret gives other threads. The hashed text starts with a bracket, which the signed part of a token
- * never does, so neither use of the secret can pass for the other.
+ * of their own. It is an HMAC with the installation's naming secret, so a caller can neither guess nor choose
+ * it; another secret gives other threads. The hashed text starts with a bracket, which the signed part of a
+ * token never does, so neither use of a secret can pass for the other.
  */
 export function derivedThreadId(secret: string, ...parts: [kind: string, ...string[]]): string {
   return `thr_${createHmac('sha256', secret).update(JSON.stringify(parts)).digest('hex').slice(0, 32)}`;

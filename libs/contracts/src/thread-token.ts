@@ -4,7 +4,7 @@
  * (checked by the gateway).
  */
 import { randomUUID } from 'node:crypto';
-import { jwtVerify, SignJWT } from 'jose';
+import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { z } from 'zod';
 import { AppError } from './errors.ts';
 import { ownThreadIdPattern } from './ids.ts';
@@ -67,18 +67,30 @@ export function signThreadToken(claims: ThreadTokenClaims, secret: string): Prom
     .sign(keyOf(secret));
 }
 
-/** Verifies a token. Throws `unauthorized` if it is forged, expired, or issued for another purpose. */
-export async function verifyThreadToken(token: string, secret: string): Promise<VerifiedThreadToken> {
+/**
+ * Verifies a token that was signed with one of the secrets. Throws `unauthorized` if it is forged, expired, or issued for
+ * another purpose.
+ */
+export async function verifyThreadToken(
+  token: string,
+  secrets: readonly string[],
+): Promise<VerifiedThreadToken> {
   try {
-    const { payload } = await jwtVerify(token, keyOf(secret), {
-      audience,
-      algorithms: ['HS256'],
-    });
-    const { sub, exp, ...claims } = Claims.parse(payload);
+    const { sub, exp, ...claims } = Claims.parse(await payloadOf(token, secrets));
     return { claims: { threadId: sub, ...claims }, goodUntil: exp * 1000 };
   } catch (cause) {
     throw new AppError('unauthorized', 'The thread token is forged, expired, or not for this endpoint.', {
       cause,
     });
+  }
+}
+
+async function payloadOf(token: string, [secret = '', ...others]: readonly string[]): Promise<JWTPayload> {
+  try {
+    return (await jwtVerify(token, keyOf(secret), { audience, algorithms: ['HS256'] })).payload;
+  } catch (error) {
+    if (others.length > 0 && error instanceof errors.JWSSignatureVerificationFailed)
+      return payloadOf(token, others);
+    throw error;
   }
 }

@@ -3,6 +3,7 @@ import { type AuditLog, createAuditLog } from './access/audit-log.ts';
 import { createIssuedKeys, type IssuedKeys } from './access/issued-keys.ts';
 import { createKeyRights, type KeyRights } from './access/key-rights.ts';
 import { createRequestBudget, type RequestBudget } from './access/request-budget.ts';
+import { createTokenSecrets, type ReadTokenSecrets } from './access/token-secrets.ts';
 import { createBus } from './bus/bus.ts';
 import type { Bus } from './bus/bus-contract.ts';
 import { type Counters, countersOf } from './counters.ts';
@@ -64,6 +65,7 @@ export interface Dispatch extends ToolAuthority {
   pluginStates: PluginStates;
   audit: AuditLog;
   issuedKeys: IssuedKeys;
+  tokenSecrets: ReadTokenSecrets;
   profiles: Profiles;
   /** The key-value store of a plugin for one tenant, or for all. */
   storeOf(owner: StoreOwner): PluginStore;
@@ -134,6 +136,7 @@ export function createDispatch(deps: {
     profiles: createProfiles(withReplicas),
     audit: createAuditLog(parts),
     issuedKeys: createIssuedKeys(parts),
+    tokenSecrets: createTokenSecrets(parts),
     keys,
     scripts,
     doorbell,

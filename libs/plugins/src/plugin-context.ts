@@ -29,8 +29,8 @@ export interface ContextDeps {
   role: PluginContext['role'];
   logger: PluginLogger;
   invoker: Invoker;
-  /** The fleet's secret; derives the ids of default threads of plugins and callers. */
-  tokenSecret: string;
+  /** Derives the ids of default threads of plugins and callers. */
+  namingSecret: string;
   /** The host's tool server; it exists only after all plugins are registered. */
   toolServer(): ToolServer | null;
   /** Called for every new task, in the process that creates it. */
@@ -95,10 +95,10 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
 }
 
 /** The meta of a plugin's own call. In a hook it is for the tenant of the thread or task, otherwise for `ownTenant`. */
-function ownMetaOf(plugin: string, { tokenSecret, tenantNow }: ContextDeps): ToolCallMeta {
+function ownMetaOf(plugin: string, { namingSecret, tenantNow }: ContextDeps): ToolCallMeta {
   const tenant = tenantNow?.() ?? ownTenant;
   return {
-    threadId: derivedThreadId(tokenSecret, 'plugin', tenant, plugin),
+    threadId: derivedThreadId(namingSecret, 'plugin', tenant, plugin),
     principal: { keyId: `plugin:${plugin}`, tenant, scopes: [] },
   };
 }
@@ -163,7 +163,7 @@ const busMethods = [
 function createPluginTasks({
   dispatch,
   onTaskCreate,
-  tokenSecret,
+  namingSecret,
   outerCall,
   tenantNow,
 }: Omit<ContextDeps, 'tenantNow'> & { tenantNow: () => string }): PluginTasks {
@@ -179,7 +179,7 @@ function createPluginTasks({
       const { tools, scopes } = (await outerCall?.()?.view()) ?? {};
       const sender = { keyId: principal.keyId, tools, scopes };
       // An outside caller's default thread is created only when it is first needed.
-      if (wish.parentThreadId === defaultThreadIdOf(tokenSecret, principal)) {
+      if (wish.parentThreadId === defaultThreadIdOf(namingSecret, principal)) {
         await dispatch.threads.ensure({ tenant: principal.tenant, ownId: wish.parentThreadId }, {}, sender);
       }
       const call = runId ? { runId, toolUseId, attempt } : undefined;

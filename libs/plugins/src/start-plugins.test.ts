@@ -31,7 +31,7 @@ async function start(plugin: PluginDefinition, toolLock?: ToolLocking) {
     modulePaths: [],
     builtIn: [plugin],
     invokerOf: () => ({ invoke: refuse, prewarm: refuse }),
-    tokenSecret: 'a secret of at least sixteen characters',
+    namingSecret: 'a secret of at least sixteen characters',
     scrubber: createScrubber(),
     toolLock,
   });

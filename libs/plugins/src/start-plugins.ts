@@ -30,7 +30,8 @@ export interface PluginStart {
   /** Names of built-in plugins to leave out; outside plugins may then use these names. */
   leftOut?: readonly string[];
   invokerOf(plugin: string): Invoker;
-  tokenSecret: string;
+  /** Derives the ids of default threads. */
+  namingSecret: string;
   config?: Record<string, unknown>;
   toolLock?: ToolLocking | undefined;
   /** The tool call in which a plugin's code runs; undefined outside of tool calls. */
@@ -99,7 +100,7 @@ export async function startPlugins({
         role,
         logger: createPluginLogger(logger.child({ plugin: name })),
         invoker: rest.invokerOf(name),
-        tokenSecret: rest.tokenSecret,
+        namingSecret: rest.namingSecret,
         toolServer: () => host.toolServer,
         outerCall: rest.outerCall,
         tenantNow: rest.tenantNow,

@@ -1,4 +1,4 @@
-import type { Dispatch, WriteProbe } from '@harness/dispatch';
+import type { Dispatch, TokenSecrets, WriteProbe } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import type { AgentSet, SkillSet, StartedPlugins } from '@harness/plugins';
 import type { Logger, Scrubber } from '@harness/runtime';
@@ -40,8 +40,8 @@ export interface AppDeps {
   failuresPerSecond?: number | undefined;
   /** The only tenants that are given a plugin; undefined = all. */
   tenantsOf?: ((pluginName: string) => readonly string[] | undefined) | undefined;
-  /** Signs thread tokens; the same at every gateway and worker. */
-  tokenSecret: string;
+  /** The same at every gateway and worker. */
+  tokenSecrets: TokenSecrets;
   allowedHosts: readonly string[];
   allowedOrigins: readonly string[];
   /** Folder of skills; undefined = no skills. */

@@ -175,7 +175,6 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
         audit,
         newRequestId,
         addressOf,
-        secret: deps.tokenSecret,
         admit: async (request, options) => {
           const admitted = await admit(request, options);
           keyless.isKnown(request.socket);

@@ -8,6 +8,7 @@ import {
   envRedisAcks,
   envRedisUrl,
   envSecretPatterns,
+  envTokenSecrets,
   loadConfig,
   scrubberOf,
 } from '@harness/runtime';
@@ -31,7 +32,7 @@ const schema = z.object({
     .regex(/^\S{8,}$/, 'must have at least 8 characters and no white space')
     .optional(),
   HARNESS_API_KEYS_FILE: z.string().optional(),
-  HARNESS_TOKEN_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
+  HARNESS_TOKEN_SECRET: envTokenSecrets,
   /**
    * At shutdown: time between the failing of /readyz and the end of the server, ms, for load balancers to
    * notice.

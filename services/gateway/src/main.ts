@@ -54,7 +54,8 @@ runMain(async () => {
   const admission = await dispatch.dataVersion.enter();
   if (admission.outcome === 'refused') throw new ConfigError(admission.message);
   await dispatch.replicas.join();
-  const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
+  const tokenSecrets = await dispatch.tokenSecrets(config.HARNESS_TOKEN_SECRET);
+  const namingSecret = tokenSecrets.naming;
   if (!hasKeys(config) && (await dispatch.issuedKeys.tenants()).length > 0)
     logger.warn(
       'the API has made keys, but this gateway has none of its own: everybody on this machine may use it without a key. Set HARNESS_API_KEY, HARNESS_API_KEYS_FILE or HARNESS_OAUTH_ISSUER.',
@@ -71,11 +72,11 @@ runMain(async () => {
     tenantsOf: config.tenantsOf,
     isolated: config.isolated,
     scrubber,
-    tokenSecret,
+    namingSecret,
     outerCall: () => callerScope.getStore()?.call,
     tenantNow: () => callerScope.getStore()?.tenant,
     traceNow: () => callerScope.getStore()?.call?.meta.traceparent,
-    invokerOf: (plugin) => createThreadInvoker({ dispatch, tokenSecret, plugin }),
+    invokerOf: (plugin) => createThreadInvoker({ dispatch, namingSecret, plugin }),
   });
   // Broadcasts of plugins anywhere in the fleet reach the plugins of this gateway.
   dispatch.replicas.onSignal((signal) => {
@@ -102,7 +103,7 @@ runMain(async () => {
     limits: tenantLimits,
     tenantsOf: config.tenantsOf,
     trustedProxies: config.HARNESS_TRUSTED_PROXIES,
-    tokenSecret,
+    tokenSecrets,
     // The address that the gateway listens on and its public address are always allowed.
     allowedHosts: [
       config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST,

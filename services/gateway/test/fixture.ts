@@ -47,6 +47,8 @@ export interface GatewayOptions {
   plugins?: readonly PluginDefinition[];
   oauth?: OAuthSettings | undefined;
   logger?: Logger;
+  /** As in HARNESS_TOKEN_SECRET. Default: one that is the same in every test. */
+  secrets?: string[];
   scrubber?: Scrubber;
   auditOutputs?: AuditOutput[];
   /** Default: 0, any free port. */
@@ -79,6 +81,8 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
   const dispatch = createDispatch({ redis, subscriber, logger, tag, quotaOf: quotasIn(limits) });
   await Promise.all([redis, subscriber].map((connection) => once(connection, 'ready')));
   await dispatch.replicas.join();
+  const fixed = { current: tokenSecret, accepted: [tokenSecret], naming: tokenSecret };
+  const tokenSecrets = options.secrets ? await dispatch.tokenSecrets(options.secrets) : fixed;
   const plugins = await startPlugins({
     dispatch,
     role: 'gateway',
@@ -86,11 +90,11 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     scrubber,
     modulePaths: [],
     builtIn: options.plugins ?? builtInPlugins,
-    tokenSecret,
+    namingSecret: tokenSecrets.naming,
     outerCall: () => callerScope.getStore()?.call,
     tenantNow: () => callerScope.getStore()?.tenant,
     tenantsOf: options.tenantsOf,
-    invokerOf: (plugin) => createThreadInvoker({ dispatch, tokenSecret, plugin }),
+    invokerOf: (plugin) => createThreadInvoker({ dispatch, namingSecret: tokenSecrets.naming, plugin }),
   });
   const routes: Gateway['routes'] = [];
   const app = await createApp({
@@ -101,12 +105,12 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     auditOutputs: options.auditOutputs,
     keys: options.keys ?? [],
     keyFile: options.keyFile,
+    tokenSecrets,
     oauth: options.oauth,
     limits,
     tenantsOf: options.tenantsOf,
     failuresPerSecond: options.failuresPerSecond ?? 10_000,
     trustedProxies: options.trustedProxies,
-    tokenSecret,
     skillsDirectory: options.skillsDirectory,
     skillCommands: options.skillCommands,
     skillsCode: options.skillsCode,

@@ -57,7 +57,7 @@ export interface Fleet {
   readonly workers: readonly Child<WorkerReady>[];
   addWorker(env?: Record<string, string>): Promise<Child<WorkerReady>>;
   /** Starts another gateway on the same Redis; by default on any free port. */
-  addGateway(port?: number): Promise<Child<GatewayReady>>;
+  addGateway(port?: number, env?: Record<string, string>): Promise<Child<GatewayReady>>;
   /** Ends all processes in reverse order. */
   close(): Promise<void>;
 }
@@ -99,12 +99,13 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       closing.push(() => model.end(graceMs));
       return model;
     };
-    const startGateway = async (port: number) => {
+    const startGateway = async (port: number, more: Record<string, string> = {}) => {
       const gatewayEnv = {
         ...env,
         REDIS_URL: redisUrl,
         HOST: options.host ?? '127.0.0.1',
         PORT: String(port),
+        ...more,
       };
       const gateway = await startChild<GatewayReady>({
         name: 'gateway',
@@ -140,7 +141,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     };
     await Promise.all(Array.from({ length: options.workers }, () => addWorker()));
     const parts = { url, redisUrl, modelUrl: model?.ready.url, gateway, redis, workers };
-    return { ...parts, addWorker, addGateway: (port = 0) => startGateway(port), close };
+    return { ...parts, addWorker, addGateway: (port = 0, more) => startGateway(port, more), close };
   } catch (error) {
     await close();
     throw error;

@@ -7,6 +7,7 @@ import {
   envRedisAcks,
   envRedisUrl,
   envSecretPatterns,
+  envTokenSecrets,
   loadConfig,
   scrubberOf,
 } from '@harness/runtime';
@@ -17,7 +18,7 @@ const schema = z.object({
   HARNESS_REDIS_ACKS: envRedisAcks,
   /** The gateway at which this worker's sessions reach /mcp. */
   HARNESS_GATEWAY_URL: z.string().default('http://127.0.0.1:8080'),
-  HARNESS_TOKEN_SECRET: z.string().optional(),
+  HARNESS_TOKEN_SECRET: envTokenSecrets,
   HARNESS_DEFAULT_MODEL: z.string().optional(),
   /** Model of reviews (plugin `validation`). */
   HARNESS_REVIEW_MODEL: z.string().default('haiku'),

@@ -85,7 +85,7 @@ async function openSessions({ config, logger, mcpUrl }: Base) {
 
 /** Step 3: the plugins, for their hooks only. */
 async function openPlugins(base: Base, { pool, opener }: Sessions) {
-  const { config, dispatch, logger, tokenSecret } = base;
+  const { config, dispatch, logger, tokenSecrets } = base;
   const host = await startPlugins({
     dispatch,
     role: 'worker',
@@ -95,7 +95,7 @@ async function openPlugins(base: Base, { pool, opener }: Sessions) {
     unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
     isolated: config.isolated,
     scrubber: config.scrubber,
-    tokenSecret,
+    namingSecret: tokenSecrets.naming,
     tenantNow: () => turnScope.getStore()?.tenant,
     tenantsOf: pluginTenantsOf(config.HARNESS_PLUGIN_TENANTS),
     invokerOf: (plugin) =>
@@ -126,7 +126,7 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
     spares,
     openSession: opener.open,
     toolServer: () => host.toolServer,
-    tokenSecret: base.tokenSecret,
+    tokenSecret: base.tokenSecrets.current,
     mcpUrl: base.mcpUrl,
     defaultModel: config.HARNESS_DEFAULT_MODEL,
     sessionTtlMs: config.HARNESS_SESSION_TTL_MS,

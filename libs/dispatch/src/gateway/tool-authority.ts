@@ -1,10 +1,6 @@
 /** What a session may do with tools at this moment: read by the gateway at every tool call (D4). */
-import { randomBytes } from 'node:crypto';
 import { AppError } from '@harness/contracts';
-import type { Redis } from 'ioredis';
 import { askTogether } from '../redis/ask-together.ts';
-import type { Keys } from '../redis/keys.ts';
-import { reached } from '../redis/reached.ts';
 import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 
 const lua = scriptsBeside(import.meta.url, { confirmed: ['narrow'], unconfirmed: ['authority', 'ledger'] });
@@ -52,20 +48,17 @@ export interface LedgerCall {
   toolUseId: string;
 }
 
-/** The rights of sessions, the secret of their tokens, and the ledger. */
+/** The rights of sessions, and the ledger. */
 export interface ToolAuthority {
   /** Checks a token. Checks within one turn of the event loop share one request. */
   authorityOf(token: TokenHold): Promise<Authority>;
   /** Restricts the tools of a run's session until the run ends. Throws `stale_epoch` when it has ended. */
   narrowTools(call: { runId: string; tools: readonly string[] }): Promise<void>;
   ledger: Ledger;
-  /** The secret that signs thread tokens: `given`, or else one created once and shared through Redis. */
-  tokenSecret(given: string | undefined): Promise<string>;
 }
 
 /** Every method throws `unavailable` when Redis does not answer. */
-export function createToolAuthority(deps: { redis: Redis; keys: Keys; scripts: Scripts }): ToolAuthority {
-  const { redis, keys, scripts } = deps;
+export function createToolAuthority({ scripts }: { scripts: Scripts }): ToolAuthority {
   return {
     authorityOf: askTogether(async (tokens: TokenHold[]) => {
       const { each } = await scripts.call<{ each: Reported[] }>(lua.authority, { tokens });
@@ -81,11 +74,6 @@ export function createToolAuthority(deps: { redis: Redis; keys: Keys; scripts: S
       close: async (call, result) => {
         await scripts.call(lua.ledger, { ...call, result });
       },
-    },
-    async tokenSecret(given) {
-      if (given) return given;
-      await reached(redis.set(keys.one('secret'), randomBytes(32).toString('base64url'), 'NX'));
-      return (await reached(redis.get(keys.one('secret')))) as string;
     },
   };
 }

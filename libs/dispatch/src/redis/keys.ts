@@ -59,6 +59,7 @@
  * | version | hash | version of the data's shape: data, least, and unfinished during a migration |
  * | probe:<random> | string | test write of a process (write-probe.ts), with a TTL |
  * | secret | string | signs thread tokens when no secret is configured |
+ * | naming | hash | the secret that names default threads, encrypted with each token secret |
  * | server | hash | replicationId: of the Redis seen last; changes: how often it changed |
  * | ack | string | a marker that replicas confirm |
  * | runs | hash | <status>:<path> -> number of runs that have their result |
@@ -91,7 +92,8 @@ export interface Keys {
       | 'plugins:off'
       | 'version'
       | 'audit'
-      | 'apikeys',
+      | 'apikeys'
+      | 'naming',
   ): string;
 }
 

@@ -27,6 +27,21 @@ export const envSecretPatterns = {
     .default([]),
 };
 
+const minSecretLength = 16;
+
+/**
+ * Schema of HARNESS_TOKEN_SECRET: one secret, or two while they are rotated. The first one signs, both verify; [] = unset.
+ */
+export const envTokenSecrets = z
+  .string()
+  .transform((text) => text.split(',').map((secret) => secret.trim()))
+  .pipe(
+    z
+      .array(z.string().min(minSecretLength, `each secret must have at least ${minSecretLength} characters`))
+      .max(2, 'must be one secret, or two separated by a comma'),
+  )
+  .default([]);
+
 /** Splits a list of patterns. The commas of `{8,}`, `[,;]` and `(a,b)` belong to a pattern, and so does `\,`. */
 function sourcesOf(text: string): string[] {
   const sources = [''];

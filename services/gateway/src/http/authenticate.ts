@@ -14,7 +14,7 @@
  *   keyless-connections.ts bounds connections without a valid credential
  */
 import { AppError, type ThreadTokenClaims, verifyThreadToken } from '@harness/contracts';
-import type { Authority } from '@harness/dispatch';
+import type { Authority, TokenSecrets } from '@harness/dispatch';
 import type { Principal } from '@harness/plugin-kit';
 import { decodeProtectedHeader } from 'jose';
 import { type ApiKey, sha256Of } from '../keys/api-keys.ts';
@@ -64,7 +64,7 @@ export interface AuthenticateDeps {
   keyFile?: KeyFile | undefined;
   /** Keys that the API has made: they may change at any time, and do not close a gateway without others. */
   issuedKeys: Pick<FollowedKeys, 'current' | 'onChange'>;
-  tokenSecret: string;
+  tokenSecrets: Pick<TokenSecrets, 'accepted'>;
   /** Set if an authorization server is configured. */
   accessTokens?: AccessTokens | undefined;
 }
@@ -91,7 +91,7 @@ export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
         'unauthorized',
         'The API key is not known. Check the key that you send; an administrator makes keys with POST /v1/keys, the operator sets them in HARNESS_API_KEY or HARNESS_API_KEYS_FILE.',
       );
-    const { claims: session, goodUntil } = await verifyThreadToken(token, deps.tokenSecret);
+    const { claims: session, goodUntil } = await verifyThreadToken(token, deps.tokenSecrets.accepted);
     const principal = {
       keyId: session.threadId,
       tenant: session.tenant,

@@ -13,7 +13,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '@harness/contracts';
-import type { Dispatch } from '@harness/dispatch';
+import type { Dispatch, TokenSecrets } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import type { SkillSet } from '@harness/plugins';
 import type { Logger, Scrubber } from '@harness/runtime';
@@ -58,8 +58,8 @@ export interface McpDeps {
   /** Makes the id of a request that Fastify does not see. */
   newRequestId(): string;
   addressOf: AddressOf;
-  /** Signs request state that travels through clients; the same at every gateway. */
-  secret: string;
+  /** Sign request state that travels through clients; the same at every gateway. */
+  tokenSecrets: Pick<TokenSecrets, 'accepted'>;
   admit: Admit;
   slots: GatewaySlots;
   checkSite(headers: IncomingMessage['headers']): void;

@@ -26,7 +26,7 @@ export async function renderOpenApi(): Promise<string> {
     logger,
     scrubber: createScrubber(),
     keys: [],
-    tokenSecret: '',
+    tokenSecrets: { current: '', accepted: [''], naming: '' },
     allowedHosts: [],
     allowedOrigins: [],
     waitLimitMs: 0,

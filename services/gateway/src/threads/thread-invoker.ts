@@ -16,17 +16,17 @@ const ownTenant = 'default';
  */
 export function createThreadInvoker(deps: {
   dispatch: Dispatch;
-  tokenSecret: string;
+  namingSecret: string;
   plugin: string;
 }): Invoker {
-  const { plugin, tokenSecret } = deps;
+  const { plugin, namingSecret } = deps;
   const { threads, runs, sessions } = deps.dispatch;
   const follower = createRunFollower(deps.dispatch);
   const tenantNow = () => callerScope.getStore()?.tenant ?? ownTenant;
   const threadFor = async (options: InvokeOptions) => {
     const tenant = tenantNow();
     const key = options.threadId ?? options.sessionId ?? 'default';
-    const threadId = derivedThreadId(tokenSecret, 'invoke', tenant, plugin, key);
+    const threadId = derivedThreadId(namingSecret, 'invoke', tenant, plugin, key);
     await threads.ensure({ tenant, ownId: threadId }, { allowedTools: [], metadata: { plugin, key } });
     return { tenant, threadId };
   };

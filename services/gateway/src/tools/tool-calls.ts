@@ -10,7 +10,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { AppError, defaultThreadIdOf, type ThreadTokenClaims } from '@harness/contracts';
-import type { Authority, Dispatch, Ledger } from '@harness/dispatch';
+import type { Authority, Dispatch, Ledger, TokenSecrets } from '@harness/dispatch';
 import {
   type InputRequired,
   isInputRequired,
@@ -63,7 +63,7 @@ export interface ToolCalls {
 export function createToolCalls(deps: {
   dispatch: Dispatch;
   plugins: PluginHost;
-  tokenSecret: string;
+  tokenSecrets: Pick<TokenSecrets, 'naming'>;
   audit: Audit;
   /** Places for calls in progress. */
   slots: Slots;
@@ -88,7 +88,7 @@ export function createToolCalls(deps: {
   const defaultThreadOf = (caller: Caller): string => {
     const known = defaultThreads.get(caller);
     if (known !== undefined) return known;
-    const threadId = defaultThreadIdOf(deps.tokenSecret, caller.principal);
+    const threadId = defaultThreadIdOf(deps.tokenSecrets.naming, caller.principal);
     defaultThreads.set(caller, threadId);
     return threadId;
   };

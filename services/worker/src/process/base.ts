@@ -41,7 +41,7 @@ export async function openBase(config: WorkerConfig) {
   const admission = await dispatch.dataVersion.enter();
   if (admission.outcome === 'refused') throw new ConfigError(admission.message);
   const writes = dispatch.probeWrites({ onWritten: metrics.redisWritten });
-  const tokenSecret = await dispatch.tokenSecret(config.HARNESS_TOKEN_SECRET);
+  const tokenSecrets = await dispatch.tokenSecrets(config.HARNESS_TOKEN_SECRET);
   return {
     config,
     workerId,
@@ -54,7 +54,7 @@ export async function openBase(config: WorkerConfig) {
     redis,
     dispatch,
     writes,
-    tokenSecret,
+    tokenSecrets,
     mcpUrl: new URL('/mcp', config.HARNESS_GATEWAY_URL).href,
     draining: false,
   };

@@ -8,6 +8,7 @@
  */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { AppError } from '@harness/contracts';
+import type { TokenSecrets } from '@harness/dispatch';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Audit } from '../../audit/audit.ts';
 import { auditMethods } from '../../audit/audit-methods.ts';
@@ -31,8 +32,8 @@ export interface ModernDeps extends Omit<SdkHandlerDeps, 'states'> {
   answers: Answers;
   slots: { subscriptions: Slots };
   audit: Audit;
-  /** Signs request state that travels through clients; the same at every gateway. */
-  secret: string;
+  /** Sign request state that travels through clients; the same at every gateway. */
+  tokenSecrets: Pick<TokenSecrets, 'accepted'>;
 }
 
 /** One HTTP exchange and its caller. */
@@ -65,7 +66,7 @@ export interface ModernEra {
 /** Creates the modern era of one gateway. */
 export function createModernEra(deps: ModernDeps): ModernEra {
   const { tools, tasks, answers } = deps;
-  const states = createRequestStates(deps.secret);
+  const states = createRequestStates(deps.tokenSecrets.accepted);
   const sdk = createSdkHandler({ ...deps, states });
   const own = auditMethods(ownMethods(tasks), deps.audit);
 

@@ -30,13 +30,15 @@ export interface RequestStates {
 
 const stateTtlSeconds = 3_600;
 
-/** `secret` must be the same at every gateway. */
-export function createRequestStates(secret: string): RequestStates {
-  const codec = createRequestStateCodec<{ state: unknown }>({
-    key: `harness/request-state/${secret}`.padEnd(32, '.'),
-    ttlSeconds: stateTtlSeconds,
-    bind: (ctx) => ctx as unknown as string,
-  });
+/** `secrets` must be the same at every gateway: the first one seals, all open. */
+export function createRequestStates(secrets: readonly string[]): RequestStates {
+  const codecs = secrets.map((secret) =>
+    createRequestStateCodec<{ state: unknown }>({
+      key: `harness/request-state/${secret}`.padEnd(32, '.'),
+      ttlSeconds: stateTtlSeconds,
+      bind: (ctx) => ctx as unknown as string,
+    }),
+  );
   const boundTo = ({ caller: { principal }, method, params }: Asked) => {
     const target = String(params.name ?? params.uri ?? '');
     return [principal.tenant, principal.keyId, method, target].join('\0') as unknown as ServerContext;
@@ -45,7 +47,8 @@ export function createRequestStates(secret: string): RequestStates {
     async open(sealed, asked) {
       if (sealed === undefined) return undefined;
       try {
-        return (await codec.verify(String(sealed), boundTo(asked))).state;
+        const context = boundTo(asked);
+        return (await Promise.any(codecs.map((codec) => codec.verify(String(sealed), context)))).state;
       } catch (cause) {
         throw new AppError(
           'invalid_request',
@@ -59,7 +62,7 @@ export function createRequestStates(secret: string): RequestStates {
       if (!isInputRequired(result)) return { resultType: 'complete', ...result };
       const { inputRequests, state } = result;
       if (state === undefined) return { resultType: 'input_required', inputRequests };
-      const requestState = await codec.mint({ state }, boundTo(asked));
+      const requestState = await (codecs[0] as (typeof codecs)[number]).mint({ state }, boundTo(asked));
       return { resultType: 'input_required', inputRequests, requestState };
     },
   };
