@@ -60,10 +60,13 @@ export interface ToolAuthority {
 /** Every method throws `unavailable` when Redis does not answer. */
 export function createToolAuthority({ scripts }: { scripts: Scripts }): ToolAuthority {
   return {
-    authorityOf: askTogether(async (tokens: TokenHold[]) => {
-      const { each } = await scripts.call<{ each: Reported[] }>(lua.authority, { tokens });
-      return each.map(authorityIn);
-    }),
+    authorityOf: askTogether(
+      async (tokens: TokenHold[]) => {
+        const { each } = await scripts.call<{ each: Reported[] }>(lua.authority, { tokens });
+        return each.map(authorityIn);
+      },
+      { keyOf: ({ threadId, epoch, owner = '' }) => `${threadId} ${epoch} ${owner}` },
+    ),
     async narrowTools(call) {
       const { outcome } = await scripts.call<{ outcome: 'ok' | 'over' }>(lua.narrow, call);
       if (outcome === 'over')

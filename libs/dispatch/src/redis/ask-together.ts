@@ -1,20 +1,27 @@
 /**
  * Batches questions to Redis into single requests: those of one turn of the event loop, and those that arrive while another
- * request is under way. Under load one question then costs a fraction of a command; alone, it waits for nothing.
- * `most`: largest number of questions in one request; a full batch does not wait for the request under way. Each question
- * resolves with its own result; all of a batch reject with the error of `ask`.
+ * request is under way. Under load one question then costs a fraction of a command; alone, it waits for nothing. Equal
+ * questions of a batch are asked once, and get the same answer object.
+ * `keyOf`: equal for equal questions. `most`: largest number of questions in one request; a full batch does not wait for the
+ * request under way. Each question resolves with its own result; all of a batch reject with the error of `ask`.
  */
 export function askTogether<Question, Answer>(
   ask: (questions: Question[]) => Promise<readonly Answer[]>,
-  most = 100,
+  { keyOf, most = 100 }: { keyOf: (question: Question) => string | number; most?: number },
 ): (question: Question) => Promise<Answer> {
-  let waiting: { question: Question; resolve(answer: Answer): void; reject(error: unknown): void }[] = [];
+  interface Asked {
+    question: Question;
+    answer: Promise<Answer>;
+    resolve(answer: Answer): void;
+    reject(error: unknown): void;
+  }
+  let waiting = new Map<string | number, Asked>();
   let underWay = 0;
   let isScheduled = false;
 
   const askAll = async () => {
-    const asked = waiting;
-    waiting = [];
+    const asked = [...waiting.values()];
+    waiting = new Map();
     underWay++;
     try {
       const answers = await ask(asked.map(({ question }) => question));
@@ -27,18 +34,22 @@ export function askTogether<Question, Answer>(
     }
   };
   const schedule = () => {
-    if (isScheduled || waiting.length === 0) return;
+    if (isScheduled || waiting.size === 0) return;
     isScheduled = true;
     setImmediate(() => {
       isScheduled = false;
-      if (waiting.length > 0 && underWay === 0) void askAll();
+      if (waiting.size > 0 && underWay === 0) void askAll();
     });
   };
 
-  return (question) =>
-    new Promise((resolve, reject) => {
-      const count = waiting.push({ question, resolve, reject });
-      if (count >= most) void askAll();
-      else if (underWay === 0) schedule();
-    });
+  return (question) => {
+    const key = keyOf(question);
+    const known = waiting.get(key);
+    if (known) return known.answer;
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    waiting.set(key, { question, answer: promise, resolve, reject });
+    if (waiting.size >= most) void askAll();
+    else if (underWay === 0) schedule();
+    return promise;
+  };
 }

@@ -127,7 +127,8 @@ export function createToolCalls(deps: {
   const latest = new WeakMap<Caller, Caller>();
   const presented = (caller: Caller, authority: Extract<Authority, { outcome: 'ok' }>): Caller => {
     const known = latest.get(caller);
-    if (isDeepStrictEqual(known?.authority, authority)) return known as Caller;
+    if (known && (known.authority === authority || isDeepStrictEqual(known.authority, authority)))
+      return known;
     const now = {
       ...caller,
       principal: { ...caller.principal, scopes: sessionScopes(caller, authority.scopes) },
