@@ -7,14 +7,12 @@ export interface KeylessConnections {
   isKnown(socket: Socket): void;
 }
 
-/** Beyond this number the oldest one is closed. */
-const most = 2_000;
-
 /**
  * Bounds the connections without a valid credential, so that strangers cannot take all that the process may open. A
- * client with a key sends it with its first request, so its connection is never among the oldest.
+ * client with a key sends it with its first request, so its connection is never among the oldest. `most`: beyond this number
+ * the oldest one is closed.
  */
-export function boundKeyless(server: Server): KeylessConnections {
+export function boundKeyless(server: Server, most = 2_000): KeylessConnections {
   const keyless = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     keyless.add(socket);
