@@ -22,17 +22,19 @@ async function open({
   role = 'gateway',
   context = {},
   memoryMb = 256,
+  hangLimitMs = 20_000,
 }: {
   role?: PluginContext['role'];
   context?: Partial<PluginContext>;
   memoryMb?: number;
+  hangLimitMs?: number;
 } = {}) {
   const isolation: Isolation = createIsolation({
     role,
     config: { reviewModel: 'small' },
     env: { PATH: process.env.PATH ?? '', VISIBLE: 'yes' },
     memoryMb,
-    hangLimitMs: 1_500,
+    hangLimitMs,
     logger,
     scopeNow: () => ({ tenant: 'mine' }),
   });
@@ -214,7 +216,7 @@ test('an allocation or result that is too large is refused or cut, and affects n
 test('a process that loops does not stop others, and one that does not respond is restarted', {
   timeout: 60_000,
 }, async () => {
-  const { call, textOf, status } = await open();
+  const { call, textOf, status } = await open({ hangLimitMs: 1_500 });
   const looping = call('misbehave', { how: 'loop', ms: 30_000 });
   const hurt = await looping;
   expect(hurt.content[0]?.text).toContain('it did not respond for 1.5 s');
