@@ -18,7 +18,7 @@ const lockHash = createHash('sha256')
 const onPath = (name) =>
   (process.env.PATH ?? '').split(delimiter).some((dir) => dir !== '' && existsSync(join(dir, name)));
 
-/** Says what is wrong in one line and ends. */
+/** Prints what is wrong in one line, and exits. */
 function giveUp(why) {
   console.error(`set-up: ${why}`);
   process.exit(1);
@@ -28,7 +28,7 @@ function run(command, args, options = {}) {
   return spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options }).status === 0;
 }
 
-/** Up to date: our stamp says so, or npm's own list is younger than the lock file (somebody ran npm by hand). */
+/** Whether the packages are up to date: by our stamp, or because npm's own list is newer than the lock file (npm was run by hand). */
 function packagesInstalled() {
   if (!existsSync(join(root, 'node_modules', '.bin', 'node'))) return false;
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lockHash) return true;

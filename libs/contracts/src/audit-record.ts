@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * Who did what: one change, tool call or refusal at a gateway. It never holds what was said: no arguments, messages or
+ * Who did what: one change, tool call or refusal at a gateway. It never holds content: no arguments, messages or
  * results.
  */
 export const AuditRecord = z.object({

@@ -49,7 +49,7 @@ const table = {
   mailbox_full: { status: 429, retry: true },
   bus_full: { status: 429, retry: true },
   too_many_streams: { status: 429, retry: true },
-  /** Too many requests in a short time; `Retry-After` says when to send again. */
+  /** Too many requests in a short time; `Retry-After` has the time to wait. */
   rate_limited: { status: 429, retry: true },
   /** A tenant or key holds as many of something as it may; `details` names the limit. */
   limit_reached: { status: 429, retry: true },

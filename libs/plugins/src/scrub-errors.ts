@@ -2,7 +2,7 @@ import { isInputRequired, type ToolMiddleware } from '@harness/plugin-kit';
 import type { Scrubber } from '@harness/runtime';
 
 /**
- * Replaces secrets in results of tools that failed, before anybody sees them: an exception may quote the credential that
+ * Replaces secrets in results of tools that failed, before they leave the process: an exception may quote the credential that
  * was refused. Results of tools that succeeded are not changed.
  */
 export const scrubErrors = (scrubber: Scrubber): ToolMiddleware => ({

@@ -52,7 +52,7 @@ function withoutCommand(thrown: Error): object {
   const {
     command: _,
     previousErrors: __,
-    ...told
+    ...fields
   } = stdSerializers.err(thrown) as unknown as Record<string, unknown>;
-  return told;
+  return fields;
 }

@@ -13,19 +13,19 @@ import { ConfigError, runMain, startEmbeddedRedis } from '@harness/runtime';
 // biome-ignore lint/style/noRestrictedImports: a primary and its replica, which only tests and figures start.
 import { openRedisGroup } from '../../../libs/runtime/test/redis-group.ts';
 import { type AcceptRound, measureAccept } from './dispatch/accept-rate.ts';
-import { tellBusPoll } from './dispatch/bus-poll.ts';
+import { reportBusPoll } from './dispatch/bus-poll.ts';
 import { measureDispatch } from './dispatch/dispatch-overhead.ts';
 import { failOverTtlMs, measureFailOver } from './dispatch/fail-over.ts';
-import { tellGrowth } from './dispatch/growth.ts';
+import { reportGrowth } from './dispatch/growth.ts';
 import { measureThroughput } from './dispatch/throughput.ts';
 import { drawRatios, ratiosIn } from './drawing/draw-figures.ts';
 import { figureOf, quantile, ratioOf, textOf } from './figures.ts';
-import { tellChanges } from './mcp/changes.ts';
-import { tellLimits } from './mcp/limits.ts';
-import { tellMcp } from './mcp/measure-mcp.ts';
-import { tellPluginHost } from './plugins/plugin-host.ts';
+import { reportChanges } from './mcp/changes.ts';
+import { reportLimits } from './mcp/limits.ts';
+import { reportMcp } from './mcp/measure-mcp.ts';
+import { reportPluginHost } from './plugins/plugin-host.ts';
 import { countSpared, measurePaths } from './sessions/paths.ts';
-import { tellSse } from './sse/sse-fan-out.ts';
+import { reportSse } from './sse/sse-fan-out.ts';
 
 const rounds = 5;
 const pathRounds = 7;
@@ -38,19 +38,19 @@ const soakMain = fileURLToPath(new URL('../../local/test/soak/main.ts', import.m
 
 /** The sections by name. `mcp` is the last: it pins this process, and what it starts, to one core. */
 const sections: Record<string, (redisUrl: string) => Promise<void>> = {
-  bus: tellBus,
-  'bus-poll': (redisUrl) => tellBusPoll(redisUrl, busPollRounds),
-  changes: (redisUrl) => tellChanges(redisUrl, changeRounds),
-  accept: tellAccept,
-  sse: (redisUrl) => tellSse(redisUrl, rounds),
-  paths: tellPaths,
-  throughput: tellThroughput,
-  growth: (redisUrl) => tellGrowth(redisUrl, rounds),
-  'fail-over': tellFailOver,
-  faults: tellFaults,
-  'plugin-host': (redisUrl) => tellPluginHost({ redisUrl, rounds, seconds: mcpSeconds }),
-  limits: (redisUrl) => tellLimits({ redisUrl, rounds, seconds: mcpSeconds }),
-  mcp: (redisUrl) => tellMcp({ redisUrl, rounds, seconds: mcpSeconds }),
+  bus: reportBus,
+  'bus-poll': (redisUrl) => reportBusPoll(redisUrl, busPollRounds),
+  changes: (redisUrl) => reportChanges(redisUrl, changeRounds),
+  accept: reportAccept,
+  sse: (redisUrl) => reportSse(redisUrl, rounds),
+  paths: reportPaths,
+  throughput: reportThroughput,
+  growth: (redisUrl) => reportGrowth(redisUrl, rounds),
+  'fail-over': reportFailOver,
+  faults: reportFaults,
+  'plugin-host': (redisUrl) => reportPluginHost({ redisUrl, rounds, seconds: mcpSeconds }),
+  limits: (redisUrl) => reportLimits({ redisUrl, rounds, seconds: mcpSeconds }),
+  mcp: (redisUrl) => reportMcp({ redisUrl, rounds, seconds: mcpSeconds }),
 };
 
 const inRoom = (name: string) => new URL(`../${name}`, import.meta.url);
@@ -71,9 +71,9 @@ runMain(async () => {
   console.log(`${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}, appendfsync always`);
   console.log('median [best..worst round]');
   try {
-    for (const tell of chosen) {
+    for (const measure of chosen) {
       console.log('');
-      await tell?.(redis.url);
+      await measure?.(redis.url);
     }
   } finally {
     await redis.close();
@@ -82,7 +82,7 @@ runMain(async () => {
   process.exit(0);
 });
 
-async function tellBus(redisUrl: string): Promise<void> {
+async function reportBus(redisUrl: string): Promise<void> {
   const bus = await inRounds(() => measureDispatch(redisUrl));
   const of = (name: keyof (typeof bus)[number]) => bus.map((round) => round[name]);
   console.log('Dispatch overhead: append -> committed, a turn that takes no time, 3 workers');
@@ -94,7 +94,7 @@ async function tellBus(redisUrl: string): Promise<void> {
   console.log(`  ratio to one PING, p50  ${textOf(ratioOf(of('busP50Ms'), of('pingP50Ms')), '×')}`);
 }
 
-async function tellAccept(redisUrl: string): Promise<void> {
+async function reportAccept(redisUrl: string): Promise<void> {
   const group = await openRedisGroup({ sentinels: 0 });
   const acked: AcceptRound[] = [];
   const accept = await inRounds(async () => {
@@ -120,7 +120,7 @@ async function tellAccept(redisUrl: string): Promise<void> {
   );
 }
 
-async function tellPaths(): Promise<void> {
+async function reportPaths(): Promise<void> {
   const measured = await measurePaths(pathRounds);
   console.log(
     'From a message to its first event, and to its result, by session path (scripted-model responds at once)',
@@ -143,7 +143,7 @@ async function tellPaths(): Promise<void> {
   console.log(`  of ${threads} new threads, one a second, HARNESS_SPARES=auto: ${spared} took a spare`);
 }
 
-async function tellThroughput(): Promise<void> {
+async function reportThroughput(): Promise<void> {
   console.log(
     'Turns per second, with a model that takes 2 s per turn, 3 sessions per worker; share of the ideal',
   );
@@ -160,7 +160,7 @@ async function tellThroughput(): Promise<void> {
   }
 }
 
-async function tellFailOver(): Promise<void> {
+async function reportFailOver(): Promise<void> {
   const tookMs = (await measureFailOver(kills)).toSorted((a, b) => a - b);
   console.log(
     `Fail-over: kill -9 in mid-turn -> the run starts on another worker, ${kills} kills, TTL ${failOverTtlMs} ms`,
@@ -171,7 +171,7 @@ async function tellFailOver(): Promise<void> {
 }
 
 /** Runs the soak command, which checks the results itself: see services/local/test/faults. */
-async function tellFaults(): Promise<void> {
+async function reportFaults(): Promise<void> {
   console.log(`Lost, doubled and reordered results under a random mix of faults, ${faultyRuns} runs`);
   const soak = spawn(process.execPath, [soakMain, 'faults', '--runs', String(faultyRuns)], {
     stdio: 'inherit',

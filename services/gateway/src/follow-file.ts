@@ -17,7 +17,7 @@ export interface FollowOptions<Content> {
   initial: Content;
   /** What the file holds, for the log: `API keys`. */
   what: string;
-  /** What the log says of new content, which may hold secrets. */
+  /** The log line for new content, which itself may hold secrets. */
   summaryOf?: (content: Content) => object;
   logger: Pick<Logger, 'info' | 'error'>;
 }

@@ -21,14 +21,14 @@ runMain(async () => {
   console.log('Starting a private fleet: Redis, scripted-model (NOT a model), a gateway, two workers…');
   const fleet = await startFleet({ redisDir: dir, port: 0, workers: 2, env: bareEnv(), scripted: true });
   try {
-    process.exitCode = (await tellStory(fleet.url)) ? 0 : 1;
+    process.exitCode = (await showStory(fleet.url)) ? 0 : 1;
   } finally {
     await fleet.close();
     await rm(dir, { recursive: true, force: true });
   }
 });
 
-async function tellStory(url: string): Promise<boolean> {
+async function showStory(url: string): Promise<boolean> {
   const call = async <T>(path: string, body?: object): Promise<T> => {
     const init = body && {
       method: 'POST',

@@ -26,8 +26,10 @@ runMain(async () => {
     clearTimeout(late);
     const done = await migrateData(redis, {
       force,
-      onChange: ({ to, kind, says }) =>
-        console.log(`To version ${to}: ${says}${kind === 'one-way' ? '. This cannot be undone' : ''}.`),
+      onChange: ({ to, kind, description }) =>
+        console.log(
+          `To version ${to}: ${description}${kind === 'one-way' ? '. This cannot be undone' : ''}.`,
+        ),
     });
     if (done.outcome === 'refused') throw new ConfigError(done.message);
     console.log(lineOf(done));

@@ -12,7 +12,7 @@ const explanations: Record<string, (host: string, port: number) => string> = {
   ENOTFOUND: (host) => `HOST=${host} cannot be resolved; use an address of this machine, or 127.0.0.1.`,
 };
 
-/** Binds `host:port` for a moment. Throws a ConfigError that says what to do if that fails. */
+/** Binds `host:port` for a moment. If that fails, throws a ConfigError with what to do. */
 export async function checkPort(host: string, port: number): Promise<void> {
   const server = createServer();
   try {

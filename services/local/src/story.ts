@@ -5,7 +5,7 @@ interface Step {
   /** Its name in the list of missing steps. */
   name: string;
   fits(event: ThreadEvent, context: Context): boolean;
-  tell(event: ThreadEvent): string;
+  describe(event: ThreadEvent): string;
 }
 
 interface Context {
@@ -22,7 +22,7 @@ const steps: Step[] = [
   {
     name: 'the parent’s run starts',
     fits: (event, context) => event.type === 'run.started' && inParent(event, context),
-    tell: () => 'A worker takes the message and starts a Claude Agent SDK session.',
+    describe: () => 'A worker takes the message and starts a Claude Agent SDK session.',
   },
   {
     name: 'the agent calls delegate',
@@ -30,22 +30,22 @@ const steps: Step[] = [
       event.type === 'agent.tool_use' &&
       event.data.name === 'delegation__delegate' &&
       inParent(event, context),
-    tell: () => 'The agent calls delegation__delegate over MCP.',
+    describe: () => 'The agent calls delegation__delegate over MCP.',
   },
   {
     name: 'a child thread is created',
     fits: (event, context) => event.type === 'thread.created' && !inParent(event, context),
-    tell: (event) => `A thread for the sub-agent exists: ${event.data.threadId}.`,
+    describe: (event) => `A thread for the sub-agent exists: ${event.data.threadId}.`,
   },
   {
     name: 'a task is created',
     fits: (event) => event.type === 'task.created',
-    tell: (event) => `Task ${event.data.taskId} is stored and queued.`,
+    describe: (event) => `Task ${event.data.taskId} is stored and queued.`,
   },
   {
     name: 'the sub-agent checks in',
     fits: (event, context) => event.type === 'task.checkin' && inParent(event, context),
-    tell: (event) => `The sub-agent checks in with its parent: “${event.data.message}”.`,
+    describe: (event) => `The sub-agent checks in with its parent: “${event.data.message}”.`,
   },
   {
     name: 'the sub-agent calls current_time',
@@ -53,39 +53,39 @@ const steps: Step[] = [
       event.type === 'agent.tool_use' &&
       event.data.name === 'time__current_time' &&
       !inParent(event, context),
-    tell: () => 'The sub-agent asks for the time…',
+    describe: () => 'The sub-agent asks for the time…',
   },
   {
     name: 'current_time returns',
     fits: (event, context) =>
       event.type === 'agent.tool_result' && event.data.isError === false && !inParent(event, context),
-    tell: (event) => `…and gets: ${first(event.data.text)}.`,
+    describe: (event) => `…and gets: ${first(event.data.text)}.`,
   },
   {
     name: 'a review starts',
     fits: (event) => event.type === 'task.review_started',
-    tell: () => 'Its result goes to a reviewer.',
+    describe: () => 'Its result goes to a reviewer.',
   },
   {
     name: 'the review rejects',
     fits: (event) => event.type === 'task.review_ended' && event.data.verdict === 'needs_revision',
-    tell: (event) => `The reviewer does not accept it: “${event.data.feedback}”`,
+    describe: (event) => `The reviewer does not accept it: “${event.data.feedback}”`,
   },
   {
     name: 'the second review accepts',
     fits: (event) => event.type === 'task.review_ended' && event.data.verdict === 'satisfied',
-    tell: (event) => `The sub-agent tries again; the reviewer accepts iteration ${event.data.iteration}.`,
+    describe: (event) => `The sub-agent tries again; the reviewer accepts iteration ${event.data.iteration}.`,
   },
   {
     name: 'the task completes',
     fits: (event, context) => event.type === 'task.completed' && inParent(event, context),
-    tell: () => 'The task is complete, and its parent gets a message.',
+    describe: () => 'The task is complete, and its parent gets a message.',
   },
   {
     name: 'the parent responds to the notification',
     fits: (event, context) =>
       event.type === 'run.completed' && context.kinds.get(String(event.data.runId)) === 'notification',
-    tell: (event) => `The parent’s agent reads it and answers: “${first(event.data.result)}”`,
+    describe: (event) => `The parent’s agent reads it and answers: “${first(event.data.result)}”`,
   },
 ];
 
@@ -104,7 +104,7 @@ export function createStory(parent: string) {
       if (!step?.fits(event, context)) return undefined;
       next++;
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(2).padStart(6);
-      return `${seconds} s  ${step.tell(event)}`;
+      return `${seconds} s  ${step.describe(event)}`;
     },
     missing: () => steps.slice(next).map((step) => step.name),
     taskId: () => taskId,

@@ -51,7 +51,7 @@ export async function perform(plan: Action[], performance: Performance): Promise
       case 'cut':
         return reply.cut();
       case 'fail':
-        break; // it has failed as often as the script says
+        break; // it has failed as often as the script demands
     }
   }
   reply.end();

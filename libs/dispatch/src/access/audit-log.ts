@@ -58,7 +58,7 @@ export function createAuditLog(deps: { redis: Redis; keys: Keys; scripts: Script
         );
       const stream = tenant === undefined ? keys.one('audit') : keys.of('audit', tenant);
       const end = cursor === undefined ? '+' : `(${cursor}`;
-      // One more than asked for tells whether there is a next page.
+      // One more than requested shows whether there is a next page.
       const entries = await reached(redis.xrevrange(stream, end, '-', 'COUNT', limit + 1));
       const shown = entries.slice(0, limit);
       return {

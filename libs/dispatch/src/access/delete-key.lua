@@ -6,5 +6,5 @@ local own = key('apikeys', A.tenant)
 local deleted = redis.call('HDEL', own, A.id)
 if deleted == 1 then redis.call('ZADD', P .. 'revoked', now, A.tenant .. '/' .. A.id) end
 if redis.call('EXISTS', own) == 0 then redis.call('SREM', P .. 'apikeys', A.tenant) end
-tellGateways(nil, cjson.encode({ kind = 'keys_changed', tenant = A.tenant }))
+notifyGateways(nil, cjson.encode({ kind = 'keys_changed', tenant = A.tenant }))
 return answer(deleted == 1 and 'ok' or 'unknown')

@@ -29,7 +29,7 @@ for _, member in ipairs(redis.call('ZRANGEBYSCORE', P .. 'bdue', '-inf', now, 'L
   end
 end
 
--- Polls that are over, but whose gateway never said so.
+-- Polls that are over, but were not ended by their gateway.
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', P .. 'bpolls', '-inf', now - 5000, 'LIMIT', 0, A.count)) do
   local T, name = halves(member)
   local worker = hash(workerKey(T, name))

@@ -41,7 +41,7 @@ export interface Log {
   listen(signal: AbortSignal): Promise<Listener>;
   /** The event in a message on the channel: a live delta, which is not stored. */
   liveEventOf(message: string): ThreadEvent;
-  /** The event that tells a subscriber that its replay is over. */
+  /** The event that marks the end of a subscriber's replay. */
   replayed(): ThreadEvent;
 }
 

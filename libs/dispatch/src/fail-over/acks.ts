@@ -18,7 +18,7 @@ export interface Acks {
   /**
    * Performs the write and resolves with its result once the replicas have it, also when it wrote nothing
    * because it is a repeat. Throws the error of the write, or `unavailable` when the replicas have not
-   * confirmed in time: then the write may or may not last, and a repeat will tell.
+   * confirmed in time: then the write may or may not last, and a repeat decides.
    */
   acknowledged<T>(write: () => Promise<T>): Promise<T>;
   close(): void;

@@ -26,7 +26,7 @@ export interface RedisChanges {
 }
 
 /** How long the steps after a change are retried, ms; the next change does them otherwise. */
-const tellMs = 60_000;
+const retryForMs = 60_000;
 
 /** At a change, `losses` counts the messages that it took back. */
 export function createRedisChanges(deps: { scripts: Scripts; losses: Losses; logger: Log }): RedisChanges {
@@ -37,7 +37,7 @@ export function createRedisChanges(deps: { scripts: Scripts; losses: Losses; log
   const changed = (from: string, to: string) => {
     logger.warn({ from, to }, 'redis: another one has taken over, or the same one has started anew');
     for (const listener of listeners) listener();
-    const until = performance.now() + tellMs;
+    const until = performance.now() + retryForMs;
     untilReached(losses.count, () => performance.now() > until).catch((err) =>
       logger.error({ err }, 'redis: lost messages were not counted'),
     );
@@ -45,7 +45,7 @@ export function createRedisChanges(deps: { scripts: Scripts; losses: Losses; log
 
   return {
     seen({ replicationId }) {
-      const until = performance.now() + tellMs;
+      const until = performance.now() + retryForMs;
       untilReached(
         () => scripts.call(lua['note-server'], { replicationId }),
         () => performance.now() > until,

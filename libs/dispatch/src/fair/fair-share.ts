@@ -1,5 +1,5 @@
 /**
- * Shares the turns of the fleet among tenants. A doorbell of the `assign` queue says that some thread wants a turn; which
+ * Shares the turns of the fleet among tenants. A doorbell of the `assign` queue means that some thread wants a turn; which
  * one gets it is decided here when a worker has a slot. So a tenant with a thousand waiting threads delays another's
  * first turn by one turn at most.
  *

@@ -6,5 +6,5 @@ local thread = hash(key('th', threadId))
 if thread.run ~= A.runId then return answer('over') end
 local narrowed = commonTools(toolsInRun(thread, A.runId), A.tools)
 redis.call('HSET', key('run', A.runId), 'tools', encodeList(narrowed), 'narrowed', '1')
-tellToolsChanged(threadId)
+notifyToolsChanged(threadId)
 return answer('ok')

@@ -4,7 +4,7 @@
  * notified that it may have missed others.
  *
  * This folder, what gateways share so that any of them can serve any client:
- *   tell-gateways.lua, signal.lua  publish a signal
+ *   notify-gateways.lua, signal.lua  publish a signal
  *   tool-authority.ts  the authority of a session at a tool call
  *   authority.lua, narrow.lua, ledger.lua  its scripts
  *   profiles.ts, publish-profiles.lua      agents and skills, published for workers
@@ -93,7 +93,7 @@ export function createReplicas(deps: {
     const beating = redis.multi().set(liveness, '1', 'PX', replicaTtlMs).zadd(alive, Date.now(), id);
     await reached(beating.zremrangebyscore(alive, '-inf', Date.now() - replicaTtlMs).exec());
   };
-  const tell = (signal: Signal | { kind: 'missed' }) => {
+  const notify = (signal: Signal | { kind: 'missed' }) => {
     for (const listener of listeners) {
       try {
         listener(signal);
@@ -107,31 +107,31 @@ export function createReplicas(deps: {
     const messages = await feed.listen([`${keys.one('gateways')}${to}`], ended.signal);
     const kept = `${keys.one('signals')}${to}`;
     let [[heard] = ['0-0']] = await reached(redis.xrevrange(kept, '+', '-', 'COUNT', 1));
-    const tellKept = async () => {
+    const readKept = async () => {
       const read = () => reached(redis.xrange(kept, `(${heard}`, '+'));
       for (const [id, [, text = '']] of await untilReached(read, () => ended.signal.aborted)) {
         heard = id;
-        tell(JSON.parse(text) as Signal);
+        notify(JSON.parse(text) as Signal);
       }
     };
     const follow = async () => {
       for await (const message of messages) {
         if (message === '') {
-          await tellKept();
-          tell({ kind: 'missed' });
+          await readKept();
+          notify({ kind: 'missed' });
           continue;
         }
         const { id, ...signal } = JSON.parse(message) as Signal & { id?: string };
         if (id !== undefined && !isLater(id, heard)) continue; // already read from the kept ones
         heard = id ?? heard;
-        tell(signal as Signal);
+        notify(signal as Signal);
       }
     };
     follow().catch((error) => {
       if (!ended.signal.aborted) logger.error({ err: error }, 'replicas: signals lost');
     });
   };
-  const say = async (signal: Signal, replica?: string) => {
+  const send = async (signal: Signal, replica?: string) => {
     await scripts.call(lua.signal, { replica, text: jsonOf(signal) });
   };
 
@@ -149,8 +149,8 @@ export function createReplicas(deps: {
       }, beatMs);
       beating.unref();
     },
-    broadcast: (signal) => say(signal),
-    send: (replica, signal) => say(signal, replica),
+    broadcast: (signal) => send(signal),
+    send: (replica, signal) => send(signal, replica),
     async isAlone() {
       const others = (await reached(redis.zrange(alive, '0', '-1'))).filter((other) => other !== id);
       const found = await Promise.all(others.map((other) => redis.exists(keys.of('gw', other))));

@@ -1,5 +1,5 @@
 -- Sends a signal to the gateways, or to one of them.
 -- A: replica? (only to this one), text (JSON object)
 -- outcome: ok
-tellGateways(A.replica, A.text)
+notifyGateways(A.replica, A.text)
 return answer('ok')

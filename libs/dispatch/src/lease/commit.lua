@@ -67,7 +67,7 @@ if redis.call('HSETNX', run, 'final', '1') == 1 then
     timings = A.timings, path = A.path })
   addEvent(A.threadId, A.event.type, A.event.data)
   redis.call('HINCRBY', P .. 'runs', A.status .. ':' .. (A.path or 'none'), 1)
-  if narrowed then tellToolsChanged(A.threadId) end
+  if narrowed then notifyToolsChanged(A.threadId) end
 end
 redis.call('PEXPIRE', run, C.retentionMs)
 if not A.warmForMs then redis.call('HDEL', th, 'warmUntil') end

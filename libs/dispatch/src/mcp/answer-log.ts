@@ -43,7 +43,7 @@ interface Opening {
   replica: string;
 }
 
-/** `replicas` tells which gateways are alive. */
+/** `replicas` knows which gateways are alive. */
 export function createAnswerLog(deps: {
   redis: Redis;
   keys: Keys;

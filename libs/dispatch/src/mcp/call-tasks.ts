@@ -69,7 +69,7 @@ const ttlMs = 86_400_000;
 const textsOf = (values: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, jsonOf(value)]));
 
-/** `replicas` tells which gateways are alive. */
+/** `replicas` knows which gateways are alive. */
 export function createCallTasks(deps: {
   redis: Redis;
   keys: Keys;

@@ -3,7 +3,7 @@ import type { Log } from './log.ts';
 import { reached } from './reached.ts';
 
 /**
- * Pub/sub for one process: one connection for any number of listeners. A message either says "something new"
+ * Pub/sub for one process: one connection for any number of listeners. A message either means "something new"
  * (empty text) or carries a live delta. What is published while the connection is down is lost; after a
  * reconnect every listener gets an empty message and must read the log.
  */
@@ -46,10 +46,10 @@ export function createFeed(deps: { redis: Redis; logger: Log }): Feed {
   // next message.
   redis.on('ready', () => {
     const cutOff = [...listeners.values()].flatMap((pushes) => [...pushes]);
-    const tellAll = () => {
+    const notifyAll = () => {
       for (const push of cutOff) push('');
     };
-    redis.ping().then(tellAll, () => undefined); // on failure the connection is reopened
+    redis.ping().then(notifyAll, () => undefined); // on failure the connection is reopened
   });
 
   const leave = (channel: string, push: (message: string) => void) => {
@@ -99,9 +99,9 @@ function createInbox() {
   let ended = false;
   let wake: (() => void) | undefined;
   return {
-    push(said: string) {
+    push(text: string) {
       // A full inbox gets one empty message (something was missed); consecutive empty messages are merged.
-      const message = unread.length >= maxUnread ? '' : said;
+      const message = unread.length >= maxUnread ? '' : text;
       if (message === '' && unread.at(-1) === '') return;
       unread.push(message);
       wake?.();

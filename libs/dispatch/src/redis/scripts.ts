@@ -76,7 +76,7 @@ const libraries = [
   'redis/prelude',
   'lease/owner',
   'events/add-event',
-  'gateway/tell-gateways',
+  'gateway/notify-gateways',
   'thread/tools-of-thread',
   'access/revoked',
   'fair/fair',

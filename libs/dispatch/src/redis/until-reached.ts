@@ -5,7 +5,7 @@ const retryMs = 500;
 
 /**
  * Repeats a step while Redis is unavailable, so that the result of a call is not lost; the step must be safe
- * to repeat. Throws the step's error once `isOver` returns true, or when the error says that a repeat is
+ * to repeat. Throws the step's error once `isOver` returns true, or when the error shows that a repeat is
  * useless.
  */
 export async function untilReached<T>(step: () => Promise<T>, isOver: () => boolean): Promise<T> {

@@ -39,7 +39,7 @@ const lua = scriptsBeside(import.meta.url, {
 });
 
 /**
- * Threads of all tenants. `threadId` is an own id or the caller's name of a thread, unless it says otherwise.
+ * Threads of all tenants. `threadId` is an own id or the caller's name of a thread, unless stated otherwise.
  */
 export interface Threads {
   /**

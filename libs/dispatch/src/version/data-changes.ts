@@ -15,7 +15,7 @@ export type DataChange = {
   /** The version of the data after this change; each is one more than the last. */
   to: number;
   /** What changes, for the operator; follows a colon, without a full stop. */
-  says: string;
+  description: string;
 } & (
   | { kind: 'beside' | 'alone' }
   | {
@@ -56,6 +56,7 @@ export const dataChanges: readonly DataChange[] = [
   {
     to: 2,
     kind: 'alone',
-    says: 'threads that callers name are found by tenant and name, and a task waits for the tasks below it',
+    description:
+      'threads that callers name are found by tenant and name, and a task waits for the tasks below it',
   },
 ];

@@ -66,7 +66,7 @@ export function versionsOf(changes: readonly DataChange[]): ReleaseVersions {
 export const saysOf = (changes: readonly DataChange[], from: number): string =>
   changes
     .filter(({ to }) => to > from)
-    .map(({ says }) => says)
+    .map(({ description }) => description)
     .join('; ');
 
 /** Creates the check. `changes`: for tests only. */

@@ -1,5 +1,5 @@
 /**
- * Applies one-way changes of the data, for `npm run migrate`. From its first write on, the record says that a
+ * Applies one-way changes of the data, for `npm run migrate`. From its first write on, the record states that a
  * migration is unfinished, so no process starts on half-converted data; a migration that failed continues
  * with the change that it was in.
  */

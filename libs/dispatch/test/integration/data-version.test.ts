@@ -7,9 +7,14 @@ import { createDataVersion } from '../../src/version/data-version.ts';
 import { type Bench, openBench } from '../fixture.ts';
 
 const logger = createLogger('test', 'silent');
-const alone: DataChange = { to: 2, kind: 'alone', says: 'threads have names' };
-const beside: DataChange = { to: 3, kind: 'beside', says: 'runs have a colour' };
-const oneWay: DataChange = { to: 4, kind: 'one-way', says: 'runs are packed', run: async () => undefined };
+const alone: DataChange = { to: 2, kind: 'alone', description: 'threads have names' };
+const beside: DataChange = { to: 3, kind: 'beside', description: 'runs have a colour' };
+const oneWay: DataChange = {
+  to: 4,
+  kind: 'one-way',
+  description: 'runs are packed',
+  run: async () => undefined,
+};
 
 /** A release with these changes starts on the data of `bench`. */
 async function enter({ dispatch: { scripts } }: Bench, changes: readonly DataChange[]) {

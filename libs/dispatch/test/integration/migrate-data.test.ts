@@ -7,13 +7,13 @@ import { createDataVersion } from '../../src/version/data-version.ts';
 import { migrateData } from '../../src/version/migrate-data.ts';
 import { openBench } from '../fixture.ts';
 
-const beside: DataChange = { to: 2, kind: 'beside', says: 'runs have a colour' };
+const beside: DataChange = { to: 2, kind: 'beside', description: 'runs have a colour' };
 /** Moves the model of each thread to another field; ends in the middle while `broken`. */
 function packing(state: { broken: boolean; batches: number }): DataChange {
   return {
     to: 3,
     kind: 'one-way',
-    says: 'the model of a thread is its engine',
+    description: 'the model of a thread is its engine',
     run: ({ redis, eachBatch }) =>
       eachBatch('th', async (names) => {
         state.batches += 1;
@@ -36,7 +36,12 @@ test('after a failed migration no release starts until the migration is run agai
   const changes = [beside, packing(state)];
   const said: string[] = [];
   const migrate = () =>
-    migrateData(bench.redis, { tag, changes, force: false, onChange: ({ says }) => said.push(says) });
+    migrateData(bench.redis, {
+      tag,
+      changes,
+      force: false,
+      onChange: ({ description }) => said.push(description),
+    });
   const enter = async (known: readonly DataChange[]) => {
     const logger = createLogger('test', 'silent');
     const version = createDataVersion({ scripts, logger, changes: known });

@@ -61,7 +61,7 @@ export type CommandOutput = string | CommandAnswer;
 export interface CommandAnswer {
   /** Plain text for a person. At most 100 000 characters; the rest is cut. */
   output: string;
-  /** True: the command was not carried out; `output` says why. */
+  /** True: the command was not carried out; `output` has the reason. */
   isError?: boolean;
   /** For the client that shows the result: `quit` = end the chat; `clear` = continue in a new thread. */
   action?: 'quit' | 'clear';

@@ -52,7 +52,7 @@ export interface PluginDefinition {
    */
   register(ctx: PluginContext): MaybePromise<PluginHooks | undefined> | MaybePromise<void>;
   /**
-   * Called in every process after all plugins are registered; `ctx.role` tells which process it is. If it throws, the
+   * Called in every process after all plugins are registered; `ctx.role` is the kind of process. If it throws, the
    * plugin is disabled.
    */
   start?(ctx: PluginContext): MaybePromise<void>;

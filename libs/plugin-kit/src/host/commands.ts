@@ -86,9 +86,9 @@ export function createCommandRegistry(deps: { logger?: PluginLogger } = {}): Com
       return { registered: false, error };
     },
     async dispatch(line, context) {
-      const said = line.trim().replace(/^\//, '');
-      const [name = ''] = said.split(/\s/, 1);
-      const args = said.slice(name.length).trim();
+      const text = line.trim().replace(/^\//, '');
+      const [name = ''] = text.split(/\s/, 1);
+      const args = text.slice(name.length).trim();
       const command = commands.get(name);
       const isOffered =
         command && (!context.principal || command.isFor?.(context.principal.tenant) !== false);

@@ -1,4 +1,4 @@
-/** Rules of fields: each says what is wrong with a value, or returns undefined. */
+/** Rules of fields: each returns what is wrong with a value, or undefined. */
 import type { SchemaCompiler } from '../schema/schema.ts';
 import { textOf } from '../text-of.ts';
 import { invisibleIn } from './invisible-text.ts';

@@ -6,19 +6,19 @@ import type { ProofMessage } from './prove-schemas.ts';
 import { createSchemaCompiler } from './schema.ts';
 
 /** Resolves when the message is sent, because the next step may end this process. */
-const tell = (message: ProofMessage) =>
+const send = (message: ProofMessage) =>
   new Promise<void>((resolve) => process.send?.(message, undefined, undefined, () => resolve()));
 
 process.once('message', async (schemas: string[]) => {
   const compiler = createSchemaCompiler();
   for (const [index, schema] of schemas.entries()) {
-    await tell({ compiling: index });
+    await send({ compiling: index });
     try {
       compiler.compile(JSON.parse(schema));
     } catch {
       // The validation reports an invalid schema. This process only finds out whether compiling it ends.
     }
   }
-  await tell('done');
+  await send('done');
 });
-await tell('ready');
+await send('ready');

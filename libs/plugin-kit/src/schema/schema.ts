@@ -37,7 +37,7 @@ export type SchemaCheck = (value: unknown) => SchemaError[];
 
 /** Compiles the schemas of one plugin. Equal schemas are compiled once. */
 export interface SchemaCompiler {
-  /** Throws an Error whose message says what is wrong with the schema. */
+  /** Throws an Error whose message describes what is wrong with the schema. */
   compile(schema: JsonSchema): SchemaCheck;
 }
 

@@ -66,7 +66,7 @@ function structuredTextOf(structured: Record<string, unknown>, { maxBytes, maxDe
   const text = jsonTextOf(structured);
   const bytes = Buffer.byteLength(text);
   if (bytes <= maxBytes) return text;
-  const message = `The tool's structured result has ${told(bytes)} bytes; at most ${told(maxBytes)} are allowed. Ask the tool for less.`;
+  const message = `The tool's structured result has ${grouped(bytes)} bytes; at most ${grouped(maxBytes)} are allowed. Ask the tool for less.`;
   throw new AppError('tool_failed', message);
 }
 
@@ -98,7 +98,7 @@ function boundContent(content: readonly ContentBlock[], maxBlocks: number, maxBy
   });
   const hidden = content.length - maxBlocks;
   if (hidden <= 0) return fitted;
-  return [...fitted, marker(`${told(hidden)} of ${told(content.length)} content blocks were left out`)];
+  return [...fitted, marker(`${grouped(hidden)} of ${grouped(content.length)} content blocks were left out`)];
 }
 
 interface Fitting {
@@ -117,7 +117,7 @@ function fitBlock(block: ContentBlock, left: number): Fitting {
   const type =
     'mimeType' in block && block.mimeType ? ` of type ${cutText(cleanText(block.mimeType), 100)}` : '';
   return {
-    blocks: [marker(`a block of ${block.type}${type} was left out: it has ${told(total)} bytes`)],
+    blocks: [marker(`a block of ${block.type}${type} was left out: it has ${grouped(total)} bytes`)],
     bytes: 0,
   };
 }
@@ -138,7 +138,7 @@ function fitText({ text, ...rest }: ContentBlock & { type: 'text' }, left: numbe
   const block = { ...JSON.parse(around), text: kept.text };
   const isWhole = text.length <= room && !kept.isCut && aroundBytes <= left;
   if (isWhole) return { blocks: [block], bytes: aroundBytes + kept.bytes };
-  const missing = marker(`the text was cut after ${told(kept.bytes)} of ${told(total)} bytes`);
+  const missing = marker(`the text was cut after ${grouped(kept.bytes)} of ${grouped(total)} bytes`);
   return { blocks: kept.text === '' ? [missing] : [block, missing], bytes: left };
 }
 
@@ -155,5 +155,5 @@ function cut(text: string, maxBytes: number): { text: string; bytes: number; isC
   return { text: bytes.toString('utf8', 0, end), bytes: end, isCut: true };
 }
 
-const told = (count: number) => count.toLocaleString('en-US');
+const grouped = (count: number) => count.toLocaleString('en-US');
 const marker = (text: string): ContentBlock => ({ type: 'text', text: `[harness: ${text}]` });

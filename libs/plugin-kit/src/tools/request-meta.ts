@@ -4,13 +4,13 @@ import type { PluginRequestMeta, Principal } from '../contract/contract.ts';
 export type Given<Meta> = { [Field in keyof Meta]?: Meta[Field] | undefined };
 
 /** The principal of calls without a key: those of the process itself, and of tests. */
-const nobody: Principal = Object.freeze({ keyId: 'none', tenant: 'default', scopes: Object.freeze([]) });
+const noPrincipal: Principal = Object.freeze({ keyId: 'none', tenant: 'default', scopes: Object.freeze([]) });
 const nothing = Object.freeze({});
 
 /** Completes the meta for a handler, whether or not a client makes the call. */
 export function requestMetaOf(given: Given<PluginRequestMeta>, signal: AbortSignal): PluginRequestMeta {
   return {
-    principal: given.principal ?? nobody,
+    principal: given.principal ?? noPrincipal,
     signal,
     capabilities: given.capabilities ?? nothing,
     inputs: given.inputs ?? nothing,

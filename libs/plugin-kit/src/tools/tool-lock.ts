@@ -41,8 +41,8 @@ export function lockOf(plugins: readonly PluginDefinition[]): ToolLock {
 /** SHA-256, in hex, of everything that a client sees of the tool. */
 export function hashOfTool(descriptor: ToolDescriptor): string {
   const { name, title, description, inputSchema, outputSchema, annotations } = descriptor;
-  const told = { name, title, description, inputSchema, outputSchema, annotations };
-  return createHash('sha256').update(canonicalJson(told)).digest('hex');
+  const described = { name, title, description, inputSchema, outputSchema, annotations };
+  return createHash('sha256').update(canonicalJson(described)).digest('hex');
 }
 
 /** Whether the lock has this tool with the same hash. */

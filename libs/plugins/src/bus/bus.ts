@@ -120,9 +120,9 @@ function toolOf(name: BusToolName): PluginTool {
     aliases: busAliasesOf(name),
     ...('timeoutMs' in rest ? { timeoutMs: rest.timeoutMs } : {}),
     handler: async ({ bus }, checked, { principal, signal }: PluginToolMeta): Promise<ToolResult> => {
-      const told = await handle({ bus, tenant: principal.tenant, signal }, checked);
+      const returned = await handle({ bus, tenant: principal.tenant, signal }, checked);
       // The text repeats everything, for clients that do not read structured content.
-      return { content: [{ type: 'text', text: JSON.stringify(told) }], structuredContent: told };
+      return { content: [{ type: 'text', text: JSON.stringify(returned) }], structuredContent: returned };
     },
   });
 }

@@ -3,7 +3,7 @@ import { maxTaskIterations } from '@harness/contracts';
 import { definePlugin, type PluginTool, type ToolResult } from '@harness/plugin-kit';
 
 /** Repeats the message in `structuredContent`, because the model sees that instead of the text. */
-const told = (message: string, fields: Record<string, unknown> = {}): ToolResult => ({
+const messageResult = (message: string, fields: Record<string, unknown> = {}): ToolResult => ({
   content: [{ type: 'text', text: message }],
   structuredContent: { message, ...fields },
 });
@@ -77,7 +77,7 @@ const delegate: PluginTool = {
     const message = `Task ${taskId} is delegated to ${doer} in thread ${threadId} (events: ${streamUrl}). You will be notified when it ends.`;
     // For a client that supports MCP's tasks, the gateway replaces this result by the task that `_meta` names.
     return {
-      ...told(message, { taskId, threadId, streamUrl, existing }),
+      ...messageResult(message, { taskId, threadId, streamUrl, existing }),
       _meta: { 'harness/taskId': taskId },
     };
   },
@@ -105,7 +105,7 @@ const checkin: PluginTool = {
   async handler(ctx, input, meta) {
     if (!meta.taskId) {
       return {
-        ...told('You are not working on a delegated task, so there is no agent to check in with.'),
+        ...messageResult('You are not working on a delegated task, so there is no agent to check in with.'),
         isError: true,
       };
     }
@@ -114,7 +114,7 @@ const checkin: PluginTool = {
       message: String(input.message),
       toolUseId: meta.toolUseId,
     });
-    return told('Check-in sent');
+    return messageResult('Check-in sent');
   },
 };
 

@@ -44,7 +44,7 @@ export interface RemoteHost {
 }
 
 /** Functions of a meta that a plugin may call. */
-const tellable = ['progress', 'log', 'releaseStream'];
+const notifiable = ['progress', 'log', 'releaseStream'];
 const levels = ['debug', 'info', 'warn', 'error'];
 /** Ended calls that are remembered, because their code may still use the context. */
 const maxEnded = 10_000;
@@ -98,8 +98,8 @@ export function createRemoteHost(options: RemoteHostOptions): RemoteHost {
         if (!hasSignal(arg)) return arg;
         asking.signal = arg.signal;
         asking.onEvent = (name, value) => {
-          const tell = tellable.includes(name) ? arg[name] : undefined;
-          if (typeof tell === 'function') tell(...(value as unknown[]));
+          const notify = notifiable.includes(name) ? arg[name] : undefined;
+          if (typeof notify === 'function') notify(...(value as unknown[]));
         };
         // JSON drops the functions of the meta.
         return { $meta: { ...arg, signal: undefined } };

@@ -41,7 +41,7 @@ export async function followFolder<Item extends Written>(deps: {
   const { what, logger } = deps;
   const directory = resolve(deps.directory);
   let loaded: readonly Item[] = [];
-  let told: string | undefined;
+  let reported: string | undefined;
   let diagnostics: readonly Diagnostic[] = [];
   let loading: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
@@ -79,10 +79,10 @@ export async function followFolder<Item extends Written>(deps: {
     ];
     for (const { level, message } of now.diagnostics) logger[level === 'error' ? 'error' : 'warn'](message);
     const described = describe(loaded);
-    if (described === told) return;
+    if (described === reported) return;
     logger.info({ [what]: loaded.length }, `${what} loaded`);
     await deps.onChanged(loaded);
-    told = described;
+    reported = described;
   };
   /** Loads run one at a time, so that an older state cannot replace a newer one. */
   const reload = () => {

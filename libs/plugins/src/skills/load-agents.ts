@@ -14,8 +14,8 @@ import { foreignNames } from './skill.ts';
 export async function loadAgents(directory: string): Promise<{ loaded: Agent[]; diagnostics: Diagnostic[] }> {
   const diagnostics: Diagnostic[] = [];
   const loaded = new Map<string, Agent>();
-  const teller =
-    (file: string): Tell =>
+  const reporterOf =
+    (file: string): Report =>
     (line, message, level = 'error') => {
       diagnostics.push({ source: file, level, message: `${file}:${line}: ${message}` });
     };
@@ -25,42 +25,42 @@ export async function loadAgents(directory: string): Promise<{ loaded: Agent[]; 
     folder = await realpath(directory);
     names = await readdir(folder);
   } catch (error) {
-    teller(directory)(1, `the agents folder cannot be read: ${(error as Error).message}`, levelOf(error));
+    reporterOf(directory)(1, `the agents folder cannot be read: ${(error as Error).message}`, levelOf(error));
     return { loaded: [], diagnostics };
   }
   for (const name of names.sort()) {
     if (name.startsWith('.') || !name.endsWith('.md') || name.toLowerCase() === 'readme.md') continue;
-    const tell = teller(join(directory, name));
-    const agent = await loadAgent(folder, name, tell);
+    const report = reporterOf(join(directory, name));
+    const agent = await loadAgent(folder, name, report);
     if (!agent) continue;
     const known = loaded.get(agent.name);
-    if (known) tell(1, `the name "${agent.name}" is taken by ${known.place}`);
+    if (known) report(1, `the name "${agent.name}" is taken by ${known.place}`);
     else loaded.set(agent.name, { ...agent, place: join(directory, name) });
   }
   return { loaded: [...loaded.values()], diagnostics };
 }
 
-type Tell = (line: number, message: string, level?: Diagnostic['level']) => void;
+type Report = (line: number, message: string, level?: Diagnostic['level']) => void;
 
 async function loadAgent(
   folder: string,
   name: string,
-  tell: Tell,
+  report: Report,
 ): Promise<Omit<Agent, 'place'> | undefined> {
   try {
     const text = await readTextWithin(folder, name);
-    const said = fieldsOf(text, AgentFields);
-    if (Array.isArray(said)) {
-      for (const { line, message } of said) tell(line, message);
+    const parsed = fieldsOf(text, AgentFields);
+    if (Array.isArray(parsed)) {
+      for (const { line, message } of parsed) report(line, message);
       return undefined;
     }
-    const { fields, frontMatter } = said;
+    const { fields, frontMatter } = parsed;
     for (const foreign of foreignNames(fields.tools))
-      tell(lineOf(text, 'tools'), `tools: ${foreign}`, 'warning');
+      report(lineOf(text, 'tools'), `tools: ${foreign}`, 'warning');
     const { name: agentName, description, model, tools, tenants } = fields;
     return { name: agentName, description, model, tools, tenants, instructions: frontMatter.body.trim() };
   } catch (error) {
-    tell(1, (error as Error).message, levelOf((error as Error).cause));
+    report(1, (error as Error).message, levelOf((error as Error).cause));
     return undefined;
   }
 }

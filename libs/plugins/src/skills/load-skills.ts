@@ -36,7 +36,7 @@ export async function loadSkills(
   options: SkillOptions = { code: false },
 ): Promise<LoadedSkills> {
   const diagnostics: Diagnostic[] = [];
-  const found: { folder: string; skill: Skill; nameLine: number; tell: Tell }[] = [];
+  const found: { folder: string; skill: Skill; nameLine: number; report: Report }[] = [];
   const report = ({ path, line }: At, message: string, level: Diagnostic['level'] = 'error') => {
     const source = join(directory, path);
     diagnostics.push({ source, level, message: `${source}:${line}: ${message}` });
@@ -54,24 +54,24 @@ export async function loadSkills(
   }
   for (const { name: folder } of entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
     if (folder.startsWith('.')) continue;
-    const tell: Tell = ({ path, line }, message, level) =>
+    const reportHere: Report = ({ path, line }, message, level) =>
       report({ path: join(folder, path), line }, message, level);
-    const made = await loadSkill({ directory, name: folder, tell, ...options });
-    if (made) found.push({ folder, tell, ...made });
+    const made = await loadSkill({ directory, name: folder, report: reportHere, ...options });
+    if (made) found.push({ folder, report: reportHere, ...made });
   }
   // If several skills have the same name, the one in the folder of that name keeps it, as the format requires.
   const owners = new Map<string, Skill>();
   const isOwn = ({ folder, skill }: (typeof found)[number]) => folder === skill.name;
-  for (const { folder, skill, nameLine, tell } of [
+  for (const { folder, skill, nameLine, report } of [
     ...found.filter(isOwn),
     ...found.filter((one) => !isOwn(one)),
   ]) {
     const owner = owners.get(skill.name);
     if (owner)
-      tell({ path: 'SKILL.md', line: nameLine }, `the name "${skill.name}" is taken by ${owner.place}`);
+      report({ path: 'SKILL.md', line: nameLine }, `the name "${skill.name}" is taken by ${owner.place}`);
     else owners.set(skill.name, skill);
     if (!owner && folder !== skill.name)
-      tell(
+      report(
         { path: 'SKILL.md', line: nameLine },
         `name: the folder must have the same name: rename it to "${skill.name}"`,
         'warning',
@@ -87,38 +87,42 @@ interface At {
   path: string;
   line: number;
 }
-type Tell = (at: At, message: string, level?: Diagnostic['level']) => void;
+type Report = (at: At, message: string, level?: Diagnostic['level']) => void;
 
 async function loadSkill({
   directory,
   name,
-  tell,
+  report,
   code,
   importCode,
-}: SkillOptions & { directory: string; name: string; tell: Tell }): Promise<
+}: SkillOptions & { directory: string; name: string; report: Report }): Promise<
   { skill: Skill; nameLine: number } | undefined
 > {
   try {
     const folder = await realpath(join(directory, name));
     if (!(await stat(folder)).isDirectory()) return undefined; // a README beside the skills
     if (!isWithin(await realpath(directory), folder)) {
-      tell({ path: '', line: 1 }, 'the link points outside the skills folder');
+      report({ path: '', line: 1 }, 'the link points outside the skills folder');
       return undefined;
     }
     const text = await readTextWithin(folder, 'SKILL.md').catch((error) => error as Error);
     if (text instanceof Error) {
-      tell({ path: 'SKILL.md', line: 1 }, text.message, levelOf(text.cause));
+      report({ path: 'SKILL.md', line: 1 }, text.message, levelOf(text.cause));
       return undefined;
     }
-    const said = fieldsOf(text, SkillFields, withFormatNames);
-    if (Array.isArray(said)) {
-      for (const { line, message } of said) tell({ path: 'SKILL.md', line }, message);
+    const parsed = fieldsOf(text, SkillFields, withFormatNames);
+    if (Array.isArray(parsed)) {
+      for (const { line, message } of parsed) report({ path: 'SKILL.md', line }, message);
       return undefined;
     }
-    const { fields: data, frontMatter } = said;
+    const { fields: data, frontMatter } = parsed;
     for (const foreign of foreignNames(data['allowed-tools']))
-      tell({ path: 'SKILL.md', line: lineOf(text, 'allowed-tools') }, `allowed-tools: ${foreign}`, 'warning');
-    const files = await filesOf(folder, tell);
+      report(
+        { path: 'SKILL.md', line: lineOf(text, 'allowed-tools') },
+        `allowed-tools: ${foreign}`,
+        'warning',
+      );
+    const files = await filesOf(folder, report);
     const skill: Skill = {
       name: data.name,
       description: data.description,
@@ -135,13 +139,13 @@ async function loadSkill({
       place: join(directory, name),
       folder,
       files,
-      tools: await toolsOf({ name: data.name, folder, files, code, importCode, tell }),
+      tools: await toolsOf({ name: data.name, folder, files, code, importCode, report }),
     };
     return { skill, nameLine: lineOf(text, 'name') };
   } catch (error) {
     // Broken code makes the whole skill fail, because its instructions need its tools.
     const file = error instanceof BrokenCode ? codeFile : 'SKILL.md';
-    for (const line of (error as Error).message.split('\n')) tell({ path: file, line: 1 }, line);
+    for (const line of (error as Error).message.split('\n')) report({ path: file, line: 1 }, line);
     return undefined;
   }
 }
@@ -154,11 +158,11 @@ async function toolsOf({
   files,
   code,
   importCode = (specifier) => import(specifier),
-  tell,
-}: Pick<Skill, 'name' | 'folder' | 'files'> & SkillOptions & { tell: Tell }): Promise<Skill['tools']> {
+  report,
+}: Pick<Skill, 'name' | 'folder' | 'files'> & SkillOptions & { report: Report }): Promise<Skill['tools']> {
   if (!files.some(({ path }) => path === codeFile)) return [];
   if (!code) {
-    tell(
+    report(
       { path: codeFile, line: 1 },
       'its tools are not loaded; set HARNESS_SKILLS_CODE=1 to allow code in skills',
       'warning',
@@ -172,7 +176,7 @@ async function toolsOf({
   }
 }
 
-async function filesOf(folder: string, tell: Tell): Promise<SkillFile[]> {
+async function filesOf(folder: string, report: Report): Promise<SkillFile[]> {
   const files: SkillFile[] = [];
   let bytes = 0;
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
@@ -185,7 +189,7 @@ async function filesOf(folder: string, tell: Tell): Promise<SkillFile[]> {
       const content = await readFileWithin(folder, path, maxSkillBytes);
       bytes += content.length;
       if (files.length >= maxFiles || bytes > maxSkillBytes) {
-        tell(
+        report(
           { path, line: 1 },
           `more than ${maxFiles} files or ${maxSkillBytes} bytes: this file and the following ones are left out`,
           'warning',
@@ -195,7 +199,7 @@ async function filesOf(folder: string, tell: Tell): Promise<SkillFile[]> {
       const digest = `sha256:${createHash('sha256').update(content).digest('hex')}`;
       files.push({ path, size: content.length, digest });
     } catch (error) {
-      tell({ path, line: 1 }, (error as Error).message, 'warning');
+      report({ path, line: 1 }, (error as Error).message, 'warning');
     }
   }
   return files;

@@ -163,13 +163,13 @@ async function fork(
 export function renderedOf(skill: Skill, input: ToolInput): string {
   const { arguments: text = '' } = input;
   const isEmpty = Object.keys(input).length === 0; // not called as a tool, but active on a thread
-  const said = skill.parameters && !isEmpty ? JSON.stringify(input) : String(text);
+  const args = skill.parameters && !isEmpty ? JSON.stringify(input) : String(text);
   const hasPlace = skill.instructions.includes('$ARGUMENTS');
-  const instructions = skill.instructions.replaceAll('$ARGUMENTS', () => said);
+  const instructions = skill.instructions.replaceAll('$ARGUMENTS', () => args);
   const further = skill.files.filter(({ path }) => path !== 'SKILL.md');
   return [
     instructions,
-    ...(said !== '' && !hasPlace ? [`ARGUMENTS: ${said}`] : []),
+    ...(args !== '' && !hasPlace ? [`ARGUMENTS: ${args}`] : []),
     ...(further.length > 0
       ? [
           `Files of this skill, to read with ${skillPluginName}__${readTool} (skill: "${skill.name}"):\n${further.map(({ path, size }) => `- ${path} (${size} bytes)`).join('\n')}`,

@@ -63,7 +63,7 @@ export const contextPattern = [
   `(["'](?<=(?:${secretName})\\\\?["'])\\s*[:=]\\s*\\\\?["'])[^"'\\\\]+`,
   `(:(?<=(?:authorization|api-key|cookie):)[ \\t]*(?:${scheme}[ \\t]+)?)(?!${scheme}\\b)[^\\s"'<>\\\\]{4,}`,
   '(:\\/\\/)[^\\s/?#@"\'<>\\\\]{1,256}(?=@)',
-  // A digit tells a token from a word, as in "bearer authentication".
+  // A digit distinguishes a token from a word, as in "bearer authentication".
   '(\\bbearer\\s+)(?=[A-Za-z._~+/=-]*\\d)[\\w.~+/=-]{8,}',
   '(\\bbasic\\s+)(?=[A-Za-z+/]*[\\d=])[A-Za-z0-9+/]{8,}={0,2}',
 ].join('|');

@@ -36,7 +36,7 @@ interface Round {
 }
 
 /** Measures and prints the section. */
-export async function tellBusPoll(redisUrl: string, rounds: number): Promise<void> {
+export async function reportBusPoll(redisUrl: string, rounds: number): Promise<void> {
   const measured: Round[] = [];
   for (let round = 0; round < rounds; round++) measured.push(await measure(redisUrl));
   const of = (field: keyof Round) => measured.map((one) => one[field]);

@@ -17,10 +17,10 @@ const runsPerThread = 60;
 const idleMs = 5_000;
 
 /** Measures and prints the section. */
-export async function tellGrowth(redisUrl: string, rounds: number): Promise<void> {
-  await tellRun(redisUrl, rounds);
-  await tellBusyRun(redisUrl, rounds);
-  await tellSizes(redisUrl);
+export async function reportGrowth(redisUrl: string, rounds: number): Promise<void> {
+  await reportRun(redisUrl, rounds);
+  await reportBusyRun(redisUrl, rounds);
+  await reportSizes(redisUrl);
 }
 
 interface RunCost {
@@ -28,7 +28,7 @@ interface RunCost {
   commands: number;
 }
 
-async function tellRun(redisUrl: string, rounds: number): Promise<void> {
+async function reportRun(redisUrl: string, rounds: number): Promise<void> {
   const model = await startModel();
   const redis = connectRedis(redisUrl, { logger, patience: 'wait' });
   const fleet = await startBenchFleet(model.ready.url, 1, { REDIS_URL: redisUrl });
@@ -53,7 +53,7 @@ const busyThreads = 32;
 const busyRuns = 3_000;
 
 /** The same steps at full speed without agents: the limit of Redis. */
-async function tellBusyRun(redisUrl: string, rounds: number): Promise<void> {
+async function reportBusyRun(redisUrl: string, rounds: number): Promise<void> {
   const cpuUs: number[] = [];
   const perSecond: number[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -157,7 +157,7 @@ const sizes = [
 const atOnce = 200;
 const tries = 100;
 
-async function tellSizes(redisUrl: string): Promise<void> {
+async function reportSizes(redisUrl: string): Promise<void> {
   console.log(
     'Threads with one run each, and one waiting bus task per tenant: p50 of frequent operations, ms',
   );

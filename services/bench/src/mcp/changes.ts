@@ -28,7 +28,7 @@ interface Round {
 }
 
 /** Measures and prints the section. */
-export async function tellChanges(redisUrl: string, rounds: number): Promise<void> {
+export async function reportChanges(redisUrl: string, rounds: number): Promise<void> {
   const measured: Round[] = [];
   for (let round = 0; round < rounds; round++) measured.push(await measure(redisUrl));
   const of = (field: keyof Round) => measured.map((one) => one[field]);
@@ -51,14 +51,18 @@ async function measure(redisUrl: string): Promise<Round> {
       await wait(restMs);
       const startedAt = performance.now();
       await writeSkill(folder, `edit ${n}`);
-      await untilAll(gateways, 'skill__probe', (said) => said === `Skill: edit ${n}`);
+      await untilAll(gateways, 'skill__probe', (description) => description === `Skill: edit ${n}`);
       return performance.now() - startedAt;
     });
     const [here] = gateways as [GatewayProcess, GatewayProcess];
     const switches = await timesOf(async (n) => {
       const startedAt = performance.now();
       await setPlugin(here, n % 2 === 1);
-      await untilAll(gateways, 'time__current_time', (said) => (said !== undefined) === (n % 2 === 1));
+      await untilAll(
+        gateways,
+        'time__current_time',
+        (description) => (description !== undefined) === (n % 2 === 1),
+      );
       return performance.now() - startedAt;
     });
     await setPlugin(here, true); // the state persists in Redis
@@ -89,13 +93,13 @@ async function timesOf(change: (n: number) => Promise<number>): Promise<number[]
 }
 
 /**
- * Resolves when the condition holds for the tool at every gateway; `said` is its description, undefined if
- * there is no such tool.
+ * Resolves when the condition holds for the tool's description at every gateway; undefined = there is no such
+ * tool.
  */
 async function untilAll(
   gateways: GatewayProcess[],
   tool: string,
-  isSo: (said: string | undefined) => boolean,
+  isSo: (description: string | undefined) => boolean,
 ): Promise<void> {
   for (const { ready } of gateways) {
     for (;;) {

@@ -4,7 +4,7 @@ import { definePlugin } from '@harness/plugin-kit';
 export const echoSchema = {
   type: 'object',
   properties: {
-    text: { type: 'string', minLength: 1, maxLength: 1000, description: 'What to say again' },
+    text: { type: 'string', minLength: 1, maxLength: 1000, description: 'Text to repeat' },
     n: { type: 'integer', minimum: 0, maximum: 1000, description: 'A number to carry along' },
   },
   required: ['text', 'n'],
@@ -14,7 +14,7 @@ export const echoSchema = {
 /** Names of the echo tools. */
 export const echoNames = (count: number): string[] => Array.from({ length: count }, (_, i) => `echo_${i}`);
 /** Their description. */
-export const echoDescription = 'Says again what it was told, and carries a number along.';
+export const echoDescription = 'Repeats a text, and passes a number along.';
 /** Their result. */
 export const echoed = ({ text, n }: { text: string; n: number }) => `${n}: ${text}`;
 

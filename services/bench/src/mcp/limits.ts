@@ -19,14 +19,14 @@ const allowed = 200;
 const quietPerSecond = 50;
 
 /** Measures and prints the section. */
-export async function tellLimits(options: McpOptions): Promise<void> {
+export async function reportLimits(options: McpOptions): Promise<void> {
   pinTo(1, process.pid);
-  await tellCost(options);
-  await tellQuiet(options);
+  await reportCost(options);
+  await reportQuiet(options);
 }
 
 /** A key whose limits are not reached, beside the local caller, whose requests are not limited. */
-async function tellCost({ redisUrl, rounds, seconds }: McpOptions): Promise<void> {
+async function reportCost({ redisUrl, rounds, seconds }: McpOptions): Promise<void> {
   const cpuUs = { limited: [] as number[], unlimited: [] as number[] };
   for (let round = 0; round < rounds; round++)
     for (const name of ['ours 2026', 'ours 2026, no key'] as const) {
@@ -48,7 +48,7 @@ async function tellCost({ redisUrl, rounds, seconds }: McpOptions): Promise<void
   console.log(`  limiter and key         ${textOf(figureOf(extra), 'us')}`);
 }
 
-async function tellQuiet({ redisUrl, rounds, seconds }: McpOptions): Promise<void> {
+async function reportQuiet({ redisUrl, rounds, seconds }: McpOptions): Promise<void> {
   const keys = ['quiet', 'noisy'].map((id) => ({
     id,
     keySha256: hash('sha256', `key-of-${id}`),

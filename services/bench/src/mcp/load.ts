@@ -45,10 +45,10 @@ export async function fire(
     headers: { ...contender.headers, ...headers },
     body,
   });
-  const told = await sample.text();
+  const text = await sample.text();
   const wanted = load.method === 'tools/call' ? '7: the quick brown fox' : 'echo_9';
-  if (!told.includes(wanted))
-    throw new Error(`${contender.name} answered ${sample.status} ${told.slice(0, 300)}`);
+  if (!text.includes(wanted))
+    throw new Error(`${contender.name} answered ${sample.status} ${text.slice(0, 300)}`);
   const cpuSeconds = () =>
     [contender.pid, ...contender.helpers].reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
   const before = cpuSeconds();

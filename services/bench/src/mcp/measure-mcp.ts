@@ -30,7 +30,7 @@ const loads: readonly Load[] = [
 ];
 
 /** Measures and prints the section. */
-export async function tellMcp(options: McpOptions): Promise<void> {
+export async function reportMcp(options: McpOptions): Promise<void> {
   const { rounds, seconds } = options;
   pinTo(1, process.pid);
   console.log(
@@ -43,21 +43,21 @@ export async function tellMcp(options: McpOptions): Promise<void> {
     const raw = measured.get(contenders[0])?.map(({ cpuMs }) => cpuMs) ?? [];
     for (const [name, figures] of measured) console.log(lineOf(name, figures, raw));
   }
-  await tellMemory(options.redisUrl);
+  await reportMemory(options.redisUrl);
 }
 
 /** Prints the memory of a gateway over many calls. */
-async function tellMemory(redisUrl: string): Promise<void> {
+async function reportMemory(redisUrl: string): Promise<void> {
   const gateway = await startContender('ours 2026', 10, redisUrl);
   try {
-    const told: string[] = [];
+    const samples: string[] = [];
     for (let calls = 0; calls < callsForMemory; ) {
       const load = { method: 'tools/call' as const, connections: 16, seconds: 8 };
       const { rssMb, perSecond } = await fire(gateway, load);
       calls += perSecond * load.seconds;
-      told.push(`${rssMb.toFixed(0)} MB after ${Math.round(calls / 1000)}k`);
+      samples.push(`${rssMb.toFixed(0)} MB after ${Math.round(calls / 1000)}k`);
     }
-    console.log(`\nMemory over ${callsForMemory} calls: ${told.join(', ')}`);
+    console.log(`\nMemory over ${callsForMemory} calls: ${samples.join(', ')}`);
   } finally {
     await gateway.end();
   }

@@ -15,7 +15,7 @@ const names = ['ours 2026', 'ours 2026, isolated'] as const satisfies ContenderN
 const spinningPlugin = fileURLToPath(new URL('spinning-plugin.ts', import.meta.url));
 
 /** Measures and prints the section. */
-export async function tellPluginHost(options: {
+export async function reportPluginHost(options: {
   redisUrl: string;
   rounds: number;
   seconds: number;

@@ -29,7 +29,7 @@ interface SseRound {
 const names: ServerName[] = ['gateway', 'naive loop', 'shared buffer'];
 
 /** Measures and prints the section. */
-export async function tellSse(redisUrl: string, rounds: number): Promise<void> {
+export async function reportSse(redisUrl: string, rounds: number): Promise<void> {
   const measured = new Map<ServerName, SseRound[]>(names.map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
     for (const name of names) measured.get(name)?.push(await measure(name, redisUrl));
@@ -96,9 +96,9 @@ async function open(server: SseServer, count: number) {
   return {
     /** Resolves when each subscriber has received this many more events. */
     async complete(wanted: number) {
-      const told = once(child.process, 'message');
+      const message = once(child.process, 'message');
       child.process.send(wanted);
-      await told;
+      await message;
     },
     async leave() {
       child.process.send(null as unknown as string);

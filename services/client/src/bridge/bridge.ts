@@ -36,7 +36,7 @@ interface BridgeDeps {
   client: Transport;
   gateway: Transport;
   view: ToolView;
-  say(line: string): void;
+  log(line: string): void;
   /** Stops the retries of a request that has not reached the gateway; false if there is none. */
   giveUp(id: RequestId): boolean;
 }
@@ -52,8 +52,8 @@ const narrowNotifications = /^notifications\/(resources|prompts)\//;
 const lost = 'The connection to the gateway broke; whether the call took effect is unknown.';
 
 /** Creates a bridge between two transports. */
-export function createBridge({ client, gateway, view, say, giveUp }: BridgeDeps): Bridge {
-  const adapter = createViewAdapter({ gateway, view, say });
+export function createBridge({ client, gateway, view, log, giveUp }: BridgeDeps): Bridge {
+  const adapter = createViewAdapter({ gateway, view, log });
   /** Requests of the client without a response, by id. */
   const open = new Map<RequestId, JSONRPCRequest>();
   /** The streams of open requests, by the common beginning of their event ids. */
@@ -67,7 +67,7 @@ export function createBridge({ client, gateway, view, say, giveUp }: BridgeDeps)
   };
 
   const forward = async (message: JSONRPCMessage) => {
-    if (!isJSONRPCRequest(message)) return gateway.send(message).catch((error) => say(`not sent: ${error}`));
+    if (!isJSONRPCRequest(message)) return gateway.send(message).catch((error) => log(`not sent: ${error}`));
     const { id } = message;
     try {
       const onresumptiontoken = (token: string) => void streams.set(streamOf(token), id);
@@ -114,7 +114,7 @@ export function createBridge({ client, gateway, view, say, giveUp }: BridgeDeps)
   return {
     async start() {
       client.onmessage = fromClient;
-      client.onerror = (error) => say(`from the client: ${error.message}`);
+      client.onerror = (error) => log(`from the client: ${error.message}`);
       gateway.onmessage = fromGateway;
       await gateway.start();
       await client.start();
@@ -145,7 +145,7 @@ export function createBridge({ client, gateway, view, say, giveUp }: BridgeDeps)
 }
 
 /** Adapts requests and results to the view. */
-function createViewAdapter({ gateway, view, say }: Pick<BridgeDeps, 'gateway' | 'view' | 'say'>) {
+function createViewAdapter({ gateway, view, log }: Pick<BridgeDeps, 'gateway' | 'view' | 'log'>) {
   const hints = new Map<string, Tool['annotations']>();
   return {
     /** The request as the gateway gets it, or the error with which it is refused. */
@@ -173,7 +173,7 @@ function createViewAdapter({ gateway, view, say }: Pick<BridgeDeps, 'gateway' | 
       const tools = result.tools as Tool[];
       for (const { name, annotations } of tools) hints.set(name, annotations);
       const shown = view.shown(tools);
-      if (shown.length === 0) say('the gateway offers no tool of this plugin; check --plugin and the key');
+      if (shown.length === 0) log('the gateway offers no tool of this plugin; check --plugin and the key');
       return { ...result, tools: shown };
     },
     mayRepeat(message: unknown): boolean {

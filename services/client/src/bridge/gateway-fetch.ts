@@ -18,7 +18,7 @@ export interface GatewayFetch {
 /** What it needs, and whom it notifies. */
 export interface GatewayFetchDeps {
   /** Writes a line for people, to standard error. */
-  say(line: string): void;
+  log(line: string): void;
   /** Whether a message may be sent twice. */
   mayRepeat(message: unknown): boolean;
   /** The standing stream is open again; notifications in between were missed. */
@@ -31,7 +31,7 @@ const sessionHeader = 'mcp-session-id';
 
 /** Creates the fetch of one MCP session. */
 export function createGatewayFetch(deps: GatewayFetchDeps): GatewayFetch {
-  const { say } = deps;
+  const { log } = deps;
   const persistent = createPersistentFetch(deps);
   const waiting = new Map<RequestId, AbortController>();
   let session: string | undefined;
@@ -49,7 +49,7 @@ export function createGatewayFetch(deps: GatewayFetchDeps): GatewayFetch {
     session = response.headers.get(sessionHeader) ?? undefined;
     const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
     await (await persistent.fetch(url, withSession({ ...init, body }), undefined)).text();
-    say('the gateway no longer knew the session; opened a new one');
+    log('the gateway no longer knew the session; opened a new one');
     standing?.abort();
   };
   const withSession = (init: RequestInit): RequestInit => {
@@ -139,17 +139,17 @@ const codeOf = (error: unknown) =>
   (error as { cause?: { code?: string } }).cause?.code ?? 'connection broken';
 
 /** `fetch` that repeats a request while the gateway is unreachable. */
-function createPersistentFetch({ say, mayRepeat }: Pick<GatewayFetchDeps, 'say' | 'mayRepeat'>) {
+function createPersistentFetch({ log, mayRepeat }: Pick<GatewayFetchDeps, 'log' | 'mayRepeat'>) {
   let away = false;
   /** Notifications may have been missed before the standing stream opens again. */
   let missed = false;
   const reportAway = (why: string) => {
-    if (!away) say(`the gateway does not respond (${why}); trying again until it does`);
+    if (!away) log(`the gateway does not respond (${why}); trying again until it does`);
     away = true;
     missed = true;
   };
   const reportBack = () => {
-    if (away) say('the gateway responds again');
+    if (away) log('the gateway responds again');
     away = false;
   };
   return {

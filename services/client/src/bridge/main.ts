@@ -20,9 +20,9 @@ runMain(async () => {
     console.log(bridgeUsage);
     return;
   }
-  const say = (line: string) => void process.stderr.write(`bridge: ${line}\n`);
+  const log = (line: string) => void process.stderr.write(`bridge: ${line}\n`);
   const gatewayFetch = createGatewayFetch({
-    say,
+    log,
     mayRepeat: (message) => bridge.mayRepeat(message),
     onBack: () => bridge.notifyChanged(),
     onLost: (lastEventId) => bridge.loseStream(lastEventId),
@@ -42,7 +42,7 @@ runMain(async () => {
     client: new StdioServerTransport(),
     gateway: gateway as Transport,
     view: createToolView(view),
-    say,
+    log,
     giveUp: gatewayFetch.giveUp,
   });
 
@@ -60,5 +60,5 @@ runMain(async () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, end);
 
   await bridge.start();
-  say(`offers ${view.plugin ? `the tools of ${view.plugin}` : 'everything'} at ${mcpUrl.href}`);
+  log(`offers ${view.plugin ? `the tools of ${view.plugin}` : 'everything'} at ${mcpUrl.href}`);
 });

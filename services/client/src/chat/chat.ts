@@ -10,7 +10,7 @@
  * - `follow-events.ts`  the events of a thread, over reconnections
  * - `thread-view.ts`    turns events into what is shown
  * - `note-of.ts`        one-line descriptions of events
- * - `line-of.ts`        tells messages from commands
+ * - `line-of.ts`        distinguishes messages from commands
  * - `complete.ts`       completion with Tab
  * - `history-file.ts`   the saved history of typed lines
  * - `screen.ts`         output above the typed line

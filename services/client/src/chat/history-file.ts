@@ -19,18 +19,18 @@ export interface History {
  */
 export async function openHistory(file: string, warn: (problem: string) => void): Promise<History> {
   let usable = true;
-  const tell = (error: Error) => {
+  const onError = (error: Error) => {
     if (usable) warn(`The history cannot be saved: ${error.message}`);
     usable = false;
   };
   const kept = await load(file).catch((error: Error) => {
-    tell(error);
+    onError(error);
     return [];
   });
   return {
     lines: kept.toReversed(),
     async add(line) {
-      if (usable) await appendFile(file, `${line}\n`, { mode: 0o600 }).catch(tell);
+      if (usable) await appendFile(file, `${line}\n`, { mode: 0o600 }).catch(onError);
     },
   };
 }

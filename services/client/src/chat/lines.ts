@@ -17,7 +17,7 @@ export async function runLines(
   deps: { client: GatewayClient; wish: ChatWish; json: boolean },
 ): Promise<number> {
   const { client, wish, json } = deps;
-  const say = (text: string) => process.stdout.write(`${text}\n`);
+  const write = (text: string) => process.stdout.write(`${text}\n`);
   const note = (text: string) => process.stderr.write(`${printableOf(text)}\n`);
   const given = Promise.withResolvers<never>();
   given.promise.catch(() => undefined); // only awaited in the races below
@@ -28,7 +28,7 @@ export async function runLines(
       onShown: (all) => {
         for (const shown of all) if (shown.kind === 'note') note(shown.text);
       },
-      ...(json && { onEvent: (event: ThreadEvent) => void say(jsonLineOf(event)) }),
+      ...(json && { onEvent: (event: ThreadEvent) => void write(jsonLineOf(event)) }),
       onAway(reason) {
         note(`The gateway is unreachable (${reason}); trying again…`);
         late = setTimeout(
@@ -52,16 +52,16 @@ export async function runLines(
     if (line.kind === 'blank') return 'done';
     if (line.kind === 'message') return answer(chat, await chat.send(line.text));
     const { isError, output, action, runId } = await chat.command(line.command);
-    if (json) say(jsonLineOf({ type: 'command', command: line.command, output, isError, action }));
+    if (json) write(jsonLineOf({ type: 'command', command: line.command, output, isError, action }));
     else if (isError) note(output);
-    else say(printableOf(output));
+    else write(printableOf(output));
     if (action === 'quit') return 'quit';
     if (runId !== undefined) return answer(chat, runId);
     return isError ? 'failed' : 'done';
   };
   const answer = async (from: Chat, runId: string) => {
     const { status, result } = await from.ended(runId);
-    if (!json && result !== null) say(printableOf(result));
+    if (!json && result !== null) write(printableOf(result));
     return status === 'success' ? 'done' : 'failed';
   };
 

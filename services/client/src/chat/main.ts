@@ -29,7 +29,7 @@ async function* typedLines(): AsyncGenerator<string> {
   yield* createInterface({ input: process.stdin, terminal: false });
 }
 
-/** Throws a ConfigError with one line that says what to do. */
+/** Throws a ConfigError with one line: what to do. */
 function giveUp(error: Error, { url }: ChatConfig): never {
   if (error instanceof GatewayAway)
     throw new ConfigError(

@@ -10,7 +10,7 @@ export interface Speaker {
   use(screen: Screen): void;
   show(shown: Shown): void;
   /** Writes plain lines. */
-  say(text: string): void;
+  write(text: string): void;
   /** Writes a dim line, for information. */
   note(text: string): void;
   /** Writes a red line, for a failure. */
@@ -35,7 +35,7 @@ export function createSpeaker(output: WriteStream): Speaker {
       else if (shown.kind === 'end') screen?.endText();
       else lines(shown.text, shown.bad ? 'red' : 'dim');
     },
-    say: (text) => lines(text),
+    write: (text) => lines(text),
     note: (text) => lines(text, 'dim'),
     warn: (text) => lines(text, 'red'),
   };

@@ -89,21 +89,21 @@ function takeLines(deps: {
     const before = chat.threadId;
     const { output, isError, action } = await chat.command(line.command);
     if (isError) speaker.warn(output);
-    else speaker.say(output);
+    else speaker.write(output);
     if (action === 'quit') deps.leave();
     if (chat.threadId !== before) speaker.note(`thread ${chat.threadId}`);
   };
-  const tell = (error: Error) => speaker.warn(error.message);
+  const warnOf = (error: Error) => speaker.warn(error.message);
   let acting: Promise<void> = Promise.resolve();
   prompt.on('line', (typed) => {
     if (typed.trim() !== '') void deps.history.add(typed);
-    acting = acting.then(() => act(typed)).catch(tell);
+    acting = acting.then(() => act(typed)).catch(warnOf);
     prompt.prompt();
   });
   prompt.on('SIGINT', () => {
     if (prompt.line === '') {
       const interrupt = async () => speaker.note((await chat.interrupt()) ? 'Interrupting…' : leaving);
-      return void interrupt().catch(tell);
+      return void interrupt().catch(warnOf);
     }
     for (const name of ['e', 'u']) prompt.write(null, { ctrl: true, name });
   });

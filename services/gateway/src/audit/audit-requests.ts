@@ -19,7 +19,7 @@ declare module 'fastify' {
 /** Records a change as soon as it has happened. */
 export type RecordChange = (request: FastifyRequest, change: Change) => void;
 
-/** What the request does not say of itself. */
+/** What the request itself does not contain. */
 export interface Change {
   /** What was changed or created. Default: the last id in the path. */
   target?: string | undefined;

@@ -48,7 +48,7 @@ export function commandsByGroup(
 /** Adds the group to a built-in command. */
 export const builtIn = (command: Omit<Command, 'group'>): Command => ({ ...command, group: 'built-in' });
 
-/** The result of a command that was refused; `output` says why. */
+/** The result of a command that was refused; `output` has the reason. */
 export const refused = (output: string): CommandAnswer => ({ output, isError: true });
 
 /**

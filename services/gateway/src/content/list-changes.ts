@@ -17,7 +17,7 @@ export interface Changes {
   /** Returns the function that unsubscribes. */
   onChange(listener: (change: Change) => void): () => void;
   /** Reports changes that every gateway detects for itself, so they are not broadcast. */
-  tell(lists: readonly (typeof allLists)[number][]): void;
+  report(lists: readonly (typeof allLists)[number][]): void;
   close(): void;
 }
 
@@ -35,34 +35,37 @@ export async function followChanges(deps: {
   const listeners = new Set<(change: Change) => void>();
   const pending = new Set<(typeof allLists)[number]>();
   let timer: NodeJS.Timeout | undefined;
-  const tell = (change: Change) => {
+  const notify = (change: Change) => {
     for (const listener of listeners) listener(change);
   };
-  const tellLater = (changed: readonly (typeof allLists)[number][]) => {
+  const notifySoon = (changed: readonly (typeof allLists)[number][]) => {
     for (const list of changed) pending.add(list);
     timer ??= setTimeout(() => {
       timer = undefined;
       const due = [...pending];
       pending.clear();
-      for (const list of due) tell({ list });
+      for (const list of due) notify({ list });
     }, coalesceMs);
   };
   const hear = (signal: Signal | { kind: 'missed' }) => {
-    if (signal.kind === 'resource_updated') tell({ uri: signal.uri });
+    if (signal.kind === 'resource_updated') notify({ uri: signal.uri });
     if (signal.kind === 'list_changed') {
       // Not merged: the session of that principal waits for it before its next request to the model.
-      if (signal.keyId) tell({ list: signal.list, keyId: signal.keyId });
-      else tellLater([signal.list]);
+      if (signal.keyId) notify({ list: signal.list, keyId: signal.keyId });
+      else notifySoon([signal.list]);
     }
-    if (signal.kind === 'missed') tellLater(allLists);
+    if (signal.kind === 'missed') notifySoon(allLists);
   };
-  const stops = [dispatch.replicas.onSignal(hear), await followPluginStates(deps, () => tellLater(allLists))];
+  const stops = [
+    dispatch.replicas.onSignal(hear),
+    await followPluginStates(deps, () => notifySoon(allLists)),
+  ];
   return {
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    tell: tellLater,
+    report: notifySoon,
     close() {
       for (const stop of stops) stop();
       clearTimeout(timer);

@@ -42,7 +42,7 @@ export async function followSkillsAndAgents(
     plugins,
     logger,
     async onChanged(profiles, digest) {
-      if (started) changes.tell(['tools', 'resources']);
+      if (started) changes.report(['tools', 'resources']);
       await publishSkills(profiles, digest);
     },
   });

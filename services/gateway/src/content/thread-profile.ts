@@ -22,7 +22,7 @@ export function checkProfile(
 export const usableAgents = ({ agents }: Pick<RouteDeps, 'agents'>, tenant: string): readonly Agent[] =>
   agents.loaded.filter((agent) => isFor(agent, tenant));
 
-/** The skills that a tenant, or without one anybody, may use: none while the skills plugin is disabled. */
+/** The skills that a tenant may use, or without a tenant any of them: none while the skills plugin is disabled. */
 export const usableSkills = (
   { skills, plugins }: Pick<RouteDeps, 'skills' | 'plugins'>,
   tenant?: string,

@@ -109,7 +109,7 @@ interface KnownKey {
 /**
  * Returns the function that looks up a key among the current ones: its caller (one object per key until that key changes),
  * or undefined for a key that is unknown or outside its time. Keys are found by their SHA-256, so the time that the search
- * takes says nothing about a key.
+ * takes reveals nothing about a key.
  */
 function createKeyRing({
   keys,

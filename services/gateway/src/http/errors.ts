@@ -121,8 +121,8 @@ export function appErrorOf(thrown: unknown): AppError {
     const root = fastify.validationContext ?? '';
     // The path begins with `headers`, `body`, … to distinguish a header from a field of the body.
     const errors = fastify.validation.slice(0, maxErrors + 1).map((error) => {
-      const told = schemaErrorOf(error as ErrorObject);
-      return { ...told, instancePath: `${root}${told.instancePath}` };
+      const found = schemaErrorOf(error as ErrorObject);
+      return { ...found, instancePath: `${root}${found.instancePath}` };
     });
     const details = errors.map(({ instancePath, message, given, params }) => ({
       path: instancePath,

@@ -9,7 +9,7 @@ export const rateHeaders = ({ burst, window, remaining }: RateStanding): Record<
   [header]: `"requests";r=${Math.min(burst, remaining)};t=${Math.ceil(((burst - Math.min(burst, remaining)) * window) / burst)}`,
 });
 
-/** The headers of a refusal that says when to send again: `Retry-After`, and `RateLimit` if requests are limited. */
+/** The headers of a refusal that may be repeated later: `Retry-After`, and `RateLimit` if requests are limited. */
 export function retryHeaders({ retry, retryAfterMs, details }: AppError): Record<string, string> {
   if (!retry) return {};
   const seconds = Math.max(1, Math.ceil((retryAfterMs ?? 0) / 1000));

@@ -31,18 +31,18 @@ export async function followIssuedKeys(deps: {
     if (keys.length > 0) byTenant.set(tenant, keys.map(keyOf));
     else byTenant.delete(tenant);
   };
-  const tell = () => {
+  const notify = () => {
     all = [...byTenant.values()].flat();
     for (const listener of listeners) listener();
   };
   const refresh = async (tenant: string) => {
     set(tenant, await issuedKeys.of(tenant));
-    tell();
+    notify();
   };
   const readAll = async () => {
     const tenants = new Set([...(await issuedKeys.tenants()), ...byTenant.keys()]);
     for (const tenant of tenants) set(tenant, await issuedKeys.of(tenant));
-    tell();
+    notify();
   };
   /** One reading at a time: an older answer must not replace a newer one. */
   let reading: Promise<void> = Promise.resolve();

@@ -44,7 +44,7 @@ export function createRequestRate(deps: { budget: RequestBudget; limits: TenantL
   const shares = new Map<string, Share>();
   let tidiedAt = Date.now();
 
-  const tidy = (now: number) => {
+  const removeOld = (now: number) => {
     if (now - tidiedAt < idleMs) return;
     tidiedAt = now;
     for (const [id, { usedAt }] of shares) if (now - usedAt > idleMs) shares.delete(id);
@@ -57,7 +57,7 @@ export function createRequestRate(deps: { budget: RequestBudget; limits: TenantL
       known.usedAt = now;
       return known;
     }
-    tidy(now);
+    removeOld(now);
     const share: Share = { left: 0, remaining: 0, emptyUntil: 0, drawing: undefined, usedAt: now };
     shares.set(id, share);
     return share;

@@ -127,7 +127,7 @@ export function createTenantLimits(current: () => LimitsFile): TenantLimits {
   };
 }
 
-/** The limits of what is stored, for dispatch. A key's part of its tenant's threads, tasks and messages is limited only if the operator says so. */
+/** The limits of what is stored, for dispatch. A key's part of its tenant's threads, tasks and messages is limited only if the limits file has a limit for it. */
 export const quotasIn =
   (limits: TenantLimits): QuotaOf =>
   ({ tenant, keyId = '' }) => {

@@ -236,7 +236,7 @@ const ofBus = (tools: readonly string[] | undefined): readonly string[] =>
  */
 const maxKeptChars = 100_000;
 
-const told = (text: string): ToolResult => ({ content: [{ type: 'text', text }], isError: true });
+const errorResult = (text: string): ToolResult => ({ content: [{ type: 'text', text }], isError: true });
 
 /**
  * Calls a tool that must not run twice. A repeat gets the first result, or an error if that result is
@@ -252,7 +252,7 @@ async function once(
   if (entry.outcome === 'done') return JSON.parse(entry.result) as ToolResult;
   if (entry.outcome === 'stale') throw new AppError('stale_epoch', 'This session no longer owns its thread.');
   if (entry.outcome === 'uncertain') {
-    return told(
+    return errorResult(
       'Uncertain: this call was started before, and its outcome is unknown. Check whether it took effect before you try again.',
     );
   }
@@ -262,7 +262,7 @@ async function once(
   const kept =
     text.length <= maxKeptChars
       ? text
-      : JSON.stringify(told('This call has already ended; its result was too long to be stored.'));
+      : JSON.stringify(errorResult('This call has already ended; its result was too long to be stored.'));
   await ledger.close(call, kept);
   return result;
 }

@@ -8,7 +8,7 @@ import { echoDescription, echoed, echoNames } from '../echo-tools.ts';
 
 const count = Number(process.argv[2]);
 const inputSchema = z.object({
-  text: z.string().min(1).max(1000).describe('What to say again'),
+  text: z.string().min(1).max(1000).describe('Text to repeat'),
   n: z.number().int().min(0).max(1000).describe('A number to carry along'),
 });
 const handler = createMcpHandler(() => {

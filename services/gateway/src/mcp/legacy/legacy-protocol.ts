@@ -24,7 +24,7 @@ import type { Params } from '../wire/json-rpc.ts';
 
 export type { InitializeResult, ServerNotification } from '@modelcontextprotocol/sdk/types.js';
 
-const said = {
+const paramSchemas = {
   // clientInfo is not used, so clients that omit it are served, too.
   initialize: InitializeRequestParamsSchema.pick({ protocolVersion: true, capabilities: true }),
   'logging/setLevel': SetLevelRequestParamsSchema,
@@ -39,21 +39,21 @@ const said = {
   'notifications/cancelled': CancelledNotificationParamsSchema,
 } as const satisfies Record<string, z.ZodType>;
 
-const answered: Readonly<Record<InputRequest['method'], z.ZodType>> = {
+const resultSchemas: Readonly<Record<InputRequest['method'], z.ZodType>> = {
   'elicitation/create': ElicitResultSchema,
   'sampling/createMessage': CreateMessageResultSchema,
   'roots/list': ListRootsResultSchema,
 };
 
-type Said = typeof said;
+type ParamSchemas = typeof paramSchemas;
 
 /** Validates the params of a method. Throws `invalid_request` with every problem. */
-export function readParams<Method extends keyof Said>(
+export function readParams<Method extends keyof ParamSchemas>(
   method: Method,
   params: Params,
-): z.output<Said[Method]> {
-  const parsed = said[method].safeParse(params);
-  if (parsed.success) return parsed.data as z.output<Said[Method]>;
+): z.output<ParamSchemas[Method]> {
+  const parsed = paramSchemas[method].safeParse(params);
+  if (parsed.success) return parsed.data as z.output<ParamSchemas[Method]>;
   throw new AppError('invalid_request', `${method}: ${problemsOf(parsed.error)}`);
 }
 
@@ -61,7 +61,7 @@ export function readParams<Method extends keyof Said>(
  * Throws `invalid_request` if the params do not fit the method; other methods than the above are not checked.
  */
 export function checkParams(method: string, params: Params): void {
-  if (Object.hasOwn(said, method)) readParams(method as keyof Said, params);
+  if (Object.hasOwn(paramSchemas, method)) readParams(method as keyof ParamSchemas, params);
 }
 
 /**
@@ -69,7 +69,7 @@ export function checkParams(method: string, params: Params): void {
  * method.
  */
 export function readAnswer(method: InputRequest['method'], result: unknown): Record<string, unknown> {
-  const parsed = answered[method].safeParse(result);
+  const parsed = resultSchemas[method].safeParse(result);
   if (parsed.success) return result as Record<string, unknown>;
   const problems = problemsOf(parsed.error);
   throw new AppError('capability_missing', `The client's result of ${method} is not valid: ${problems}`);

@@ -58,7 +58,7 @@ export function createLegacyStreams(deps: {
       const over = new AbortController();
       onDisconnect(reply.raw, () => over.abort());
       const messages = await answerLog.follow(`${sessionId}:${stream}`, position, over.signal);
-      // Not 404, which would tell the client that its session has ended.
+      // Not 404: clients take that as the end of the session.
       if (!messages)
         throw new AppError(
           'invalid_request',

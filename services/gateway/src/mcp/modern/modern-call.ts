@@ -83,9 +83,9 @@ export function disagreeingParam(
     const header = isObject(schema) ? schema['x-mcp-header'] : undefined;
     if (typeof header !== 'string') continue;
     const value = isObject(input) ? input[name] : undefined;
-    const said = headers[`mcp-param-${header.toLowerCase()}`];
+    const sent = headers[`mcp-param-${header.toLowerCase()}`];
     const wanted = value === undefined || value === null ? undefined : String(value);
-    if (said === undefined ? wanted !== undefined : headerText(said) !== wanted) return header;
+    if (sent === undefined ? wanted !== undefined : headerText(sent) !== wanted) return header;
   }
   return null;
 }

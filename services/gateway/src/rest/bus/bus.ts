@@ -102,11 +102,11 @@ function addToolRoute(
         arguments: { ...request.body, ...request.params },
         signal: disconnectSignalOf(reply.raw),
       });
-      const told = structuredOf(outcome as ToolResult);
+      const output = structuredOf(outcome as ToolResult);
       const ids = { ...request.body, ...request.params } as Record<string, unknown>;
       if (!unrecorded.has(name))
         recordChange(request, { target: String(ids.taskId ?? ids.name ?? ids.workerName) });
-      return reply.code(name === 'submit_task' && told.existing === false ? 201 : 200).send(told);
+      return reply.code(name === 'submit_task' && output.existing === false ? 201 : 200).send(output);
     },
   });
 }

@@ -38,15 +38,15 @@ export function addMetricsRoute(app: FastifyInstance, deps: RouteDeps & { regist
     },
     async (request, reply) => {
       requireScope(request.caller, 'metrics');
-      const told = await collect().then(
+      const collected = await collect().then(
         () => true,
         (error) => {
           request.log.warn({ err: error }, 'metrics: those of the fleet cannot be read');
           return false;
         },
       );
-      redisUp.set(told ? 1 : 0);
-      const texts = [await registry.metrics(), ...(told ? [await fleet.metrics()] : [])];
+      redisUp.set(collected ? 1 : 0);
+      const texts = [await registry.metrics(), ...(collected ? [await fleet.metrics()] : [])];
       return reply.type(registry.contentType).send(texts.join('\n'));
     },
   );
