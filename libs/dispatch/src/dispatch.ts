@@ -3,6 +3,7 @@ import { type AuditLog, createAuditLog } from './access/audit-log.ts';
 import { createIssuedKeys, type IssuedKeys } from './access/issued-keys.ts';
 import { createKeyRights, type KeyRights } from './access/key-rights.ts';
 import { createRequestBudget, type RequestBudget } from './access/request-budget.ts';
+import { createTickets, type Tickets } from './access/tickets.ts';
 import { createTokenSecrets, type ReadTokenSecrets } from './access/token-secrets.ts';
 import { createBus } from './bus/bus.ts';
 import type { Bus } from './bus/bus-contract.ts';
@@ -66,6 +67,7 @@ export interface Dispatch extends ToolAuthority {
   audit: AuditLog;
   issuedKeys: IssuedKeys;
   tokenSecrets: ReadTokenSecrets;
+  tickets: Tickets;
   profiles: Profiles;
   /** The key-value store of a plugin for one tenant, or for all. */
   storeOf(owner: StoreOwner): PluginStore;
@@ -137,6 +139,7 @@ export function createDispatch(deps: {
     audit: createAuditLog(parts),
     issuedKeys: createIssuedKeys(parts),
     tokenSecrets: createTokenSecrets(parts),
+    tickets: createTickets(parts),
     keys,
     scripts,
     doorbell,

@@ -24,6 +24,7 @@ export type { AuditBatch, AuditLog } from './access/audit-log.ts';
 export type { IssuedKey, IssuedKeys } from './access/issued-keys.ts';
 export type { KeyName, KeyRights } from './access/key-rights.ts';
 export type { Bucket, Draw, RequestBudget } from './access/request-budget.ts';
+export type { Tickets } from './access/tickets.ts';
 export type { TokenSecrets } from './access/token-secrets.ts';
 export type { Bus, BusHold, NewBusTask } from './bus/bus-contract.ts';
 export { startBusSweeper } from './bus/bus-sweeper.ts';

@@ -25,6 +25,8 @@ export interface Limits {
   tenantAuditCap: number;
   /** API keys of one tenant that were made by the API. */
   maxKeys: number;
+  /** Stream tickets of one key that are not used yet. */
+  maxTickets: number;
   /** The bus: time to acknowledge an assignment. */
   busAckMs: number;
   /** The bus: time from one heartbeat to the next, once a worker has sent one. */
@@ -64,6 +66,7 @@ export const defaultLimits: Limits = {
   auditCap: 50_000,
   tenantAuditCap: 2_000,
   maxKeys: 100,
+  maxTickets: 100,
   busAckMs: 30_000,
   busHeartbeatMs: 300_000,
   busSilentMs: 1_800_000,

@@ -9,6 +9,7 @@ import type { RecordChange } from './audit/audit-requests.ts';
 import type { Commands } from './commands/command-call.ts';
 import type { FolderChecking, PublishedFolders } from './content/published-folders.ts';
 import type { Caller } from './http/authenticate.ts';
+import type { StreamTickets } from './http/stream-tickets.ts';
 import type { ApiKey } from './keys/api-keys.ts';
 import type { FollowedKeys } from './keys/issued-keys.ts';
 import type { KeyFile } from './keys/key-file.ts';
@@ -88,6 +89,7 @@ export interface RouteDeps extends AppDeps {
   slots: GatewaySlots;
   /** The keys that the API has made. */
   issuedKeys: FollowedKeys;
+  streamTickets: StreamTickets;
   /** Records a change for the audit. */
   recordChange: RecordChange;
   /** Whether Redis takes writes. */

@@ -37,6 +37,7 @@ import { boundKeyless } from './http/keyless-connections.ts';
 import { rateHeaders } from './http/limit-headers.ts';
 import { createRequestLog } from './http/request-log.ts';
 import { createSiteCheck } from './http/same-site.ts';
+import { createStreamTickets, ticketOf } from './http/stream-tickets.ts';
 import { followIssuedKeys } from './keys/issued-keys.ts';
 import { createFailedAttempts } from './limits/failed-attempts.ts';
 import { createRequestRate } from './limits/request-rate.ts';
@@ -64,6 +65,7 @@ import { createEventStreams } from './rest/threads/event-stream.ts';
 import { addEventRoutes } from './rest/threads/events.ts';
 import { addRunRoutes } from './rest/threads/runs.ts';
 import { addSessionRoutes } from './rest/threads/sessions.ts';
+import { addStreamTicketRoute } from './rest/threads/stream-tickets.ts';
 import { addThreadRoutes } from './rest/threads/threads.ts';
 import { addToolRoutes } from './rest/tools/tools.ts';
 import { bodyLimit, openServer } from './server.ts';
@@ -77,6 +79,8 @@ declare module 'fastify' {
     sessions?: boolean;
     /** The route is polled by machines: a request that succeeds is logged at `debug` only. */
     probe?: boolean;
+    /** The route also accepts a stream ticket. */
+    tickets?: boolean;
   }
 }
 
@@ -92,10 +96,11 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const accessTokens = deps.oauth && createAccessTokens(deps.oauth);
   const issuedKeys = await followIssuedKeys(deps);
   app.addHook('onClose', async () => issuedKeys.close());
+  const streamTickets = createStreamTickets(deps.dispatch.tickets);
   const limits = deps.limits ?? createTenantLimits(() => noLimitsFile);
   const addressOf = createAddressOf(deps.trustedProxies ?? []);
   const { admit, callerOf } = createAdmit({
-    authenticate: createAuthenticate({ ...deps, accessTokens, issuedKeys }),
+    authenticate: createAuthenticate({ ...deps, accessTokens, issuedKeys, streamTickets }),
     rate: createRequestRate({ budget: deps.dispatch.requestBudget, limits }),
     failures: createFailedAttempts({ perSecond: deps.failuresPerSecond }),
     addressOf,
@@ -111,7 +116,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     const { config } = request.routeOptions;
     if (config.public) return undefined;
     const sessions = config.sessions === true;
-    const { caller, standing } = await admit(request.raw, { sessions });
+    const ticket = config.tickets ? ticketOf(request) : undefined;
+    const { caller, standing } = await admit(request.raw, { sessions, ticket });
     request.caller = caller;
     keyless.isKnown(request.raw.socket);
     if (standing) reply.headers(rateHeaders(standing));
@@ -144,6 +150,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     limits,
     slots,
     issuedKeys,
+    streamTickets,
     recordChange,
     writes,
   };
@@ -153,6 +160,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     addThreadRoutes(scope, routes);
     addRunRoutes(scope, routes);
     addEventRoutes(scope, routes);
+    addStreamTicketRoute(scope, routes);
     addTaskRoutes(scope, routes);
     addToolRoutes(scope, routes);
     addPluginRoutes(scope, routes);

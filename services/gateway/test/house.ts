@@ -126,6 +126,7 @@ export async function openHouse(): Promise<House> {
     'POST /v1/threads/:threadId/runs/wait': { input: 'x' },
     'POST /v1/threads/:threadId/runs/stream': { input: 'x' },
     'POST /v1/threads/:threadId/commands': { command: '/model small' },
+    'POST /v1/stream-tickets': { path: `/v1/threads/${threadId}/events` },
     'POST /v1/keys': { scopes: ['threads'] },
     'POST /v1/tasks': { prompt: 'x', parentThreadId: threadId },
     'POST /v1/tools/:name': { threadId },

@@ -5,7 +5,8 @@
 
 /** Formats that their issuers made recognizable; `\w` covers letters, digits and `_`. */
 const formats = [
-  'hk_[\\w-]{16,}', // API keys of `npm run keys`
+  'hk_[\\w-]{16,}', // API keys and stream tickets of this gateway
+  'hst_[\\w-]{16,}',
   'eyJ[\\w-]{6,}\\.[\\w-]{6,}\\.[\\w-]*', // JWTs: thread tokens, access tokens, ID tokens
   'sk-[\\w-]{20,}', // OpenAI and others
   '(?:sk|rk|pk)_(?:live|test)_\\w{10,}', // Stripe

@@ -5,6 +5,7 @@ import type { FailedAttempts } from '../limits/failed-attempts.ts';
 import type { RateStanding, RequestRate } from '../limits/request-rate.ts';
 import { type Authenticate, type Caller, isLocal } from './authenticate.ts';
 import type { AddressOf } from './client-address.ts';
+import type { PresentedTicket } from './stream-tickets.ts';
 
 /** A request that may be served. */
 export interface Admitted {
@@ -17,7 +18,15 @@ export interface Admitted {
  * Authenticates a request by its headers alone and takes it from the caller's budget, once per request: both entrances
  * of the gateway may call it. Throws like Authenticate, and `rate_limited`.
  */
-export type Admit = (request: IncomingMessage, options: { sessions: boolean }) => Promise<Admitted>;
+export type Admit = (request: IncomingMessage, options: AdmitOptions) => Promise<Admitted>;
+
+/** What a route accepts besides keys and access tokens. */
+export interface AdmitOptions {
+  /** Thread tokens. */
+  sessions: boolean;
+  /** The stream ticket in the request's URL, if the route takes one and there is no Authorization header. */
+  ticket?: PresentedTicket | undefined;
+}
 
 /** The admission of one gateway. */
 export interface Admission {
@@ -41,32 +50,34 @@ export function createAdmit({ authenticate, rate, failures, addressOf }: AdmitDe
   /** The last verified credential of each connection, reused until `goodUntil`. */
   const lastCallers = new WeakMap<Socket, { authorization: string | undefined; caller: Caller }>();
 
-  const callerOf = async (request: IncomingMessage, sessions: boolean): Promise<Caller> => {
+  const callerOf = async (request: IncomingMessage, { sessions, ticket }: AdmitOptions): Promise<Caller> => {
     const { headers, socket } = request;
     const { authorization } = headers;
-    const last = lastCallers.get(socket);
+    // A ticket is for one request: the next one on the connection needs its own credential.
+    const isTicket = authorization === undefined && ticket !== undefined;
+    const last = isTicket ? undefined : lastCallers.get(socket);
     const isKnown = last && last.authorization === authorization && isGood(last.caller);
     if (isKnown && (sessions || !last.caller.session)) return last.caller;
     try {
-      const caller = await authenticate(authorization, { sessions });
-      lastCallers.set(socket, { authorization, caller });
+      const caller = await authenticate(authorization, { sessions, ticket });
+      if (!isTicket) lastCallers.set(socket, { authorization, caller });
       return caller;
     } catch (error) {
       if (toAppError(error).code === 'unauthorized') failures.count(addressOf(request));
       throw error;
     }
   };
-  const admit = async (request: IncomingMessage, sessions: boolean): Promise<Admitted> => {
-    const caller = await callerOf(request, sessions);
+  const admit = async (request: IncomingMessage, options: AdmitOptions): Promise<Admitted> => {
+    const caller = await callerOf(request, options);
     callers.set(request, caller);
     if (caller.session || isLocal(caller)) return { caller };
     return { caller, standing: await rate.take(caller.principal) };
   };
   return {
-    admit(request, { sessions }) {
+    admit(request, options) {
       const known = admitted.get(request);
       if (known) return known;
-      const outcome = admit(request, sessions);
+      const outcome = admit(request, options);
       admitted.set(request, outcome);
       return outcome;
     },

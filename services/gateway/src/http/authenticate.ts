@@ -11,6 +11,7 @@
  *   client-address.ts      the client's address, through trusted proxies
  *   admit.ts               authenticates a request and takes it from the caller's budget
  *   limit-headers.ts       Retry-After and RateLimit headers
+ *   stream-tickets.ts      tickets for streams that a browser opens
  *   keyless-connections.ts bounds connections without a valid credential
  */
 import { AppError, type ThreadTokenClaims, verifyThreadToken } from '@harness/contracts';
@@ -22,6 +23,7 @@ import type { FollowedKeys } from '../keys/issued-keys.ts';
 import type { KeyFile } from '../keys/key-file.ts';
 import type { AccessTokens } from '../oauth/access-tokens.ts';
 import { type Scope, scopes } from './scopes.ts';
+import type { PresentedTicket, StreamTickets, TicketHolder } from './stream-tickets.ts';
 
 /** The authenticated caller of a request. */
 export interface Caller {
@@ -48,12 +50,12 @@ const local: Caller = { principal: { keyId: 'local', tenant: 'default', scopes }
 export const isLocal = (caller: Caller): boolean => caller === local;
 
 /**
- * Verifies an Authorization header. Thread tokens are accepted only if `sessions` is true. Throws
+ * Verifies an Authorization header or, without one, a stream ticket. Thread tokens are accepted only if `sessions` is true. Throws
  * `unauthorized`, and `unavailable` when the keys of the OAuth issuer cannot be fetched.
  */
 export type Authenticate = (
   authorization: string | undefined,
-  options: { sessions: boolean },
+  options: { sessions: boolean; ticket?: PresentedTicket | undefined },
 ) => Promise<Caller>;
 
 /** What credentials are verified with. */
@@ -65,6 +67,7 @@ export interface AuthenticateDeps {
   /** Keys that the API has made: they may change at any time, and do not close a gateway without others. */
   issuedKeys: Pick<FollowedKeys, 'current' | 'onChange'>;
   tokenSecrets: Pick<TokenSecrets, 'accepted'>;
+  streamTickets: Pick<StreamTickets, 'redeem'>;
   /** Set if an authorization server is configured. */
   accessTokens?: AccessTokens | undefined;
 }
@@ -76,14 +79,24 @@ export interface AuthenticateDeps {
 export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
   const { accessTokens, keyFile } = deps;
   const isOpen = deps.keys.length === 0 && !keyFile && !accessTokens;
-  const keyCallerOf = createKeyRing(deps);
-  return async (authorization, { sessions }) => {
+  const ring = createKeyRing(deps);
+  const ticketCallerOf = async (ticket: PresentedTicket): Promise<Caller> => {
+    const holder = await deps.streamTickets.redeem(ticket);
+    const caller = holder && callerOf(holder, ring, isOpen);
+    if (caller) return caller;
+    throw new AppError(
+      'unauthorized',
+      'The stream ticket is not valid: it is spent, expired, or for another path. Make another one with POST /v1/stream-tickets.',
+    );
+  };
+  return async (authorization, { sessions, ticket }) => {
+    if (authorization === undefined && ticket) return ticketCallerOf(ticket);
     const token = authorization?.match(/^Bearer +(\S+)$/i)?.[1];
     if (!token) {
       if (isOpen && authorization === undefined) return local;
       throw new AppError('unauthorized', 'Send a key or an access token: "Authorization: Bearer <key>".');
     }
-    const caller = keyCallerOf(token);
+    const caller = ring.find(token);
     if (caller) return caller;
     if (accessTokens && !mayBeThreadToken(token)) return accessTokens.verify(token);
     if (!sessions || !mayBeThreadToken(token))
@@ -106,16 +119,27 @@ interface KnownKey {
   caller: Caller & { goodUntil: number };
 }
 
+/** The caller that a ticket stands for; undefined if the credential that made it is no longer valid. */
+function callerOf(holder: TicketHolder, ring: KeyRing, isOpen: boolean): Caller | undefined {
+  if (holder.kind === 'local') return isOpen ? local : undefined;
+  if (holder.kind === 'key') return ring.named(holder);
+  const { endsAt = 0 } = holder.caller;
+  return Date.now() < endsAt ? holder.caller : undefined;
+}
+
+/** The current keys. A key has one caller object until it changes; undefined for a key that is unknown or outside its time. */
+interface KeyRing {
+  /** By the key itself. */
+  find(key: string): Caller | undefined;
+  /** By tenant and id. */
+  named(name: { tenant: string; keyId: string }): Caller | undefined;
+}
+
 /**
- * Returns the function that looks up a key among the current ones: its caller (one object per key until that key changes),
- * or undefined for a key that is unknown or outside its time. Keys are found by their SHA-256, so the time that the search
- * takes reveals nothing about a key.
+ * Creates the ring of all current keys. A key is looked up by its SHA-256, so the time that this takes says nothing about
+ * it.
  */
-function createKeyRing({
-  keys,
-  keyFile,
-  issuedKeys,
-}: AuthenticateDeps): (token: string) => Caller | undefined {
+function createKeyRing({ keys, keyFile, issuedKeys }: AuthenticateDeps): KeyRing {
   let known = new Map<ApiKey, KnownKey>();
   let ring = new Map<string, ApiKey[]>();
   const read = () => {
@@ -129,12 +153,16 @@ function createKeyRing({
   read();
   keyFile?.onChange(read);
   issuedKeys.onChange(read);
-  return (token) => {
+  const validIn = (entries: readonly ApiKey[]): Caller | undefined => {
     const now = Date.now();
-    const entries = ring.get(sha256Of(token).toString('hex')) ?? [];
     return entries
       .map((key) => known.get(key) as KnownKey)
       .find(({ notBefore, caller }) => notBefore <= now && now < caller.goodUntil)?.caller;
+  };
+  return {
+    find: (token) => validIn(ring.get(sha256Of(token).toString('hex')) ?? []),
+    named: ({ tenant, keyId }) =>
+      validIn([...known.keys()].filter((key) => key.id === keyId && key.tenant === tenant)),
   };
 }
 

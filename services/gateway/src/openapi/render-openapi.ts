@@ -7,6 +7,7 @@ import { createApp } from '../app.ts';
 const nowhere = {
   replicas: { onSignal: () => () => undefined },
   pluginStates: { disabled: async () => ({ all: [], tenants: {} }) },
+  tickets: {},
   issuedKeys: { tenants: async () => [] },
   bus: { endPolls: () => undefined },
   probeWrites: () => ({ trouble: () => undefined, close: () => undefined }),

@@ -116,7 +116,8 @@ const ownThings = [
 
 /** Routes that create something in the caller's own tenant, even if another tenant has the same name. */
 const makesOwn = ({ method, url }: { method: string; url: string }) =>
-  method === 'POST' && ['/v1/bus/tasks', '/v1/bus/workers', '/v1/threads', '/api/prewarm'].includes(url);
+  method === 'POST' &&
+  ['/v1/bus/tasks', '/v1/bus/workers', '/v1/threads', '/api/prewarm', '/v1/stream-tickets'].includes(url);
 
 test.each(['a key', 'an access token'])('%s of another tenant finds nothing of this tenant', async (kind) => {
   const { guarded, send, state, ids, issue } = await openHouse();

@@ -25,7 +25,7 @@ afterAll(() => close?.(), 60_000);
 
 /** The thread that the dump's maker called so. */
 async function threadOf(is: string): Promise<string> {
-  const { threads } = await fleet.get<{ threads: Thread[] }>('/v1/threads');
+  const { threads } = await fleet.get<{ threads: Thread[] }>('/v1/threads?metadata=true');
   const found = threads.find(({ metadata }) => metadata?.is === is);
   if (!found) throw new Error(`There is no thread that is "${is}".`);
   return found.threadId;

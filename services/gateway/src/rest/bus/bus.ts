@@ -32,6 +32,7 @@ export function addBusRoutes(app: FastifyInstance, routes: RouteDeps): void {
   app.get<{ Querystring: { after?: string; follow: boolean } }>(
     '/v1/bus/events',
     {
+      config: { tickets: true },
       schema: {
         tags,
         operationId: 'getBusEvents',

@@ -5,6 +5,7 @@ import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
 import { answers, refTo } from '../../openapi/schemas.ts';
 import { boundedList } from '../bounded-list.ts';
+import { ticketQuery } from './stream-tickets.ts';
 import { threadParams } from './threads.ts';
 
 const pageLimit = 200;
@@ -12,7 +13,11 @@ const pageLimit = 200;
 const after = { type: 'string', description: 'An event id; the header Last-Event-ID has precedence' };
 const follow = { type: 'boolean', default: false, description: 'Keep the stream open and send new events' };
 /** The query of routes that send events. */
-export const eventQuery = { type: 'object', properties: { after, follow }, additionalProperties: false };
+export const eventQuery = {
+  type: 'object',
+  properties: { after, follow, ...ticketQuery },
+  additionalProperties: false,
+};
 
 /** The 200 response of those routes. */
 export const eventResponse = {
@@ -64,6 +69,7 @@ export function addEventRoutes(app: FastifyInstance, routes: RouteDeps): void {
   }>(
     '/v1/threads/:threadId/events',
     {
+      config: { tickets: true },
       schema: {
         tags: ['events'],
         operationId: 'getThreadEvents',

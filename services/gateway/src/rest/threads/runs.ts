@@ -5,6 +5,7 @@
  *   threads.ts        threads
  *   events.ts         events of a thread
  *   event-stream.ts   SSE streams, shared by runs, threads and the bus
+ *   stream-tickets.ts  tickets for streams that a browser opens
  *   sessions.ts       sessions of threads; prewarm
  *   commands.ts       slash commands
  */
@@ -20,6 +21,7 @@ import { acceptMessage } from '../../threads/accept-message.ts';
 import { createRunFollower, isEnded, type RunFollower } from '../../threads/follow-run.ts';
 import { senderOf } from '../../tools/caller-rights.ts';
 import { boundedList } from '../bounded-list.ts';
+import { ticketQuery } from './stream-tickets.ts';
 import { threadParams } from './threads.ts';
 
 interface ThreadRoute {
@@ -233,11 +235,13 @@ function addOneRunRoutes(app: FastifyInstance, { dispatch: { runs }, sendStream 
   app.get<RunRoute>(
     '/v1/threads/:threadId/runs/:runId/stream',
     {
+      config: { tickets: true },
       schema: {
         tags,
         operationId: 'streamRun',
         summary: 'Stream a run from its beginning, or after Last-Event-ID',
         params: runParams,
+        querystring: { type: 'object', properties: ticketQuery },
         response: answers({ 200: eventStream }, 404, 410),
       },
     },

@@ -1,0 +1,94 @@
+/**
+ * Stream tickets: a browser's EventSource cannot send a credential, so a page gets a ticket for one stream, which it sends in
+ * the URL. A ticket counts once, within 30 s, on one path, with the rights of the key that made it.
+ */
+import { AppError } from '@harness/contracts';
+import type { Tickets } from '@harness/dispatch';
+import type { Principal } from '@harness/plugin-kit';
+import type { FastifyRequest } from 'fastify';
+import { accessKeyPrefix } from '../oauth/access-tokens.ts';
+import type { Scope } from './scopes.ts';
+
+/** A caller's rights, and when they end. */
+interface Rights {
+  principal: Principal;
+  tools?: readonly string[] | undefined;
+  endsAt?: number | undefined;
+}
+
+/** Whom a ticket stands for: a key by its name, so that it ends with the key, or an access token with its rights. */
+export type TicketHolder =
+  | { kind: 'key'; tenant: string; keyId: string }
+  | { kind: 'token'; caller: Rights }
+  | { kind: 'local' };
+
+/** A ticket as a request presents it. */
+export interface PresentedTicket {
+  ticket: string;
+  /** The path of the request, without its query. */
+  path: string;
+}
+
+/** Makes and redeems tickets. */
+export interface StreamTickets {
+  /** Throws `invalid_request` for a path that is no stream, and `limit_reached`. */
+  create(holder: TicketHolder, path: string): Promise<{ ticket: string; expiresAt: string }>;
+  /** The holder; undefined for a ticket that is spent, expired, unknown, or for another path. It is spent either way. */
+  redeem(presented: PresentedTicket): Promise<TicketHolder | undefined>;
+}
+
+const ttlMs = 30_000;
+
+const streams: [path: RegExp, scope: Scope][] = [
+  [/^\/v1\/threads\/[^/]+\/events$/, 'threads'],
+  [/^\/v1\/threads\/[^/]+\/runs\/[^/]+\/stream$/, 'threads'],
+  [/^\/v1\/bus\/events$/, 'bus'],
+];
+
+/** A path without its query. */
+export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
+
+/** The ticket in a request's URL. */
+export function ticketOf({ url, query }: FastifyRequest): PresentedTicket | undefined {
+  const { ticket } = query as { ticket?: unknown };
+  return typeof ticket === 'string' ? { ticket, path: pathOf(url) } : undefined;
+}
+
+/** The scope that a stream needs. Throws `invalid_request` for a path that is no stream. */
+export function scopeOfStream(path: string): Scope {
+  const scope = streams.find(([pattern]) => pattern.test(path))?.[1];
+  if (!scope)
+    throw new AppError(
+      'invalid_request',
+      'Tickets are for event streams: /v1/threads/{threadId}/events, /v1/threads/{threadId}/runs/{runId}/stream, /v1/bus/events.',
+    );
+  return scope;
+}
+
+/** Creates them on the tickets that all gateways share. */
+export const createStreamTickets = (tickets: Tickets): StreamTickets => ({
+  async create(holder, path) {
+    const expiresAt = new Date(Date.now() + ttlMs).toISOString();
+    const ticket = await tickets.create({ holder: nameOf(holder), content: { holder, path }, ttlMs });
+    return { ticket, expiresAt };
+  },
+  async redeem({ ticket, path }) {
+    const content = (await tickets.redeem(ticket)) as { holder: TicketHolder; path: string } | undefined;
+    return content?.path === path ? content.holder : undefined;
+  },
+});
+
+const nameOf = (holder: TicketHolder): string => {
+  if (holder.kind === 'local') return 'local';
+  const { tenant, keyId } = holder.kind === 'key' ? holder : holder.caller.principal;
+  return `${tenant}/${keyId}`;
+};
+
+/** The holder of the tickets that a caller makes. */
+export function holderOf({ principal, tools, endsAt }: Rights, isLocal: boolean): TicketHolder {
+  const { tenant, keyId } = principal;
+  if (isLocal) return { kind: 'local' };
+  return keyId.startsWith(accessKeyPrefix)
+    ? { kind: 'token', caller: { principal, tools, endsAt } }
+    : { kind: 'key', tenant, keyId };
+}
