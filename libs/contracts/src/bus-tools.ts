@@ -25,18 +25,20 @@ const taskId = z
   .min(1)
   .max(128)
   .regex(taskIdPattern)
-  .describe('The id of the task, chosen by who submits it: letters, digits, ".", "_", ":" and "-"');
+  .describe('The id of the task, chosen by its submitter: letters, digits, ".", "_", ":" and "-"');
 const lease = z
   .string()
   .min(1)
   .max(64)
-  .describe('The lease that poll_task returned with the task: says which assignment you mean');
+  .describe('The lease that poll_task returned with the task: identifies your assignment');
 const ownName = name
   .optional()
-  .describe('Your name as a worker; needed without the lease once the task was assigned more than once');
+  .describe('Your name as a worker; required without the lease once the task was assigned more than once');
 const labels = z.array(z.string().regex(labelPattern)).max(32);
-const message = z.string().describe('The same in words');
-const Deadline = z.string().describe('ISO 8601, UTC; the task is taken back then unless you are heard of');
+const message = z.string().describe('The outcome in words');
+const Deadline = z
+  .string()
+  .describe('ISO 8601, UTC; without a heartbeat or an end by then, the task is taken back');
 
 /** One tool, as an MCP tool and as a REST endpoint. */
 interface BusTool {
@@ -59,14 +61,14 @@ export const busTools = {
   submit_task: {
     title: 'Submit a task',
     description:
-      'Puts a task on the bus for an external worker. Submitting the same id again is the same task. Tasks go out by priority, then by age, to workers that have every label the task requires.',
+      'Puts a task on the bus for an external worker. Submitting the same id again changes nothing. Tasks are assigned by priority, then by age, to workers that have every label the task requires.',
     input: z.strictObject({
       taskId,
       payload: z
         .unknown()
         .optional()
         .describe(
-          'What the worker is given: any JSON, at most 256 KiB and 60 levels; control characters and terminal escapes are taken out on its way to the worker',
+          'Data for the worker: any JSON, at most 256 KiB and 60 levels; control characters and terminal escapes are removed before the worker gets it',
         ),
       priority: z.int().min(-1000).max(1000).optional().describe('Higher goes first; default 0'),
       requires: labels.optional().describe('Labels that the worker must have; default none'),
@@ -75,7 +77,7 @@ export const busTools = {
       message,
       taskId: z.string(),
       state: BusTaskState,
-      existing: z.boolean().describe('It was submitted before: the first payload counts'),
+      existing: z.boolean().describe('It was submitted before; the first payload is kept'),
     }),
     annotations: { destructiveHint: false },
     idempotent: true,
@@ -85,7 +87,7 @@ export const busTools = {
   register_worker: {
     title: 'Register as a worker',
     description:
-      'Makes you known to the bus under a name; do this once, before poll_task. Registering again changes your labels.',
+      'Registers you on the bus under a name; do this once, before poll_task. Registering again changes your labels.',
     input: z.strictObject({
       name,
       labels: labels.optional().describe('What you can do; tasks may require labels. Default none'),
@@ -118,7 +120,7 @@ export const busTools = {
   },
   ack_task: {
     title: 'Acknowledge a task',
-    description: 'Says that you begin to work on the task that poll_task gave you.',
+    description: 'Confirms that you begin to work on the task that poll_task returned.',
     input: z.strictObject({ name, taskId, lease: lease.optional() }),
     output: z.object({ message, taskId: z.string(), state: BusTaskState, deadline: Deadline }),
     annotations: { destructiveHint: false },
@@ -127,7 +129,7 @@ export const busTools = {
     path: '/v1/bus/tasks/:taskId/ack',
   },
   heartbeat_task: {
-    title: 'Say that you still work',
+    title: 'Report that you are still working',
     description:
       'Keeps a task that you have acknowledged. From the first heartbeat on, the next must come within 5 minutes; without any, a task is taken back after 30 minutes.',
     input: z.strictObject({ name, taskId, lease }),
@@ -140,7 +142,7 @@ export const busTools = {
   worker_done: {
     title: 'Report a result',
     description:
-      'Ends a task that you have acknowledged, with its result. A task has one result: the same one again is fine, another is refused, and so is yours when the task was given to another worker meanwhile.',
+      'Ends a task that you have acknowledged, with its result. A task has one result: sending the same one again succeeds, another one is refused, and so is yours if the task was assigned to another worker meanwhile.',
     input: z.strictObject({
       taskId,
       result: z.unknown().optional().describe('Any JSON, at most 256 KiB and 60 levels'),
@@ -156,10 +158,14 @@ export const busTools = {
   task_failed: {
     title: 'Report a failure',
     description:
-      'Says that you cannot do a task that you have acknowledged. It is blocked until somebody calls retry_task.',
+      'Reports that you cannot do a task that you have acknowledged. The task is blocked until retry_task is called for it.',
     input: z.strictObject({
       taskId,
-      reason: z.string().regex(/\S/).max(10_000).describe('Why, for whoever looks at it next'),
+      reason: z
+        .string()
+        .regex(/\S/)
+        .max(10_000)
+        .describe('Why, for the person or agent who decides whether to retry it'),
       name: ownName,
       lease: lease.optional(),
     }),
@@ -171,7 +177,8 @@ export const busTools = {
   },
   get_status: {
     title: 'Status of the bus',
-    description: 'How many tasks are in which state, and what the workers do (the first 100, latest first).',
+    description:
+      'The number of tasks in each state, and the workers with their states (the first 100, most recently seen first).',
     input: z.strictObject({}),
     output: BusStats.extend({ message, workerStates: z.array(BusWorker) }),
     annotations: { readOnlyHint: true },
@@ -182,7 +189,7 @@ export const busTools = {
   reset_worker: {
     title: 'Reset a worker',
     description:
-      'Makes a worker idle, whatever it was doing. Its task goes back to the queue; what the worker still says about it is refused.',
+      'Makes a worker idle, whatever its state. Its task goes back to the queue; later calls of the worker about that task are refused.',
     input: z.strictObject({ workerName: nameOf('Name of the worker') }),
     output: z.object({
       message,
@@ -198,7 +205,7 @@ export const busTools = {
   retry_task: {
     title: 'Retry a task',
     description:
-      'Puts a task that is in_progress, blocked or dead back into the queue. Whoever works on it now no longer counts.',
+      'Puts a task that is in_progress, blocked or dead back into the queue. Later calls of a worker that still works on it are refused.',
     input: z.strictObject({ taskId }),
     output: z.object({ message, taskId: z.string(), before: BusTaskState, state: BusTaskState }),
     annotations: { destructiveHint: true },

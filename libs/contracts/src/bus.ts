@@ -40,13 +40,13 @@ export const BusTask = z.object({
   priority: z.int(),
   requires: z.array(z.string()),
   attempt: z.int().describe('Times it was assigned'),
-  losses: z.int().describe('Of these, times that nobody came back with it; retry_task forgets them'),
-  worker: z.string().nullable().describe('Who has it, or had it last when it ended'),
+  losses: z.int().describe('Of these, assignments that were lost without a result; retry_task sets it to 0'),
+  worker: z.string().nullable().describe('The worker that has it, or had it when it ended'),
   reason: z.string().nullable().describe('Why it is blocked or dead'),
   delegatedTaskId: z.string().nullable().describe('The delegated task that this is work for'),
-  deadline: Instant.nullable().describe('When it is taken from its worker unless that is heard of'),
+  deadline: Instant.nullable().describe('When it is taken back, without a heartbeat or an end'),
   createdAt: Instant,
-  updatedAt: Instant.describe('Since when it is in this state'),
+  updatedAt: Instant.describe('When it entered this state'),
 });
 export type BusTask = z.infer<typeof BusTask>;
 
@@ -63,7 +63,7 @@ export const BusWorker = z.object({
   labels: z.array(z.string()),
   state: BusWorkerState,
   taskId: z.string().nullable(),
-  since: Instant.describe('Of this state'),
+  since: Instant.describe('When it entered this state'),
   seenAt: Instant,
   registeredAt: Instant,
 });
@@ -74,7 +74,7 @@ export const BusStats = z.object({
   depth: z.int().describe('Tasks in the queue'),
   assigned: z.int(),
   inProgress: z.int(),
-  oldestQueuedAt: Instant.nullable().describe('Since when the task waits that has waited longest'),
+  oldestQueuedAt: Instant.nullable().describe('When the longest-waiting task entered the queue'),
   workersPolling: z.int(),
   dead: z.int(),
   blocked: z.int(),

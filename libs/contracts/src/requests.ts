@@ -11,7 +11,7 @@ const NonBlank = z
   .string()
   .max(maxInputChars)
   .regex(/\S/)
-  .describe('Needs a character that is not white space');
+  .describe('At least one character that is not white space');
 
 const SystemPrompt = z.string().max(maxInputChars);
 const AllowedTools = z.array(z.string().max(128)).max(500);
@@ -30,14 +30,16 @@ export type CreateThread = z.infer<typeof CreateThread>;
 
 /** Changes a thread; an absent field stays. */
 export const UpdateThread = z.strictObject({
-  model: Model.nullable().optional().describe('Of its next turns; null: the default'),
+  model: Model.nullable().optional().describe('Model of its next turns; null: the default'),
   agent: AgentName.nullable().optional().describe('null: none'),
   skill: SkillName.nullable().optional().describe('Active on its next turns; null ends it'),
-  metadata: Metadata.nullable().optional().describe('In place of what was there; null: none'),
+  metadata: Metadata.nullable().optional().describe('Replaces all metadata of the thread; null: none'),
   systemPrompt: SystemPrompt.nullable().optional().describe('null: the default'),
   allowedTools: AllowedTools.nullable()
     .optional()
-    .describe('null: all. Of a delegated thread only tools that its parent has; threads below keep theirs'),
+    .describe(
+      'null: all. A delegated thread may have only tools that its parent has; threads below it keep theirs',
+    ),
 });
 export type UpdateThread = z.infer<typeof UpdateThread>;
 
@@ -52,7 +54,9 @@ export type MultitaskStrategy = z.infer<typeof MultitaskStrategy>;
 export const CreateRun = z.strictObject({
   input: NonBlank,
   model: Model.optional(),
-  multitaskStrategy: MultitaskStrategy.optional().describe('While a run is under way; default enqueue'),
+  multitaskStrategy: MultitaskStrategy.optional().describe(
+    'What happens while another run is in progress; default enqueue',
+  ),
   metadata: Metadata.optional(),
 });
 export type CreateRun = z.infer<typeof CreateRun>;
@@ -68,17 +72,19 @@ export const CreateTask = z.strictObject({
   prompt: NonBlank,
   parentThreadId: ThreadId.optional(),
   model: Model.optional(),
-  agent: AgentName.optional().describe('Who is to do it'),
+  agent: AgentName.optional().describe('The agent that does it'),
   maxIterations: z
     .int()
     .min(1)
     .max(maxTaskIterations)
     .optional()
-    .describe('Reviews before the result is taken as it is; default 5'),
+    .describe(
+      'Maximum number of reviews: after the last one the task ends with its result as it is; default 5',
+    ),
   target: z
     .enum(['fleet', 'bus'])
     .optional()
-    .describe('Who does it: fleet = a sub-agent here (default); bus = an external worker'),
+    .describe('Where the work is done: fleet = by a sub-agent here (default); bus = by an external worker'),
 });
 export type CreateTask = z.infer<typeof CreateTask>;
 

@@ -9,7 +9,7 @@ import { runIdPattern, taskIdPattern, threadIdPattern } from './ids.ts';
 export const ThreadId = z
   .string()
   .regex(new RegExp(threadIdPattern))
-  .describe('thr_ and 32 hex digits; or what the caller named it: 1 to 128 of A-Z a-z 0-9 . _ : -');
+  .describe('thr_ and 32 hex digits; or the name that the caller chose: 1 to 128 of A-Z a-z 0-9 . _ : -');
 /** Id of a run. */
 export const RunId = z
   .string()
@@ -23,7 +23,7 @@ const Milliseconds = z.number().nullable().describe('milliseconds');
 /** The caller's own data. */
 export const Metadata = z
   .record(z.string().max(64), z.unknown())
-  .describe('The caller’s own data, returned as it was given');
+  .describe('The caller’s own data, returned unchanged');
 /** Name of a model. */
 export const Model = z.string().min(1).max(200).describe('Model name; the default is HARNESS_DEFAULT_MODEL');
 /** Name of an agent profile. */
@@ -46,8 +46,8 @@ export const Thread = z.object({
   parentThreadId: ThreadId.nullable().describe('The thread that delegated to this one'),
   state: ThreadState,
   model: z.string().nullable(),
-  agent: z.string().nullable().describe('The agent profile it works by'),
-  skill: z.string().nullable().describe('The skill that is active on it'),
+  agent: z.string().nullable().describe('Its agent profile'),
+  skill: z.string().nullable().describe('Its active skill'),
   metadata: Metadata,
   createdAt: Instant,
   updatedAt: Instant,
@@ -106,7 +106,7 @@ export type Timings = z.infer<typeof Timings>;
 export const Run = z.object({
   runId: RunId,
   threadId: ThreadId,
-  seq: z.number().int().describe('Place in the thread, from 1'),
+  seq: z.number().int().describe('Position in the thread, from 1'),
   kind: RunKind,
   status: RunStatus,
   attempt: z.number().int().describe('0 while it waits; more than 1 after a crash'),
@@ -139,13 +139,17 @@ export const Task = z.object({
   taskId: TaskId,
   threadId: ThreadId.describe('The task’s own thread'),
   parentThreadId: ThreadId.nullable(),
-  model: z.string().nullable().describe('Asked for; null: as its parent, or as its agent'),
+  model: z.string().nullable().describe('Requested model; null: that of its agent, or else of its parent'),
   prompt: z.string(),
-  target: z.enum(['fleet', 'bus']).describe('Who does the work: a sub-agent here, or an external worker'),
+  target: z
+    .enum(['fleet', 'bus'])
+    .describe('Where the work is done: by a sub-agent here, or by an external worker'),
   status: TaskStatus,
   iteration: z.number().int().describe('From 1'),
   maxIterations: z.number().int(),
-  verdict: Verdict.nullable().describe('The last review; max_iterations_reached ends as status completed'),
+  verdict: Verdict.nullable().describe(
+    'Of the last review; with max_iterations_reached the status is completed',
+  ),
   feedback: z.string().nullable(),
   result: z.string().nullable(),
   error: Failure.nullable(),
@@ -161,30 +165,32 @@ export const ThreadSession = z.object({
   workerId: z.string().nullable(),
   epoch: z.number().int(),
   expiresAt: Instant.nullable(),
-  path: SessionPath.nullable().describe('Of the latest run'),
+  path: SessionPath.nullable().describe('How the latest run got its session'),
   movable: z
     .boolean()
-    .describe('False while its transcript is not whole: another worker would not know all of it'),
+    .describe('False while its transcript is incomplete: then the thread stays on its worker'),
 });
 export type ThreadSession = z.infer<typeof ThreadSession>;
 
 /** A worker's latest report. Counters count from its start. */
 export const WorkerInfo = z.object({
   workerId: z.string(),
-  pid: z.number().int().describe('On its own machine'),
+  pid: z.number().int().describe('Process id on its machine'),
   startedAt: Instant,
   draining: z.boolean(),
   maxSessions: z.number().int(),
-  sessions: z.number().int().describe('Agent processes that live'),
+  sessions: z.number().int().describe('Live agent processes'),
   busy: z.number().int().describe('Of these, in a turn'),
-  spares: z.number().int().describe('Of these, started for no thread yet'),
+  spares: z.number().int().describe('Of these, started in advance and without a thread'),
   turns: z.number().int(),
-  paths: z.record(SessionPath, z.number().int()).describe('Turns by how they came to their session'),
+  paths: z.record(SessionPath, z.number().int()).describe('Turns by how they got their session'),
   evicted: z.number().int(),
   transcriptErrors: z
     .number()
     .int()
-    .describe('Times that a transcript could not be written: that thread cannot move until it is whole'),
+    .describe(
+      'Times that a transcript could not be written; such a thread stays on this worker until its transcript is complete',
+    ),
   rssBytes: z.number().int(),
 });
 export type WorkerInfo = z.infer<typeof WorkerInfo>;
@@ -199,13 +205,13 @@ export const Plugin = z.object({
   tools: z.array(z.string()).describe('As callers name them'),
   isolation: z
     .enum(['process', 'none'])
-    .describe('Whether it runs in a process of its own: of the gateway that answers'),
+    .describe('Whether it runs in a separate process, at the gateway that responds'),
   state: z
     .enum(['ready', 'restarting', 'degraded', 'disabled'])
     .describe(
-      'degraded: its process ends again and again, and is tried every 10 s; at the gateway that answers',
+      'degraded: its process ends repeatedly, and is started only every 10 s; at the gateway that responds',
     ),
-  crashes: z.number().int().describe('Times that its process ended, or had to be ended'),
-  lastCrash: z.string().nullable().describe('Why it did so last'),
+  crashes: z.number().int().describe('Times that its process crashed or had to be ended'),
+  lastCrash: z.string().nullable().describe('Reason of the last crash'),
 });
 export type Plugin = z.infer<typeof Plugin>;
