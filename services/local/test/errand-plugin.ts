@@ -3,7 +3,7 @@ import type { PluginDefinition } from '@harness/plugin-kit';
 
 const schema = { type: 'object' };
 
-/** Tools that take their time and tell which gateway runs them (the parent of their host process). */
+/** Slow tools that report which gateway runs them (the parent of their host process). */
 export const plugin: PluginDefinition = {
   name: 'errand',
   version: '1.0.0',

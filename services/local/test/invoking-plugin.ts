@@ -1,6 +1,6 @@
 import type { InvokeMessage, InvokeOptions, PluginDefinition } from '@harness/plugin-kit';
 
-/** Rewrites a prompt `invoke {"prompt": …, "options": …}` into what `ctx.invoker` answered, and how it streamed. */
+/** Replaces a prompt `invoke {"prompt": …, "options": …}` by the response of `ctx.invoker` and its stream. */
 export const plugin: PluginDefinition = {
   name: 'invoking',
   version: '1.0.0',

@@ -8,12 +8,12 @@ import { type Fleet, startFleet } from '../src/fleet.ts';
 
 export interface TestFleet extends Fleet {
   thread(body?: object): Promise<string>;
-  /** Sends a message and waits for its end. */
+  /** Sends a message and waits for the end of its run. */
   ask(threadId: string, input: string, more?: object): Promise<Run>;
   send(threadId: string, input: string, headers?: Record<string, string>): Promise<Run>;
   get<T>(path: string): Promise<T>;
   post<T>(path: string, body?: object, headers?: Record<string, string>): Promise<T>;
-  /** Events of a thread as they come, until one fits; after an event and from another gateway, if told. */
+  /** Reads the events of a thread until one matches; optionally after an event, and from another gateway. */
   watch(
     path: string,
     until: (event: ThreadEvent) => boolean,
@@ -27,13 +27,13 @@ export interface FleetOptions {
   env?: Record<string, string>;
   /** Prepares the empty folder that Redis starts on. */
   prepare?: (redisDir: string) => Promise<void>;
-  /** Takes what closes it; unless given, it is closed after the test. */
+  /** Gets the function that closes the fleet. Without it, the fleet is closed after the test. */
   onEnd?: (close: () => Promise<void>) => void;
 }
 
 /**
- * One fleet for those tests of a file that change nothing but their own threads: begun by the first of them, closed
- * after the last test of the file.
+ * One fleet for the tests of a file that change only their own threads: opened by the first of them, closed after the
+ * last test of the file.
  */
 export function shareFleet(): () => Promise<TestFleet> {
   let fleet: Promise<TestFleet> | undefined;
@@ -49,11 +49,11 @@ export function shareFleet(): () => Promise<TestFleet> {
   };
 }
 
-/** A private fleet of real processes with scripted-model; nothing of this machine's environment but PATH. */
+/** Opens a private fleet of real processes with scripted-model; of the environment they get only PATH. */
 export async function openFleet(options: FleetOptions = {}): Promise<TestFleet> {
   const dir = await mkdtemp(join(tmpdir(), 'harness-fleet-'));
   await options.prepare?.(dir);
-  // Without spares the path of a first message is certain.
+  // Without spares a first message always has a cold session.
   const env = { PATH: process.env.PATH ?? '', LOG_LEVEL: 'warn', HARNESS_SPARES: '0', ...options.env };
   const fleet = await startFleet({
     redisDir: dir,

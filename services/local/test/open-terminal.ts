@@ -24,7 +24,7 @@ const envOf = ({ url, env = {} }: ChatOptions): Record<string, string> => ({
 export interface Terminal {
   /** Keys, as a terminal sends them. */
   type(keys: string): void;
-  /** What stands on the terminal, once it fits; the row of the cursor is the last one. Rejects with it when the time is up. */
+  /** Resolves with the text of the terminal, down to the cursor's row, once it matches. Rejects with that text at the time limit. */
   until(fits: string | RegExp | ((shown: string) => boolean)): Promise<string>;
   /** All bytes so far. */
   raw(): string;
@@ -41,7 +41,7 @@ export const keys = {
   end: '\u0004',
 };
 
-/** `npm run chat` in a pseudo-terminal, whose bytes a terminal emulator turns into what a person sees. */
+/** `npm run chat` in a pseudo-terminal; a terminal emulator renders its output as a person sees it. */
 export function openTerminal(options: ChatOptions & { columns?: number }): Terminal {
   const { columns: cols = 100, args = [] } = options;
   const screen = new xterm.Terminal({ cols, rows: 40, scrollback: 1_000, allowProposedApi: true });
@@ -96,7 +96,7 @@ export function openTerminal(options: ChatOptions & { columns?: number }): Termi
   };
 }
 
-/** The rows from the first to that of the cursor, scrolled ones too; a row that was wrapped goes on in the same line. */
+/** The rows from the first to the cursor's, including scrolled ones; wrapped rows are joined to one line. */
 function shownOn({ buffer }: InstanceType<typeof xterm.Terminal>): string {
   const { active } = buffer;
   let shown = '';
@@ -108,7 +108,7 @@ function shownOn({ buffer }: InstanceType<typeof xterm.Terminal>): string {
   return shown;
 }
 
-/** `npm run chat` without a terminal; `input` is all that stands on its stdin. SIGINT is sent once stdout has the words. */
+/** `npm run chat` without a terminal; `input` is its whole stdin. SIGINT is sent once stdout has the given text. */
 export async function runChat(options: ChatOptions & { input?: string; interruptAt?: string }) {
   const { interruptAt } = options;
   const child = spawn(process.execPath, [main, ...(options.args ?? [])], { env: envOf(options) });

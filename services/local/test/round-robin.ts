@@ -6,7 +6,7 @@ export interface RoundRobin {
   url: string;
   /** Bodies of all requests so far. */
   readonly seen: readonly string[];
-  /** Requests that a target had taken when it broke off. */
+  /** Requests whose target broke the connection after it had accepted them. */
   readonly broken: readonly { target: string; body: string }[];
   close(): Promise<void>;
 }
@@ -18,8 +18,8 @@ interface Exchange {
 }
 
 /**
- * A plain load balancer: each request goes to the next target, whoever asks, and on to one more when nobody listens
- * there. A request that was taken is never sent again. Streams pass as they come.
+ * A simple load balancer: each request goes to the next target, and to one more if the connection is refused. An
+ * accepted request is never sent again. Streams are passed on unbuffered.
  */
 export async function openRoundRobin(targets: () => readonly string[]): Promise<RoundRobin> {
   let turn = 0;

@@ -11,8 +11,8 @@ const mains = {
 };
 
 /**
- * Starts a real process of the project and waits for its end: for those that end by themselves, or refuse to start.
- * `code` is null when it had to be killed after 20 s.
+ * Starts a real process of the project that ends without a signal, or refuses to start, and waits for its end. `code`
+ * is null when it had to be killed after 20 s.
  */
 export async function endOf(
   name: keyof typeof mains,

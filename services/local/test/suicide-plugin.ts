@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import type { PluginDefinition } from '@harness/plugin-kit';
 
-/** A tool that kills the agent process that calls it, once: the worst moment for a crash. */
+/** A tool that kills the agent process that calls it, once: the crash happens between a tool call and its result. */
 let killed = false;
 
 export const plugin: PluginDefinition = {

@@ -1,6 +1,6 @@
 import type { PluginDefinition } from '@harness/plugin-kit';
 
-/** A plugin from outside, given by HARNESS_PLUGINS: its tool tells where the call comes from. */
+/** An outside plugin for HARNESS_PLUGINS, whose tool returns its meta: thread, caller, task. */
 export const plugin: PluginDefinition = {
   name: 'whoami',
   version: '1.0.0',

@@ -5,18 +5,18 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { engineEnv } from './config.ts';
 
-/** docker-compose.yml as a project of its own, beside whatever else runs on the engine. */
+/** docker-compose.yml as a separate project, beside others on the engine. */
 export interface ComposeProject {
-  /** Runs a compose command to its end; resolves with both outputs, throws with them when it fails. */
+  /** Runs a compose command. Resolves with both outputs, and throws with them when it fails. */
   compose(...args: string[]): Promise<string>;
   /** The same without a variable that the file needs. */
   composeWithout(variable: string, ...args: string[]): Promise<string>;
   docker(...args: string[]): Promise<string>;
-  /** Ids of a service's containers that run. */
+  /** Ids of a service's running containers. */
   containersOf(service: string): Promise<string[]>;
-  /** Everything the engine holds of this project: containers, volumes, networks. */
+  /** Everything that the engine has of this project: containers, volumes, networks. */
   leftovers(): Promise<string[]>;
-  /** Containers, volumes, networks and images go. */
+  /** Removes containers, volumes, networks and images. */
   remove(): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export async function findCompose(): Promise<{ command: string[] } | { missing: 
 export function openProject(command: string[], env: Record<string, string>): ComposeProject {
   const name = `harness-test-${process.pid}`;
   const dir = mkdtempSync(join(tmpdir(), `${name}-`));
-  // In place of the checkout's .env, which is the user's.
+  // Instead of the checkout's .env, which belongs to the user.
   const envFile = join(dir, 'env');
   writeFileSync(envFile, '');
   const prefix = [...command, '--project-name', name, '--env-file', envFile];

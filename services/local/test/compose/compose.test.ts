@@ -1,4 +1,4 @@
-/** docker-compose.yml for real: its images are built, its containers run; scripted-model is the model. */
+/** docker-compose.yml on a Docker engine: builds its images and runs its containers, with scripted-model as the model. */
 import { get } from 'node:http';
 import { createServer } from 'node:net';
 import type { Run } from '@harness/contracts';
@@ -24,7 +24,7 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     project = openProject('command' in found ? found.command : [], {
       PORT: String(port),
       HARNESS_API_KEY: key,
-      HARNESS_WORKER_TTL_MS: '2000', // a dead worker is noticed soon
+      HARNESS_WORKER_TTL_MS: '2000', // so that a dead worker is detected soon
       COMPOSE_PROFILES: 'demo',
       ANTHROPIC_BASE_URL: 'http://scripted-model:8099',
       ANTHROPIC_API_KEY: 'scripted-model needs none',
@@ -58,7 +58,7 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
   };
   const newThread = async () => (await call<{ threadId: string }>('/v1/threads', {})).threadId;
   const ask = async (input: string) => call<Run>(`/v1/threads/${await newThread()}/runs/wait`, { input });
-  /** Sends a message and waits until a worker is at it. */
+  /** Sends a message and waits until a worker runs its turn. */
   const startRun = async (input: string) => {
     const { threadId, runId } = await call<Run>(`/v1/threads/${await newThread()}/runs`, { input });
     const look = () => call<Run>(`/v1/threads/${threadId}/runs/${runId}`);
@@ -87,14 +87,14 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     expect(await response.text()).toContain('"time__current_time"');
   });
 
-  test('without a key nothing is told', async () => {
+  test('without a key every request is refused', async () => {
     expect((await fetch(`${url}/v1/threads`)).status).toBe(401);
     const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
     expect((await fetch(`${url}/mcp`, { method: 'POST', headers, body })).status).toBe(401);
   });
 
-  test('the Host of a request passes the load balancer, and is judged', async () => {
+  test('the load balancer passes the Host of a request to the gateway, which checks it', async () => {
     expect(await statusFor('evil.example')).toBe(403);
     expect(await statusFor('lb:8080')).toBe(200);
   });
@@ -105,7 +105,7 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     );
   });
 
-  test('three workers, two gateways: every thread is answered, also while a gateway goes away', async () => {
+  test('three workers, two gateways: every thread gets its responses, also while a gateway stops', async () => {
     await scale('--scale', 'worker=3', '--scale', 'gateway=2');
     expect(await project.containersOf('worker')).toHaveLength(3);
     const [first, second] = await project.containersOf('gateway');
@@ -116,7 +116,7 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     const expected = Array.from({ length: 6 }, (_, n) => `answer ${n}`);
     expect(await answers()).toEqual(expected);
 
-    // Each gateway alone carries everything: the load balancer finds both, and no request fails while one leaves.
+    // Each gateway alone can serve everything: the load balancer finds both, and no request fails while one stops.
     for (const gateway of [first, second]) {
       const stopped = project.docker('stop', String(gateway)).then(() => true);
       while (!(await Promise.race([stopped, call('/v1/tools').then(() => false)])));
@@ -130,7 +130,7 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     const old = [await project.containersOf('gateway'), await project.containersOf('worker')].flat();
     let over = false;
     let answered = 0;
-    /** Each request is one try: a failure of any ends the test. */
+    /** Requests are not retried: any failure ends the test. */
     const traffic = async (request: () => Promise<unknown>) => {
       while (!over) {
         await request();
@@ -141,7 +141,7 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
       traffic(() => call('/v1/tools')),
       traffic(() => newThread()),
       traffic(async () => {
-        // A gateway that leaves ends a wait with 202 and the run as it stands; the run itself goes on.
+        // A gateway that stops ends a wait with 202 and the current state of the run; the run itself continues.
         const { threadId, runId } = await ask('say: still here');
         const look = async () => (await call<Run>(`/v1/threads/${threadId}/runs/${runId}`)).result;
         await expect.poll(look, poll).toBe('still here');
@@ -167,13 +167,13 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     expect(now.filter((container) => old.includes(container))).toEqual([]);
   }, 400_000);
 
-  test('a gateway without CPU for some seconds is not given up; a dead one is, within 5 s', async () => {
+  test('a gateway without CPU for some seconds keeps its traffic; a dead one loses it within 5 s', async () => {
     const [balancer = ''] = await project.containersOf('lb');
     const [, second = ''] = await project.containersOf('gateway');
     const told = async (since: string) => project.docker('logs', '--since', since, balancer);
     const clock = async () => (await project.docker('exec', balancer, 'date', '-u', '+%FT%TZ')).trim();
 
-    // The pause is the subject here, so it is slept through.
+    // The pause itself is tested, so the test sleeps.
     const pausedAt = await clock();
     await project.docker('pause', second);
     await project.docker('exec', balancer, 'sleep', '5');
@@ -187,7 +187,7 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     await scale('--scale', 'worker=3', '--scale', 'gateway=2');
   }, 180_000);
 
-  test('Redis asks for a password, and is out of reach of all but gateways and workers', async () => {
+  test('Redis requires a password, and only gateways and workers can reach it', async () => {
     const [redis = ''] = await project.containersOf('redis');
     expect(await project.docker('exec', redis, 'redis-cli', 'ping')).toContain('NOAUTH');
     const asHarness = `REDISCLI_AUTH=$(cat /run/redis-access/password) redis-cli --user harness --no-auth-warning`;
@@ -217,7 +217,7 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
       expect([service, await reaches(service)]).toEqual([service, expected]);
   }, 60_000);
 
-  test('every container has limits, and its log ends somewhere; workers tell their metrics inside', async () => {
+  test('every container has limits, its log is bounded, and workers serve their metrics inside the network', async () => {
     const format = '{{.HostConfig.Memory}} {{.HostConfig.CpuQuota}} {{.HostConfig.PidsLimit}}';
     const logs = '{{index .HostConfig.LogConfig.Config "max-size"}}';
     for (const service of ['redis', 'gateway', 'lb', 'worker', 'scripted-model']) {
@@ -232,7 +232,7 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     );
   }, 60_000);
 
-  test('workers killed in mid-turn: the run ends on another', async () => {
+  test('after workers are killed during a turn, the run ends on another worker', async () => {
     const look = await startRun('sleep: 3000\nsay: survived');
     await project.docker('kill', ...(await project.containersOf('worker')));
     await scale('--scale', 'worker=3', '--scale', 'gateway=2');
@@ -240,13 +240,13 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     expect(await look()).toMatchObject({ result: 'survived', attempt: 2 });
   }, 180_000);
 
-  test('a worker that is stopped ends its turn first', async () => {
+  test('a worker that is stopped finishes its turn first', async () => {
     const look = await startRun('sleep: 3000\nsay: drained');
     await project.compose('stop', 'worker');
     expect(await look()).toMatchObject({ status: 'success', result: 'drained', attempt: 1 });
   }, 180_000);
 
-  test('what was accepted survives the restart of Redis and is done by the next worker', async () => {
+  test('accepted messages survive a restart of Redis, and the next worker runs them', async () => {
     const threadId = await newThread();
     const { runId } = await call<Run>(`/v1/threads/${threadId}/runs`, { input: 'say: kept' });
     await project.compose('restart', 'redis');
@@ -254,17 +254,17 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     const result = async () =>
       (await call<Run>(`/v1/threads/${threadId}/runs/${runId}`).catch(() => undefined))?.result;
     await expect.poll(result, poll).toBe('kept');
-    // It replays its log as a user of its own: none of it may be refused.
+    // Redis replays its log as a separate user, which must be allowed every command.
     expect(await project.compose('logs', '--no-color', 'redis')).not.toContain('NOPERM');
   }, 180_000);
 
-  test('down leaves nothing', async () => {
+  test('`down` removes everything', async () => {
     await project.remove();
     removed = true;
     expect(await project.leftovers()).toEqual([]);
   }, 180_000);
 
-  /** fetch does not let a caller choose the Host. */
+  /** With `fetch` a caller cannot choose the Host. */
   const statusFor = (host: string) =>
     new Promise((resolve, reject) => {
       get(`${url}/healthz`, { headers: { host } }, (response) => {

@@ -1,4 +1,4 @@
-/** What the compose commands see of this shell: where programs and the engine are; no key, no model, no profile. */
+/** The environment of the compose commands: the paths of programs and of the engine; no key, model or profile. */
 export const engineEnv = (env = process.env): Record<string, string> =>
   Object.fromEntries(
     Object.entries(env).filter(

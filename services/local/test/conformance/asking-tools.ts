@@ -1,7 +1,7 @@
 /** Tools of the conformance suite that ask the client: one round, several, with state, and only what it can do. */
 import { defineTool, type InputRequest, needInput, type PluginTool } from '@harness/plugin-kit';
 
-/** A form with the given fields, all required unless said otherwise. */
+/** A form with the given fields; all are required unless `required` is given. */
 export const form = (
   message: string,
   properties: Record<string, object>,
@@ -25,7 +25,7 @@ const tool = (own: Tool) => defineTool({ description: `Conformance: ${own.name}`
 const contentOf = (answer: Record<string, unknown> | undefined) =>
   (answer?.content ?? {}) as Record<string, unknown>;
 
-/** Asks once, and tells what came. */
+/** Asks once, and returns the client's response. */
 const asksOnce = (
   name: string,
   { key, request }: { key: string; request: InputRequest },

@@ -1,5 +1,5 @@
 /**
- * What the official MCP conformance suite expects of a server, brought through the public plugin contract. The suite
+ * What the official MCP conformance suite expects of a server, implemented by the public plugin contract. The suite
  * calls bare names, so the gateway's configuration must allow them (HARNESS_UNPREFIXED_PLUGINS=conformance).
  */
 import { setTimeout as after } from 'node:timers/promises';

@@ -12,7 +12,7 @@ const cliOf = (name: string) => resolve(`${name}/package.json`).replace('package
 const current = cliOf('@modelcontextprotocol/conformance');
 const next = cliOf('mcp-conformance-next');
 
-/** An extension that no requirement set scores: all its scenarios must be there, and hold. */
+/** An extension that is in no requirement set: all its scenarios must exist and pass. */
 const tasks = [
   'tasks-lifecycle',
   'tasks-capability-negotiation',
@@ -26,7 +26,7 @@ const tasks = [
   'tasks-mrtr-composition',
 ];
 
-/** Three gateways behind a load balancer that knows nothing of sessions. */
+/** Three gateways behind a load balancer without session affinity. */
 async function openReplicas(): Promise<string> {
   const fleet = await openFleet({
     workers: 0,

@@ -1,11 +1,11 @@
 /**
- * Makes the dump that later releases are tested on: a fleet of an earlier release with work of every kind, ended by
+ * Makes the dump with which later releases are tested: a fleet of an earlier release with work of every kind, ended by
  * kill -9 in the middle of it.
  *
  *   node services/local/test/data/make-data.ts <checkout of that release, with its packages> <file.rdb>
  *
  * version-1.rdb was made so from commit 74f73e3 with Redis 7.0. No key in it expires, so it can be loaded at any later
- * time; liveness keys and what else a running fleet holds for less than an hour are left out.
+ * time; liveness keys and other keys that live for less than an hour are left out.
  */
 import { once } from 'node:events';
 import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -48,13 +48,13 @@ async function call<T>(method: string, path: string, body?: object): Promise<T> 
 const post = <T>(path: string, body: object = {}) => call<T>('POST', path, body);
 const ask = (threadId: string, input: string) => post(`/v1/threads/${threadId}/runs/wait`, { input });
 const send = (threadId: string, input: string) => post(`/v1/threads/${threadId}/runs`, { input });
-/** Resolves at the first event of this type below the thread. */
+/** Resolves at the first event of this type in the thread's tree. */
 async function seen(threadId: string, type: string): Promise<void> {
   const url = `${fleet.url}/v1/threads/${threadId}/events?follow=true&children=true`;
   for await (const event of readEventStream(url)) if (event.type === type) return;
 }
 
-// What has ended.
+// Finished work.
 // Threads are found by `is`; the caller chose the id of one.
 const thread = async (is: string, more: object = {}) =>
   (await post<{ threadId: string }>('/v1/threads', { metadata: { is }, ...more })).threadId;
@@ -100,7 +100,7 @@ await bus('/tasks', { taskId: 'b-assigned', payload: { of: 'b-assigned' } });
 await take('w-b-assigned');
 await bus('/tasks', { taskId: 'b-queued', payload: { of: 'b-queued' }, priority: 3 });
 
-// What is under way when the worker is killed.
+// Work in progress when the worker is killed.
 const slow = (last: string) => `persist:\ncall: time__current_time {}\nsleep: 3000\nsay: ${last}`;
 await send(isCut, slow('it went on'));
 await post('/v1/tasks', { prompt: slow('the second report'), parentThreadId: delegates });

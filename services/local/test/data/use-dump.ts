@@ -2,7 +2,7 @@ import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Lays a dump of this folder where a Redis with an append-only file, started in `redisDir`, reads it. */
+/** Copies a dump of this folder to where a Redis with an append-only file, started in `redisDir`, reads it. */
 export async function useDump(redisDir: string, name: string): Promise<void> {
   const folder = join(redisDir, 'appendonlydir');
   const base = 'appendonly.aof.1.base.rdb';

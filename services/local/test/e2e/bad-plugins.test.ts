@@ -48,7 +48,7 @@ async function openGateway(env: Record<string, string> = {}) {
   return { fleet, request, call, shown, metrics };
 }
 
-test('a plugin that crashes, loops or eats memory costs only itself; the operator sees it, and it is back', async () => {
+test('a plugin that crashes, loops or exhausts memory affects no other; it is reported and restarted', async () => {
   const { fleet, request, call, shown, metrics } = await openGateway();
   expect(await shown()).toMatchObject({ isolation: 'process', state: 'ready', crashes: 0 });
   const looping = call('whole__misbehave', { how: 'loop', ms: 3_000 });
@@ -73,13 +73,13 @@ test('a plugin that crashes, loops or eats memory costs only itself; the operato
   expect(await metrics()).toMatch(/harness_plugin_up\{plugin="whole"\} 1/);
   expect(await call('whole__echo', { text: 'back' })).toMatchObject({ isError: false });
 
-  // What escapes in it never reached the gateway.
+  // Its uncaught errors did not reach the gateway.
   expect(fleet.gateway.process.exitCode).toBe(null);
   const { plugins } = (await (await request('/v1/plugins')).json()) as { plugins: PluginShown[] };
   expect(plugins.find(({ name }) => name === 'time')).toMatchObject({ isolation: 'none', state: 'ready' });
 });
 
-test('its process knows who calls and in which trace, and no secret of its owner', async () => {
+test('its process gets the caller and the trace, and no secret of its owner', async () => {
   const { call, fleet } = await openGateway({
     AWS_SECRET_ACCESS_KEY: 'hidden',
     ANTHROPIC_API_KEY: 'hidden',
@@ -102,10 +102,10 @@ test('its process knows who calls and in which trace, and no secret of its owner
   expect(JSON.stringify(env)).not.toContain(fleet.redisUrl);
 });
 
-test('HARNESS_PLUGIN_ISOLATION=none: in the gateway; what escapes there ends it in good order, counted', async () => {
+test('HARNESS_PLUGIN_ISOLATION=none: an uncaught error of a plugin shuts the gateway down in order, and is counted', async () => {
   const { fleet, call, shown } = await openGateway({ HARNESS_PLUGIN_ISOLATION: 'none' });
   expect(await shown()).toMatchObject({ isolation: 'none', state: 'ready' });
-  const slow = call('whole__misbehave', { how: 'sleep', ms: 1_500 }); // under way, and answered all the same
+  const slow = call('whole__misbehave', { how: 'sleep', ms: 1_500 }); // in progress at that time; it still gets its response
   const thrown = call('whole__misbehave', { how: 'rejectAside' });
   expect(await thrown).toMatchObject({ isError: false });
   expect(await slow).toMatchObject({ isError: false });

@@ -2,7 +2,7 @@ import type { BusAssignment } from '@harness/contracts';
 import { expect, test } from 'vitest';
 import { openFleet, type TestFleet } from '../open-fleet.ts';
 
-/** An external worker that takes its next task and ends it with these words. */
+/** An external worker that takes its next task and ends it with this result. */
 async function work(fleet: TestFleet, end: { result: string } | { reason: string }): Promise<BusAssignment> {
   const task = await fleet.post<BusAssignment>('/v1/bus/workers/w/poll', { timeoutMs: 60_000 });
   const path = `/v1/bus/tasks/${task.taskId}`;
@@ -13,7 +13,7 @@ async function work(fleet: TestFleet, end: { result: string } | { reason: string
 
 const promptOf = ({ payload }: BusAssignment) => (payload as { prompt: string }).prompt;
 
-test('an agent delegates to the bus: rejected once, accepted, and the parent is told; a failure reaches it, too', async () => {
+test('an agent delegates to the bus: rejected once, accepted, and the parent is notified, as it is of a failure', async () => {
   const fleet = await openFleet();
   const parent = await fleet.thread();
   await fleet.post('/v1/bus/workers', { name: 'w' });

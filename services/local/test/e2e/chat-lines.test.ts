@@ -4,7 +4,7 @@ import { keys, openTerminal, runChat } from '../open-terminal.ts';
 
 const sharedFleet = shareFleet();
 
-test('--message: the answer on stdout, notes on stderr, and the exit code tells success', async () => {
+test('--message: the response on stdout, notes on stderr, success as the exit code', async () => {
   const { url, get } = await sharedFleet();
   const send = (message: string, ...args: string[]) =>
     runChat({ url, args: ['--message', message, ...args] });
@@ -27,7 +27,7 @@ test('--message: the answer on stdout, notes on stderr, and the exit code tells 
   expect(await send('//nothing')).toMatchObject({ code: 0, stdout: 'You said: /nothing\n' });
 });
 
-test('--json: every event of the conversation, a line each', async () => {
+test('--json: one line for each event of the conversation', async () => {
   const { url } = await sharedFleet();
   const { code, stdout } = await runChat({ url, args: ['--json', '--message', 'stream: 20'] });
   const events = stdout
@@ -46,7 +46,7 @@ test('--json: every event of the conversation, a line each', async () => {
   expect(textOf('agent.message')).toContain('20');
 });
 
-test('in a pipe, lines go one after another; it ends with the answer to the last one', async () => {
+test('lines from a pipe are sent one after another; the chat ends after the response to the last one', async () => {
   const { url } = await sharedFleet();
   const input = 'stream: 30\n/model large\n\nsay: two\nrecall:';
   const piped = await runChat({ url, input });
@@ -68,7 +68,7 @@ test('in a pipe, lines go one after another; it ends with the answer to the last
   });
 });
 
-test('Ctrl-C ends the run, and then the program; what stands behind it is not sent', async () => {
+test('Ctrl-C ends the run, and then the program; later lines are not sent', async () => {
   const { url, get } = await sharedFleet();
   const input = 'stream: 2000\nsay: never\n';
   const { code, stdout, stderr } = await runChat({
@@ -83,7 +83,7 @@ test('Ctrl-C ends the run, and then the program; what stands behind it is not se
   expect(runs.map(({ status }) => status)).toEqual(['cancelled']);
 });
 
-test('a terminal that cannot move its cursor is a pipe of lines', async () => {
+test('a terminal that cannot move its cursor is used like a pipe', async () => {
   const { url } = await sharedFleet();
   const terminal = openTerminal({ url, env: { TERM: 'dumb' } });
   await terminal.until(/thread thr_/);
@@ -94,7 +94,7 @@ test('a terminal that cannot move its cursor is a pipe of lines', async () => {
   expect(terminal.raw()).not.toContain('\u001b');
 });
 
-test('what stands in the way is one clear line', async () => {
+test('each problem at the start is one clear line', async () => {
   const { url } = await openFleet({ env: { HARNESS_API_KEY: 'a-key-of-the-gateway' } });
   const said = async (at: string, args: string[], env = {}) => {
     const { code, stdout, stderr } = await runChat({ url: at, args: ['--message', 'say: x', ...args], env });

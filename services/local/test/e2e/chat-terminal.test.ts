@@ -28,11 +28,11 @@ async function openSkills(...names: string[]): Promise<string> {
 const sharedFleet = shareFleet();
 const threadIn = (shown: string): string => shown.match(/thr_[0-9a-f]{32}/g)?.at(-1) ?? 'none';
 const timesOf = (text: string, shown: string) => shown.split(text).length - 1;
-/** Numbers from 1, as `stream: N` says them, without the blanks at which rows may end. */
+/** Numbers from 1, as `stream: N` prints them, without the blanks at which rows may be wrapped. */
 const counted = (count: number) => Array.from({ length: count }, (_, n) => n + 1).join('');
 const squeezed = (shown: string) => shown.replaceAll(/\s/g, '');
 
-test('answers stream above the line that is typed, which stays whole', async () => {
+test('responses are streamed above the typed line, which stays intact', async () => {
   const fleet = await sharedFleet();
   const env = { XDG_STATE_HOME: await openFolder() };
   const terminal = openTerminal({ url: fleet.url, env, columns: 60 });
@@ -48,7 +48,7 @@ test('answers stream above the line that is typed, which stays whole', async () 
   terminal.type('small ');
   const shown = await terminal.until((now) => squeezed(now).includes('149150') && now.includes('small'));
   expect(squeezed(shown)).toContain(`>stream:150${counted(150)}>whatistyped`);
-  // The emulator ends at the cursor's row; the rest of the typed line is whole, too.
+  // The emulator's rows end at the cursor's; the rest of the typed line is intact, too.
   terminal.type(keys.interrupt);
   await terminal.until(/\n> $/);
   terminal.type(`say: and on${keys.enter}`);
@@ -64,7 +64,7 @@ test('answers stream above the line that is typed, which stays whole', async () 
   expect(await terminal.exited).toBe(0);
 });
 
-test('tools and tasks are told in short lines; what a model says cannot command the terminal', async () => {
+test('tools and tasks are shown in short lines; text of a model cannot control the terminal', async () => {
   const fleet = await sharedFleet();
   const env = { XDG_STATE_HOME: await openFolder(), NO_COLOR: '1' };
   const terminal = openTerminal({ url: fleet.url, env });
@@ -95,7 +95,7 @@ test('tools and tasks are told in short lines; what a model says cannot command 
   for (const colour of ['\u001b[2m', '\u001b[31m']) expect(terminal.raw()).not.toContain(colour);
 });
 
-test('commands: Tab completes them and skills, // sends what begins with a slash; the history is kept', async () => {
+test('commands: Tab completes commands and skills, // sends text that begins with a slash; the history is kept', async () => {
   const skills = await openSkills('tea-time', 'coffee');
   const fleet = await openFleet({ env: { HARNESS_SKILLS_DIR: skills } });
   const home = await openFolder();
@@ -137,7 +137,7 @@ test('commands: Tab completes them and skills, // sends what begins with a slash
   await again.until(/\n.*plum.*\n> $/);
 });
 
-test('a gateway that restarts: nothing is lost and nothing comes twice, and what is typed meanwhile arrives', async () => {
+test('while a gateway restarts nothing is lost or repeated, and typed lines are sent afterwards', async () => {
   const fleet = await openFleet();
   const env = { XDG_STATE_HOME: await openFolder() };
   const terminal = openTerminal({ url: fleet.url, env });

@@ -1,6 +1,6 @@
 /**
- * This release on data that a release without data versions (version 1) left when it was killed; data/make-data.ts says
- * what is in it. Nothing in the dump expires and the retention below is the longest there is, so that its age is no matter.
+ * This release on the data of a release without data versions (version 1) that was killed; data/make-data.ts describes
+ * it. Nothing in the dump expires, and the retention below is the maximum, so the age of the dump does not matter.
  */
 import type { BusAssignment, BusTaskDetail, Run, Task, Thread } from '@harness/contracts';
 import { connectRedis, createLogger } from '@harness/runtime';
@@ -14,7 +14,7 @@ let close: () => Promise<void>;
 beforeAll(async () => {
   fleet = await openFleet({
     prepare: (dir) => useDump(dir, 'version-1.rdb'),
-    // An assignment is acknowledged below, however slow the machine is.
+    // Long enough to acknowledge an assignment below on a slow machine.
     env: { HARNESS_RETENTION_MS: tenYearsMs, HARNESS_BUS_ACK_MS: '3600000' },
     onEnd(end) {
       close = end;
@@ -23,7 +23,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => close?.(), 60_000);
 
-/** The thread that the dump's maker called so. */
+/** The thread with this name in make-data.ts. */
 async function threadOf(is: string): Promise<string> {
   const { threads } = await fleet.get<{ threads: Thread[] }>('/v1/threads?metadata=true');
   const found = threads.find(({ metadata }) => metadata?.is === is);
@@ -40,7 +40,7 @@ test('the version is recorded', async () => {
   redis.disconnect();
 });
 
-test('a run that was cut and the messages that waited are answered, in order', async () => {
+test('an interrupted run and the waiting messages are finished, in order', async () => {
   const ended = async (is: string) =>
     (await runsOf(await threadOf(is))).map(({ status, result, attempt }) => ({ status, result, attempt }));
   await expect
@@ -54,7 +54,7 @@ test('a run that was cut and the messages that waited are answered, in order', a
     .toMatchObject([{ status: 'success' }, { status: 'success', result: 'quince' }]);
 });
 
-test('conversations are resumed: the model sees what was said before', async () => {
+test('conversations are resumed: the model sees the earlier messages', async () => {
   for (const [is, word] of [
     ['named', 'fig'],
     ['briefed', 'plum'],
@@ -65,7 +65,7 @@ test('conversations are resumed: the model sees what was said before', async () 
   expect(await threadOf('named')).toBe(`thr_${'17'.repeat(16)}`);
 });
 
-test('open tasks end, the one in its turn and the one in review, and their parent is notified', async () => {
+test('open tasks end, one in its turn and one in review, and their parent is notified', async () => {
   const parent = await threadOf('delegates');
   const tasks = async () => (await fleet.get<{ tasks: Task[] }>('/v1/tasks')).tasks;
   await expect
@@ -85,14 +85,14 @@ test('open tasks end, the one in its turn and the one in review, and their paren
     .toEqual(Array(2).fill({ kind: 'notification', status: 'success' }));
 });
 
-test('bus tasks are where they were, and can be worked on from there', async () => {
+test('bus tasks keep their states, and can be finished', async () => {
   const stateOf = async (taskId: string) => (await fleet.get<BusTaskDetail>(`/v1/bus/tasks/${taskId}`)).state;
   const end = (taskId: string, body: object) => fleet.post(`/v1/bus/tasks/${taskId}/done`, body);
   expect(await stateOf('b-blocked')).toBe('blocked');
   expect(await stateOf('b-dead')).toBe('dead');
   await expect(end('b-done', { name: 'w-b-done', result: { said: 'done' } })).resolves.toBeTruthy();
 
-  // Their workers are known by name; an acknowledgement may come as late as after the upgrade.
+  // Workers are identified by name; an acknowledgement may arrive after the upgrade.
   await fleet.post('/v1/bus/tasks/b-assigned/ack', { name: 'w-b-assigned' });
   await end('b-assigned', { name: 'w-b-assigned', result: 1 });
   await end('b-working', { name: 'w-b-working', result: 2 });
@@ -110,7 +110,7 @@ test('bus tasks are where they were, and can be worked on from there', async () 
     expect(await stateOf(taskId)).toBe('done');
 });
 
-test('events, plugin states, lists and metrics are read', async () => {
+test('events, plugin states, lists and metrics can be read', async () => {
   const delegated = await threadOf('delegated');
   const events = await fleet.watch(
     `/v1/threads/${delegated}/events?follow=true&children=true`,

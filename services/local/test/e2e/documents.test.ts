@@ -1,4 +1,4 @@
-/** The documents of this repository: their links lead somewhere, their code runs or at least reads. */
+/** The documents of this repository: their links are valid, and their code runs or at least parses. */
 import { execFile } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -37,7 +37,7 @@ const blocks: Block[] = documents.flatMap((document) =>
 );
 const blockWith = (text: string): string => blocks.find(({ code }) => code.includes(text))?.code ?? '';
 
-/** How a block is read where it is not run. What runs is named in the tests below; compose, backups and a model's key are not here. */
+/** How a block is parsed that is not run. The tests below name what is run; compose, backups and a model's key are left out. */
 const readers: Record<string, (block: Block) => unknown> = {
   sh: ({ code }) => run('bash', ['-n', '-c', code]),
   ts: ({ code }) => stripTypeScriptTypes(asStatements(code)),
@@ -49,14 +49,14 @@ const readers: Record<string, (block: Block) => unknown> = {
   text: () => undefined,
 };
 
-/** Inside an async function, without its imports; a fragment of an object literal as a literal. */
+/** The code inside an async function, without its imports; a fragment of an object literal as a literal. */
 const asStatements = (code: string): string => {
   const body = code.replace(/^\s*import .*$/gm, '').replace(/^export /gm, '');
   const isFragment = /^(\s*\/\/.*\n)*\s*\w+: /.test(body);
   return `async function example() { ${isFragment ? `({${body}})` : body}\n}`;
 };
 
-test('every link of a document leads to a file of the repository, and to a heading in it', () => {
+test('every link of a document points to a file of the repository, and to a heading in it', () => {
   const broken = documents.flatMap((document) =>
     [...textOf(document).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].flatMap(([, link = '']) => {
       const [path = '', heading] = link.split('#');
@@ -105,7 +105,7 @@ test('the commands of the README, of the bus and of the terminal run', { timeout
   expect(await shell(blockWith('order-17').replace('threads/user-42', 'threads/hello'))).toContain('runId');
 });
 
-test('the plugin of the guide loads as it stands there', async () => {
+test('the plugin of the guide loads unchanged', async () => {
   const file = join(root, 'node_modules/.cache/guide-plugin.ts');
   await writeFile(file, blockWith('weather__forecast'));
   onTestFinished(() => writeFile(file, ''));

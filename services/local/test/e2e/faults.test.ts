@@ -4,7 +4,7 @@ import { openFleet, shareFleet } from '../open-fleet.ts';
 const sharedFleet = shareFleet();
 const env = { HARNESS_WORKER_TTL_MS: '2000' };
 
-test('a worker killed in mid-turn: the run ends once, on another', async () => {
+test('after a worker is killed during a turn, the run ends once, on another worker', async () => {
   const fleet = await openFleet({ env });
   const threadId = await fleet.thread();
   await fleet.ask(threadId, 'remember: plum');
@@ -23,11 +23,11 @@ test('a worker killed in mid-turn: the run ends once, on another', async () => {
   expect(about.filter((type) => type === 'run.completed')).toHaveLength(1);
   const ended = await fleet.get(`/v1/threads/${threadId}/runs/${run.runId}`);
   expect(ended).toMatchObject({ status: 'success', attempt: 2, path: 'resume' });
-  // The conversation moved with it: the new worker knows what was said on the old one.
+  // The conversation moved, too: the new worker knows the messages of the old one.
   expect((await fleet.ask(threadId, 'recall:')).result).toContain('plum');
 });
 
-test('the agent process killed in mid-turn: the same worker resumes and ends the run once', async () => {
+test('after the agent process is killed during a turn, the same worker resumes and ends the run once', async () => {
   const fleet = await openFleet({
     env: { ...env, HARNESS_PLUGINS: new URL('../suicide-plugin.ts', import.meta.url).pathname },
   });
@@ -39,7 +39,7 @@ test('the agent process killed in mid-turn: the same worker resumes and ends the
   expect(recalled).toMatchObject({ path: 'warm', result: expect.stringContaining('plum') });
 });
 
-test('a repeated request with the same key is one run, one turn', async () => {
+test('a repeated request with the same key causes one run and one turn', async () => {
   const fleet = await sharedFleet();
   const threadId = await fleet.thread();
   const headers = { 'idempotency-key': 'once' };
@@ -52,7 +52,7 @@ test('a repeated request with the same key is one run, one turn', async () => {
   expect(runs).toMatchObject([{ attempt: 1, result: 'once' }]);
 });
 
-test('a running run is cancelled, and the thread goes on with its session', async () => {
+test('a running run is cancelled, and the thread keeps its session', async () => {
   const fleet = await sharedFleet();
   const threadId = await fleet.thread();
   await fleet.ask(threadId, 'remember: plum');
@@ -86,7 +86,7 @@ test('a turn that takes too long ends as timeout; a model failure is a committed
   });
 });
 
-test('messages to one thread are answered in order, one at a time, by several workers', async () => {
+test('several workers answer the messages of one thread in order, one at a time', async () => {
   const fleet = await openFleet({ workers: 2 });
   const threads = await Promise.all([1, 2, 3].map(() => fleet.thread()));
   for (let n = 0; n < 5; n++) await Promise.all(threads.map((threadId) => fleet.send(threadId, `say: ${n}`)));
@@ -104,7 +104,7 @@ test('messages to one thread are answered in order, one at a time, by several wo
   }
 });
 
-test('a worker that is asked to end finishes its turn, and the rest goes to another', async () => {
+test('a worker that is stopped finishes its turn; another worker takes the waiting messages', async () => {
   const fleet = await openFleet();
   const threadId = await fleet.thread();
   const path = `/v1/threads/${threadId}/events?follow=true`;

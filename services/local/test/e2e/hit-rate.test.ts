@@ -7,13 +7,13 @@ const threads = 50;
 const messagesPerThread = 20;
 const passersBy = 8;
 
-test('1,000 messages to 50 prewarmed threads on 3 workers all find their session warm, while others come and go', {
+test('1,000 messages to 50 prewarmed threads on 3 workers all find their session warm, while other threads come and go', {
   timeout: 120_000,
 }, async () => {
   const fleet = await openFleet({
     workers: 3,
     env: {
-      // Room for an uneven spread: what a worker that is slow for a moment does not take, the others do.
+      // Free slots for an uneven distribution: threads that a briefly slow worker does not take go to the others.
       HARNESS_MAX_SESSIONS: '30',
       HARNESS_AGENT_EXECUTABLE: fileURLToPath(new URL('../faults/fake-agent.mjs', import.meta.url)),
     },

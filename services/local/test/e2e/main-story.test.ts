@@ -3,7 +3,7 @@ import { openFleet, shareFleet } from '../open-fleet.ts';
 
 const sharedFleet = shareFleet();
 
-test('a message reaches a real session, which calls a tool natively; the next one finds it warm', async () => {
+test('a real session answers a message and calls a tool natively; the next message finds it warm', async () => {
   const fleet = await sharedFleet();
   const threadId = await fleet.thread();
   const first = await fleet.ask(
@@ -33,13 +33,13 @@ test('a message reaches a real session, which calls a tool natively; the next on
   ]);
 });
 
-test('bad input is answered by the schema: the model reads which field', async () => {
+test('invalid input is refused with a message that names the field', async () => {
   const fleet = await sharedFleet();
   const run = await fleet.ask(await fleet.thread(), 'call: time__current_time {"timezone": 5}');
   expect(run.result).toContain('/timezone');
 });
 
-test('two threads at once: each tool call knows its own', async () => {
+test('of two threads at the same time, each tool call gets its own', async () => {
   const fleet = await openFleet({
     env: { HARNESS_PLUGINS: new URL('../whoami-plugin.ts', import.meta.url).pathname },
   });
@@ -59,7 +59,7 @@ test('two threads at once: each tool call knows its own', async () => {
   }
 });
 
-test('delegate, check in, reject once, accept, tell the parent: all seen over one stream', async () => {
+test('delegate, check in, reject once, accept, notify the parent: one stream shows all of it', async () => {
   const fleet = await sharedFleet();
   const parent = await fleet.thread({ threadId: 'chat:of.user_42' });
   const work = 'checkin: half way\\ncall: time__current_time {}\\nsay: the report\\nreject: 1';
@@ -107,7 +107,7 @@ test('delegate, check in, reject once, accept, tell the parent: all seen over on
   ]);
 });
 
-test('a reviewer is read whether it answers by a schema or in words', async () => {
+test('the verdict of a reviewer is read from structured output and from text', async () => {
   const fleet = await sharedFleet();
   const end = async (form: string) => {
     const prompt = `say: work\nreject: 1\n${form}`;
@@ -126,7 +126,7 @@ test('a reviewer is read whether it answers by a schema or in words', async () =
     });
 });
 
-test('the last verdict is told as it is, an unreadable one is no acceptance, a failure reaches the parent', async () => {
+test('the parent gets the last verdict and every failure; an unreadable verdict does not accept', async () => {
   // One slot: a review inside a turn must not wait for a second one.
   const fleet = await openFleet({ env: { HARNESS_MAX_SESSIONS: '1' } });
   const parent = await fleet.thread();
@@ -170,7 +170,7 @@ test('the last verdict is told as it is, an unreadable one is no acceptance, a f
   expect(answers[2]).toContain('has failed');
 });
 
-test('a stream that is cut in the middle of an answer goes on at another gateway, without gap or repeat', async () => {
+test('a stream that breaks during a response continues at another gateway, without gap or repeat', async () => {
   const fleet = await openFleet();
   const other = await fleet.addGateway();
   const threadId = await fleet.thread();

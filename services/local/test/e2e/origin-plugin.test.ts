@@ -8,7 +8,7 @@ import { openFleet } from '../open-fleet.ts';
 
 const path = fileURLToPath(new URL('../origin-plugin.cjs', import.meta.url));
 
-test('a plugin in the shape of old runs as it is: every hook, every part of the context', async () => {
+test('a plugin of the old harness runs unchanged: every hook, every part of the context', async () => {
   const fleet = await openFleet({ env: { HARNESS_PLUGINS: path } });
   const { plugins, diagnostics } = await fleet.get<{
     plugins: { name: string; tools: string[] }[];
@@ -41,7 +41,7 @@ test('a plugin in the shape of old runs as it is: every hook, every part of the 
   const hello = await fleet.ask(threadId, 'rewritten by nobody');
   expect(hello.result).toBe('You said: rewritten by a hook');
 
-  // What hooks do goes on for a moment after the run has its result.
+  // Hooks may run for a moment after the run has its result.
   const seen = async () => {
     const told = await fleet.post<{ content: { text: string }[] }>('/v1/tools/MyOldPlugin__tell_all', {});
     return JSON.parse(told.content[0]?.text ?? '');
@@ -58,7 +58,7 @@ test('a plugin in the shape of old runs as it is: every hook, every part of the 
   });
 });
 
-test('built-in plugins can be left out, and their names be taken', async () => {
+test('built-in plugins can be left out, and other plugins may use their names', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'harness-plugin-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const own = join(folder, 'own.mjs');

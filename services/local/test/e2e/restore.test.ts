@@ -1,4 +1,4 @@
-/** Backup and restore as README.md describes them: a copy made under traffic, and a fleet that goes on with it. */
+/** Backup and restore as README.md describes them: a fleet continues with a copy that was made under traffic. */
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,10 +55,10 @@ const epochOf = async (fleet: TestFleet, threadId: string) =>
   (await fleet.get<ThreadSession>(`/v1/threads/${threadId}/session`)).epoch;
 const identityOf = ({ runId, seq }: Run) => ({ runId, seq });
 
-test('a fleet goes on with a copy that was made under traffic: runs, order, conversations, epochs', async () => {
+test('a fleet continues with a copy that was made under traffic: runs, order, conversations, epochs', async () => {
   let sourceDir = '';
   let closeSource = async () => {};
-  // The copy says that this worker lives, until its liveness runs out.
+  // In the copy this worker is alive until its liveness expires.
   const source = await openFleet({
     env: { HARNESS_WORKER_TTL_MS: '2000' },
     prepare: async (dir) => {
@@ -83,7 +83,7 @@ test('a fleet goes on with a copy that was made under traffic: runs, order, conv
   await backUp(source.redisUrl, sourceDir, copy);
   await moreAnswers(2);
   await Promise.all(traffic.map(({ stop }) => stop()));
-  // The source gives out an epoch that the copy does not know of: a session of another kind takes the place of the first.
+  // The source assigns an epoch that the copy does not have: a session with another profile replaces the first.
   const changed = await fetch(`${source.url}/v1/threads/${threadIds[0]}`, {
     method: 'PATCH',
     headers: { 'content-type': 'application/json' },
@@ -100,7 +100,7 @@ test('a fleet goes on with a copy that was made under traffic: runs, order, conv
     prepare: (dir) => cp(copy, join(dir, 'appendonlydir'), { recursive: true }),
   });
   for (const [n, threadId] of threadIds.entries()) {
-    // What was accepted before the copy is there, in its order; what waited in the copy is answered.
+    // Messages from before the copy are there, in order; those that waited in the copy are answered.
     await expect
       .poll(async () => (await runsOf(restored, threadId)).every(({ status }) => status === 'success'), {
         timeout: 60_000,
@@ -113,7 +113,7 @@ test('a fleet goes on with a copy that was made under traffic: runs, order, conv
 
     const next = await restored.ask(threadId, 'recall:');
     expect(next.seq).toBe(runs.length + 1);
-    // The model was sent the conversation in the order of the mailbox.
+    // The model got the conversation in the order of the mailbox.
     expect(next.result?.match(/w\d+/g)).toEqual(runs.map(({ runId }) => traffic[n]?.words.get(runId)));
     expect(await epochOf(restored, threadId)).toBeGreaterThan(sourceEpochs[n] ?? 0);
   }

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openFleet } from '../open-fleet.ts';
 import { openRoundRobin } from '../round-robin.ts';
 
-test('a real session speaks MCP 2026-07-28, and any gateway behind a load balancer answers it', async () => {
+test('a real session uses MCP 2026-07-28, and any gateway behind a load balancer can serve it', async () => {
   const fleet = await openFleet({ workers: 0 });
   const gateways = [fleet.gateway, await fleet.addGateway()];
   const balancer = await openRoundRobin(() => gateways.map(({ ready }) => ready.url));

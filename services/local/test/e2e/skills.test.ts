@@ -22,13 +22,13 @@ const toolResults = async (fleet: TestFleet, threadId: string) =>
     ({ type }) => type === 'agent.tool_result',
   );
 
-test('a warm session sees a skill that came while it slept, and is held to what the skill allows', async () => {
+test('a warm session sees a skill that was added while it was idle, and may use only the tools of an active skill', async () => {
   const folder = await openFolder();
   const fleet = await openFleet({ workers: 0, env: { HARNESS_SKILLS_DIR: folder } });
   const balancer = await openRoundRobin(() => [fleet.gateway.ready.url]);
   onTestFinished(balancer.close);
   await fleet.addWorker({ HARNESS_GATEWAY_URL: balancer.url });
-  /** How often the session has asked for its tools. */
+  /** How often the session has listed its tools. */
   const listed = () => balancer.seen.filter((body) => body.includes('"method":"tools/list"')).length;
   const threadId = await fleet.thread();
   await fleet.ask(threadId, 'say: hello');
@@ -43,7 +43,7 @@ test('a warm session sees a skill that came while it slept, and is held to what 
   expect((await toolResults(fleet, threadId)).map(({ data }) => data.isError)).toEqual([false, true]);
 });
 
-test('the run after a restricted one has all tools at once, whenever it comes', async () => {
+test('the run after a restricted one has all tools from its start, whenever it is sent', async () => {
   const folder = await openFolder();
   await write(folder, 'tea/SKILL.md', {
     front: 'name: tea\ndescription: Makes tea\nallowed-tools: skill__read_file',
@@ -63,7 +63,7 @@ test('the run after a restricted one has all tools at once, whenever it comes', 
         await fleet.ask(threadId, free);
       } else {
         await fleet.ask(threadId, restricted);
-        await setTimeout(delay + thread); // the gap is what is varied here: nothing is waited for
+        await setTimeout(delay + thread); // the gap itself is tested, so the test sleeps
         await fleet.ask(threadId, free);
       }
       const refused = (await toolResults(fleet, threadId)).map(({ data }) => data.isError);
@@ -94,7 +94,7 @@ test('a key’s tools hold for its run from the first prompt, and for no other r
   }
 });
 
-test('an agent’s session has its tools alone, and one that is gone is a clear error', async () => {
+test('a session of an agent has only the agent’s tools; a deleted agent is a clear error', async () => {
   const folder = await openFolder();
   await write(folder, 'clerk.md', {
     front: 'name: clerk\ndescription: Tells the time\ntools: time__current_time',
@@ -106,7 +106,7 @@ test('an agent’s session has its tools alone, and one that is gone is a clear 
   expect((await toolResults(fleet, threadId)).map(({ data }) => data.isError)).toEqual([false, true]);
   await rm(join(folder, 'clerk.md'));
   await expect.poll(async () => (await fleet.get<{ agents: unknown[] }>('/v1/agents')).agents).toEqual([]);
-  // What the gateways read last is in Redis a moment later.
+  // Redis gets what the gateways have read a moment later.
   await expect
     .poll(() => fleet.ask(threadId, 'say: hello'), { timeout: 20_000 })
     .toMatchObject({ status: 'error', error: { code: 'agent_not_found' } });

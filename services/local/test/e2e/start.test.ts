@@ -18,7 +18,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
-test('npm start goes on when the gateway dies, and a worker: each is started again, at the same address', async () => {
+test('npm start restarts a gateway or a worker that dies, at the same address', async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'harness-start-'));
   const port = await freePort();
   const env = { PATH: process.env.PATH ?? '', PORT: String(port), LOG_LEVEL: 'error' };

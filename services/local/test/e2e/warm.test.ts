@@ -11,7 +11,7 @@ const sessionOf = (fleet: TestFleet, threadId: string) =>
 const warmed = (fleet: TestFleet, threadId: string) =>
   fleet.watch(`/v1/threads/${threadId}/events?follow=true`, (event) => event.type === 'session.warm');
 
-test('a prewarmed thread’s first message is warm, however often and by whichever name it was asked for', async () => {
+test('the first message of a prewarmed thread is warm, however often and under either name it was prewarmed', async () => {
   const fleet = await sharedFleet();
   const threadId = await fleet.thread();
   const warm = warmed(fleet, threadId);
@@ -31,7 +31,7 @@ test('a prewarmed thread’s first message is warm, however often and by whichev
   expect(run).toMatchObject({ path: 'warm', result: expect.stringContaining('UTC') });
 });
 
-test('a message that races its prewarm shares the one session', async () => {
+test('a message that arrives during the prewarm of its thread shares the session', async () => {
   const fleet = await openFleet();
   const threadId = await fleet.thread();
   const [run] = await Promise.all([
@@ -41,13 +41,13 @@ test('a message that races its prewarm shares the one session', async () => {
   expect(run.status).toBe('success');
   await expect.poll(async () => (await sessionOf(fleet, threadId)).state).toBe('warm');
   const workers = async () => (await fleet.get<{ workers: WorkerInfo[] }>('/v1/workers')).workers;
-  // A worker tells of itself with its heartbeat.
+  // A worker reports its state with its heartbeat.
   await expect.poll(async () => (await workers())[0]?.sessions).toBe(1);
   const [{ ready }] = fleet.workers as [(typeof fleet.workers)[0], ...unknown[]];
   expect(await workers()).toMatchObject([{ workerId: ready.workerId, draining: false, turns: 1 }]);
 });
 
-test('a known thread is prewarmed where its worker died: the conversation is there, and warm', async () => {
+test('after its worker died a thread can be prewarmed: the conversation is there, and warm', async () => {
   const fleet = await openFleet({ workers: 2, env: { HARNESS_WORKER_TTL_MS: '2000' } });
   const threadId = await fleet.thread();
   await fleet.ask(threadId, 'remember: plum');
@@ -64,14 +64,14 @@ test('a known thread is prewarmed where its worker died: the conversation is the
   expect(run).toMatchObject({ path: 'warm', result: expect.stringContaining('plum') });
 });
 
-test('a new thread takes a spare, tools and transcript included', async () => {
+test('a new thread gets a spare session, with its tools and its transcript', async () => {
   const fleet = await openFleet({ env: { HARNESS_SPARES: '1' } });
   const spares = async () => (await fleet.get<{ workers: WorkerInfo[] }>('/v1/workers')).workers[0]?.spares;
   await expect.poll(spares, { timeout: 15_000 }).toBe(1);
   const threadId = await fleet.thread();
   const run = await fleet.ask(threadId, 'remember: plum\ncall: time__current_time {}');
   expect(run).toMatchObject({ path: 'spare', status: 'success', result: expect.stringContaining('UTC') });
-  await expect.poll(spares, { timeout: 15_000 }).toBe(1); // another was started in its place
+  await expect.poll(spares, { timeout: 15_000 }).toBe(1); // another spare was started
   const [worker] = fleet.workers;
   await Promise.all([worker?.end(40_000), fleet.addWorker()]);
   expect(await fleet.ask(threadId, 'recall:')).toMatchObject({
@@ -80,7 +80,7 @@ test('a new thread takes a spare, tools and transcript included', async () => {
   });
 });
 
-test('a message that interrupts ends the turn under way and what waits, never itself', async () => {
+test('a message that interrupts ends the running turn and the waiting messages, never itself', async () => {
   const fleet = await sharedFleet();
   const threadId = await fleet.thread();
   const path = `/v1/threads/${threadId}/events?follow=true`;
@@ -95,17 +95,17 @@ test('a message that interrupts ends the turn under way and what waits, never it
   }
 });
 
-test('a worker that is told to drain finishes and leaves; its threads go on elsewhere', async () => {
+test('a worker that drains finishes its turn and stops; its threads continue on other workers', async () => {
   const fleet = await openFleet();
   const [threadId, busy] = [await fleet.thread(), await fleet.thread()];
   await fleet.ask(threadId, 'remember: plum');
-  const { runId } = await fleet.send(busy, 'sleep: 15000\nsay: done'); // longer than a busy machine needs to resume
+  const { runId } = await fleet.send(busy, 'sleep: 15000\nsay: done'); // longer than a busy machine needs for a resume
   await fleet.watch(`/v1/threads/${busy}/events?follow=true`, ({ type }) => type === 'session.warming');
   const [leaving] = fleet.workers;
   const workerId = leaving?.ready.workerId;
   await fleet.addWorker();
   await fleet.post(`/v1/workers/${workerId}/drain`);
-  // At once, and not when the other thread's turn has ended.
+  // Immediately, and not after the end of the other thread's turn.
   expect(await fleet.ask(threadId, 'recall:')).toMatchObject({
     path: 'resume',
     result: expect.stringContaining('plum'),
@@ -118,7 +118,7 @@ test('a worker that is told to drain finishes and leaves; its threads go on else
   expect(workers.map((worker) => worker.workerId)).not.toContain(workerId);
 });
 
-test('a transcript that cannot be written raises the alarm, keeps its thread in place, and is made whole', async () => {
+test('a transcript that cannot be written is reported, keeps its thread on its worker, and is completed later', async () => {
   const fleet = await openFleet();
   const redis = connectRedis(fleet.redisUrl, { logger: createLogger('test', 'silent'), patience: 'wait' });
   onTestFinished(() => redis.disconnect());

@@ -7,7 +7,7 @@ const readyz = async (url: string) => {
   return { status: response.status, body: (await response.json()) as { error?: object } };
 };
 
-test('each worker says on a port of its own how it is and what it has done; whoever leaves is not ready', async () => {
+test('each worker serves health and metrics on its own port; a worker or gateway that stops is not ready', async () => {
   const fleet = await openFleet({ workers: 2, env: { HARNESS_LEAVE_MS: '1000' } });
   const urls = fleet.workers.map(({ ready }) => ready.url ?? '');
   expect(new Set(urls).size).toBe(2);
@@ -35,7 +35,7 @@ test('each worker says on a port of its own how it is and what it has done; whoe
   expect(ofGateway).toContain('harness_runs_total{status="success",path="warm"} 1\n');
   expect(ofGateway).toContain('harness_redis_up 1\n');
 
-  // Redis refuses writes: not ready, and ready again by itself.
+  // While Redis refuses writes the worker is not ready; then it is ready again.
   const admin = connectRedis(fleet.redisUrl, { logger: createLogger('test', 'silent'), patience: 'wait' });
   onTestFinished(() => admin.disconnect());
   await admin.config('SET', 'maxmemory', '1');
@@ -43,7 +43,7 @@ test('each worker says on a port of its own how it is and what it has done; whoe
   await admin.config('SET', 'maxmemory', '0');
   await expect.poll(() => readyz(urls[0] ?? '')).toMatchObject({ status: 200 });
 
-  // A worker that ends its turn before it leaves is alive, and not ready.
+  // A worker that finishes its turn before it stops is alive, and not ready.
   const { runId } = await fleet.send(threadId, 'sleep: 3000\nsay: three');
   const run = `/v1/threads/${threadId}/runs/${runId}`;
   await expect.poll(async () => (await fleet.get<{ status: string }>(run)).status).toBe('running');
@@ -57,7 +57,7 @@ test('each worker says on a port of its own how it is and what it has done; whoe
   await busy?.exited;
   expect(await fleet.get(run)).toMatchObject({ status: 'success', result: 'three', attempt: 1 });
 
-  // A gateway says that it leaves, and serves on for the time that a load balancer needs to see it.
+  // A gateway that stops reports so, and still serves requests until a load balancer has noticed.
   fleet.gateway.process.kill('SIGTERM');
   await expect.poll(() => readyz(fleet.url)).toMatchObject({ status: 503, body: { missing: ['gateway'] } });
   expect(await fleet.get(run)).toMatchObject({ result: 'three' });

@@ -7,10 +7,10 @@ import { memoryOf } from './processes.ts';
 import { violationsOf } from './under-faults.ts';
 import { until } from './until.ts';
 
-/** A worker's memory stays below this, whatever its agents write, bytes. */
+/** Maximum memory of a worker, whatever its agents write, bytes. */
 const memoryLimit = 500 * 1024 * 1024;
 
-test('F6 a caller leaves while it waits: the wait ends, the turn goes on', async () => {
+test('F6 a caller disconnects while it waits: the wait ends, the turn continues', async () => {
   const wrong = await violationsOf({ workers: 1 }, async ({ client, effects, gatewayUrls }) => {
     const [gateway = ''] = gatewayUrls();
     const threadId = await client.thread();
@@ -39,7 +39,7 @@ test('F6 a caller leaves while it waits: the wait ends, the turn goes on', async
   expect(wrong).toEqual([]);
 });
 
-test('F16 agents die, flood, talk nonsense and ignore signals: their turns end, their worker lives', async () => {
+test('F16 agents die, flood, write invalid output and ignore signals: their turns end, their worker survives', async () => {
   const harms = [
     'once sigkill die: SIGKILL',
     'once exit die: exit0',
@@ -61,7 +61,7 @@ test('F16 agents die, flood, talk nonsense and ignore signals: their turns end, 
   expect(wrong).toEqual([]);
 });
 
-test('F16 an agent goes deaf in a turn, another answers nothing from its start: both turns end in time', async () => {
+test('F16 one agent stops reading during a turn, another never responds: both turns end in time', async () => {
   const env = { HARNESS_TURN_TIMEOUT_MS: '2000' };
   const wrong = await violationsOf(
     { workers: 1, env },
@@ -80,7 +80,7 @@ test('F16 an agent goes deaf in a turn, another answers nothing from its start: 
   expect(wrong).toEqual([]);
 });
 
-test('F18 a message that kills its worker is put aside after three crashes; everybody else goes on', async () => {
+test('F18 a message that kills its worker is parked after three crashes; all other threads continue', async () => {
   const wrong = await violationsOf({ workers: 2 }, async (story) => {
     const { load, settled, client, workers, addWorker } = story;
     const isPoison = (n: number) => n === 1;
@@ -90,7 +90,7 @@ test('F18 a message that kills its worker is put aside after three crashes; ever
       scriptOf: (n) => (isPoison(n) ? 'sleep: 300\nkill-worker:' : `say: ${n}`),
       mayFail: isPoison,
     });
-    // Turns long enough to be under way at each crash: none of them may be taken for the culprit.
+    // Turns long enough to run at each crash: none of them may be parked as the cause.
     const others = await load({ threads: 4, messages: 4, turnMs: 1_000, gapMs: 300 });
     const done = Promise.all([settled(poison), settled(others)]);
     const crashes = () => workers.length - livingWorkers(story).length;
@@ -106,7 +106,7 @@ test('F18 a message that kills its worker is put aside after three crashes; ever
   expect(wrong).toEqual([]);
 });
 
-/** A request whose caller will not wait for the answer. */
+/** A request whose caller disconnects before the response. */
 function postAndLeave(url: string, body: object): { leave(): void } {
   const outgoing = request(url, {
     method: 'POST',

@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises';
 import type { Run, ThreadEvent } from '@harness/contracts';
 
-/** One answer that was no success; `code` is undefined when the body was not the documented one. */
+/** A response that is no success; `code` is undefined when the body is not the documented one. */
 export interface Refusal {
   request: string;
   status: number;
@@ -9,19 +9,19 @@ export interface Refusal {
   ms: number;
 }
 
-/** What goes with a request; `key` is its idempotency key. */
+/** The parts of a request; `key` is its idempotency key. */
 interface Sent {
   body?: object;
   key?: string;
 }
 
-/** A caller that does as the README says: it repeats a request that may have been accepted, with the same key. */
+/** A caller as in the README: it repeats a request that may have been accepted, with the same key. */
 export interface Client {
-  /** Every answer that was no success, and every request without any answer in time. */
+  /** Every response that is no success, and every request without a response in time. */
   readonly refusals: Refusal[];
-  /** Connections that were refused or cut: no answer at all. */
+  /** Connections that were refused or broken, without a response. */
   readonly cuts: number;
-  /** The first answer that is no 503 from any gateway. Throws after `persistMs` without one. */
+  /** Returns the first response of any gateway that is no 503. Throws after `persistMs` without one. */
   call<T>(method: string, path: string, sent?: Sent): Promise<T>;
   thread(): Promise<string>;
   send(threadId: string, input: string, key: string): Promise<Run>;
@@ -29,9 +29,9 @@ export interface Client {
   events(threadId: string): Promise<ThreadEvent[]>;
 }
 
-/** A gateway answers 503 within a second; this long means that it hangs, ms. */
+/** A gateway returns 503 within a second; after this time it hangs, ms. */
 const answerLimitMs = 10_000;
-/** How long a caller goes on trying, ms. */
+/** How long a caller retries, ms. */
 const persistMs = 60_000;
 const retryMs = 100;
 const pageSize = 100;

@@ -3,8 +3,8 @@ import type { PluginDefinition } from '@harness/plugin-kit';
 import type { Effect } from './effects.ts';
 
 /**
- * Loaded by the gateways and workers under test. `effects__record` is an effect on the world: a line in a file that no
- * fault touches. Two prompts do harm in the worker: `block-worker: MS` stops its event loop, once in the fleet.
+ * Loaded by the gateways and workers under test. `effects__record` is an external effect: a line in a file that no fault
+ * affects. Two prompts do harm in the worker: `block-worker: MS` blocks its event loop, once in the fleet.
  */
 export const plugin: PluginDefinition = {
   name: 'effects',

@@ -1,25 +1,25 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** What a tool did to the world, as the ledger has it. `at` is the gateway's clock, ms, when the tool was let run. */
+/** An external effect of a tool, as in the ledger. `at`: when the tool was allowed to run, by the gateway's clock, ms. */
 export interface Effect {
   kind: 'effect' | 'waiting' | 'cancelled' | 'waited' | 'reviewed';
   at: number;
   threadId: string;
   runId?: string | undefined;
-  /** Which try of the run Redis believed in at that moment. */
+  /** The attempt of the run that was current in Redis at that time. */
   attempt?: number | undefined;
   n: number;
-  /** Which agent process asked, and with a token of which epoch: told by itself. */
+  /** The agent process that called, and the epoch of its token: as it reports them itself. */
   agent?: string | undefined;
   epoch?: number | null | undefined;
 }
 
-/** The ledger of effects: an append-only file, outside of everything that faults are done to. */
+/** The ledger of effects: an append-only file that no fault affects. */
 export function openEffects(path: string) {
   writeFileSync(path, '');
   return {
     path,
-    /** All so far, in the order they happened. */
+    /** All effects so far, in order. */
     read: (): Effect[] =>
       readFileSync(path, 'utf8')
         .split('\n')

@@ -13,9 +13,9 @@ import { until } from './until.ts';
 const processes = 5;
 const workersEach = 10;
 const taskCount = 2_000;
-/** Short enough that leases run out in the midst of it. */
+/** Short enough that leases expire during the test. */
 const leaseMs = 1_500;
-/** More tasks than the workers can have done when the first fault comes. */
+/** More tasks than the workers can finish before the first fault. */
 const ahead = 800;
 
 const main = fileURLToPath(new URL('./external-workers.ts', import.meta.url));
@@ -27,7 +27,7 @@ function openCrowd(fleet: FaultFleet) {
   const gateways = () => ({ gateways: fleet.gatewayUrls() });
   const start = async (place: number, generation: number) => {
     const names = Array.from({ length: workersEach }, (_, n) => {
-      // Some come back under their name, others never do.
+      // Some are restarted under their name, others are not.
       const born = n % 2 === 0 ? 0 : generation;
       return `${n < workersEach / 2 ? 'gpu' : 'cpu'}-${place}-${n}-${born}`;
     });
@@ -55,7 +55,7 @@ function openCrowd(fleet: FaultFleet) {
       await child.exited;
       await start(place, generation);
     },
-    /** It goes on without knowing that it was away. */
+    /** It continues without noticing that it was stopped. */
     async pause(place: number, ms: number) {
       const { process: child } = crowd[place] as Child<unknown>;
       child.kill('SIGSTOP');
@@ -161,7 +161,7 @@ test('50 external workers, 2,000 tasks, two gateways: each task ends once, under
     done: taskCount,
   });
 
-  // Of those who reported, exactly the one whose lease counted was believed: late ones were refused, and told so.
+  // Of all reports, exactly the one with the valid lease was accepted; late ones were refused with an error.
   const accepted = crowd.reports.filter(({ status }) => status === 200);
   const refused = crowd.reports.filter(({ status }) => status !== 200);
   const leases = new Map<string, Set<string>>();

@@ -1,11 +1,11 @@
 /**
- * A process with some external workers, for the proof of the bus: it registers them, and they poll, acknowledge, work
- * and report over REST until the process is killed. `FAULTS_WORKERS` names them; its parent tells where the gateways are.
+ * A process with some external workers, for the test of the bus: it registers them, and they poll, acknowledge, work and
+ * report over REST until the process is killed. `FAULTS_WORKERS` names them; its parent sends the gateways' addresses.
  */
 import { setTimeout as after } from 'node:timers/promises';
 import type { BusAssignment } from '@harness/contracts';
 
-/** What its parent hears of each report that was answered. */
+/** What the parent gets for each report that had a response. */
 export interface Reported {
   name: string;
   taskId: string;
@@ -20,7 +20,7 @@ interface Answer<T> {
 }
 
 const pollMs = 2_000;
-/** A call without an answer for so long is sent again, ms. */
+/** A call without a response for this time is sent again, ms. */
 const callLimitMs = 10_000;
 const retryMs = 100;
 const mostWorkMs = 60;
@@ -28,7 +28,7 @@ const mostWorkMs = 60;
 let gateways: string[] = [];
 let turn = 0;
 
-/** The first answer that is no 503, from whichever gateway. */
+/** The first response of any gateway that is no 503. */
 async function call<T>(path: string, body: object): Promise<Answer<T>> {
   for (;;) {
     try {
@@ -41,7 +41,7 @@ async function call<T>(path: string, body: object): Promise<Answer<T>> {
       const answer = (await response.json()) as Answer<T>['body'];
       if (response.status !== 503) return { status: response.status, body: answer };
     } catch {
-      // no answer: it may have happened or not
+      // no response: the call may or may not have taken effect
     }
     await after(retryMs);
   }
@@ -52,7 +52,7 @@ async function work(name: string): Promise<never> {
   await call('workers', { name, labels });
   for (;;) {
     const { status, body: task } = await call<BusAssignment>(`workers/${name}/poll`, { timeoutMs: pollMs });
-    // It was killed in the midst of a task, and is back under its name.
+    // It was killed during a task, and was restarted under its name.
     if (status === 409) await call(`workers/${name}/reset`, {});
     if (status !== 200 || !task.taskId) continue;
     const { taskId, lease } = task;

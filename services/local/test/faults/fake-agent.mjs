@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * A stand-in for the Agent SDK's executable: it speaks the same protocol on standard input and output (a JSON object a
+ * A substitute for the Agent SDK's executable: it uses the same protocol on standard input and output (a JSON object a
  * line), calls tools over MCP like the real one, and starts in some 50 ms. In place of a model it plays the message:
  *
  *   say: TEXT            answers with the text              sleep: MS
@@ -27,7 +27,7 @@ const model = 'fake-agent';
 
 let servers = {};
 let calls = 0;
-let turn; // {stop, uuids} while one is under way
+let turn; // {stop, uuids} while a turn runs
 const waiting = [];
 
 if (claimFile('deaf-from-start')) setInterval(() => undefined, 60_000);
@@ -110,7 +110,7 @@ function end(text, { stop, uuid }) {
   });
 }
 
-/** The text said last. Ends early when the turn is interrupted. */
+/** Plays the script and returns the text of its last `say`. Ends early when the turn is interrupted. */
 async function play(script, signal) {
   let answer = '';
   let failed = 0;
@@ -155,7 +155,7 @@ async function misbehave(keyword, argument) {
   switch (keyword) {
     case 'die':
       if (argument === 'exit0') process.exit(0);
-      if (argument === 'oom') process.abort(); // as V8 does when it runs out
+      if (argument === 'oom') process.abort(); // as V8 does without memory
       process.kill(process.pid, 'SIGKILL');
       return new Promise(() => undefined);
     case 'kill-worker':
@@ -233,7 +233,7 @@ function post({ url, headers }, body) {
   });
 }
 
-/** The epoch inside the thread token, unverified: it says as whom this process speaks. */
+/** The epoch in the thread token, unverified: as which owner this process acts. */
 function epochOf(server) {
   const [, payload = ''] = (server?.headers?.Authorization ?? '').split('.');
   if (payload === '') return 'null';
@@ -264,7 +264,7 @@ function argumentOf(flag) {
   return value ?? (at < 0 ? undefined : process.argv[at + 1]);
 }
 
-/** True for the first process that asks. */
+/** Whether this process is the first to ask. */
 function claimOnce(name) {
   try {
     closeSync(openSync(join(state, `once-${name}`), 'wx'));
@@ -274,7 +274,7 @@ function claimOnce(name) {
   }
 }
 
-/** True when the file was there: it is gone now. */
+/** Removes the file. Returns whether it existed. */
 function claimFile(name) {
   try {
     rmSync(join(state, name));

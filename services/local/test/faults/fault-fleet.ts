@@ -1,6 +1,6 @@
 /**
- * A fleet of real processes whose every way to Redis goes through a proxy of its own: one for the gateways, one for each
- * worker. Sessions are fake agents, so that volume is cheap. All that it makes is below one temporary folder.
+ * A fleet of real processes whose connections to Redis pass through proxies: one for the gateways, one for each worker.
+ * Sessions are fake agents, so that many turns are cheap. All its files are in one temporary folder.
  */
 import { mkdirSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -28,12 +28,12 @@ export interface FaultFleetOptions {
   workers?: number;
   gateways?: number;
   env?: Record<string, string>;
-  /** The real Agent SDK on scripted-model, in place of fake agents. */
+  /** The real Agent SDK with scripted-model, instead of fake agents. */
   real?: boolean;
 }
 
 export interface FaultWorker extends Child<WorkerReady> {
-  /** Its way to Redis. */
+  /** Its proxy to Redis. */
   proxy: RedisProxy;
 }
 
@@ -44,9 +44,9 @@ export interface FaultFleet {
   random: Random;
   client: Client;
   effects: Effects;
-  /** A connection that no fault touches, to look. */
+  /** A connection for observation, which no fault affects. */
   redis: Redis;
-  /** The gateways' way to Redis. */
+  /** The gateways' proxy to Redis. */
   proxy: RedisProxy;
   readonly workers: readonly FaultWorker[];
   readonly gateways: readonly FaultGateway[];
@@ -54,16 +54,16 @@ export interface FaultFleet {
   gatewayUrls(): string[];
   addWorker(env?: Record<string, string>): Promise<FaultWorker>;
   addGateway(): Promise<FaultGateway>;
-  /** kill -9; clients no longer try it. */
+  /** kill -9; clients no longer use it. */
   killGateway(gateway: FaultGateway): Promise<void>;
   redisProcess(): { pid: number };
   killRedis(): Promise<void>;
   startRedis(): Promise<void>;
-  /** Makes the agents that are started from now on misbehave: see fake-agent.mjs. */
+  /** Makes agents that start from now on misbehave: see fake-agent.mjs. */
   curseNextAgent(curse: 'deaf-from-start'): Promise<void>;
-  /** Resolves when an agent has taken the curse. */
+  /** Resolves when an agent has begun to misbehave so. */
   cursed(): Promise<void>;
-  /** Every process that was ever seen below this fleet. */
+  /** Every process of this fleet so far. */
   readonly family: readonly ProcessSeen[];
   noteFamily(): void;
   close(): Promise<void>;
@@ -94,7 +94,7 @@ export async function openFaultFleet(options: FaultFleetOptions): Promise<FaultF
     let embedded = await startEmbeddedRedis(redisDir);
     closing.push(() => embedded.close());
     const { url: target } = embedded;
-    closing.push(() => Promise.all(proxies.map((proxy) => proxy.close()))); // after all who use them
+    closing.push(() => Promise.all(proxies.map((proxy) => proxy.close()))); // after everything that uses them
     const proxied = async () => {
       const proxy = await openProxy({ target, random });
       proxies.push(proxy);

@@ -1,4 +1,4 @@
-/** What is done to a fleet: each leaves it whole, so that any may follow any. */
+/** The faults. After each the fleet is complete again, so they can follow each other in any order. */
 
 import { createHash } from 'node:crypto';
 import { setTimeout as after } from 'node:timers/promises';
@@ -22,7 +22,7 @@ export async function killWorker(
   await fleet.addWorker();
 }
 
-/** F2: it comes back without knowing that it was away. */
+/** F2: it continues without noticing that it was stopped. */
 export async function stopWorker(
   fleet: FaultFleet,
   ms: number,
@@ -38,7 +38,7 @@ export async function replaceWorker(fleet: FaultFleet): Promise<void> {
   await old?.end(20_000);
 }
 
-/** F5: never the first, which the agents call. */
+/** F5: never the first gateway, which the agents call. */
 export async function killGateway(fleet: FaultFleet): Promise<void> {
   const used = new Set(fleet.gatewayUrls());
   const [, victim] = fleet.gateways.filter(({ ready }) => used.has(ready.url));
@@ -74,7 +74,7 @@ export async function slowDown(fleet: FaultFleet, ms: number, forMs: number): Pr
   for (const proxy of proxiesOf(fleet)) proxy.mode({ kind: 'pass' });
 }
 
-/** F13: one process loses Redis without being told; the others do not. */
+/** F13: one process silently loses Redis; the others do not. */
 export async function cutOff(proxy: RedisProxy, forMs: number): Promise<void> {
   proxy.mode({ kind: 'blackhole' });
   await after(forMs);
@@ -85,7 +85,7 @@ export async function cutOff(proxy: RedisProxy, forMs: number): Promise<void> {
 export const flushScripts = async ({ redis }: FaultFleet): Promise<void> =>
   void (await redis.script('FLUSH'));
 
-/** F24: a doorbell as BullMQ would write it, without asking whether one is there. */
+/** F24: adds a doorbell as BullMQ does, without checking whether one exists. */
 export async function ringRaw({ redis }: FaultFleet, queue: string, threadId: string): Promise<void> {
   const prefix = `{h}:bull:${queue}`;
   const id = `raw-${await redis.incr(`${prefix}:id`)}`;
@@ -104,7 +104,7 @@ export async function ringRaw({ redis }: FaultFleet, queue: string, threadId: st
     .exec();
 }
 
-/** Commands whose answers are lost, by name. */
+/** Commands whose replies are lost, by name. */
 export type CommandFilter = (args: string[]) => boolean;
 
 /** A call of one of dispatch's scripts (`thread/append`), from a process with the usual limits. */

@@ -1,4 +1,4 @@
-/** Turns that are cut in the middle, with the real Agent SDK: each goes on where its transcript ends, and ends once. */
+/** Turns that are interrupted, with the real Agent SDK: each continues where its transcript ends, and ends once. */
 import type { Run, Task } from '@harness/contracts';
 import { expect, test } from 'vitest';
 import { livingWorkers, restartRedis } from './faults.ts';
@@ -6,7 +6,7 @@ import { type Story, violationsOf } from './under-faults.ts';
 import { until } from './until.ts';
 
 const effectOf = (n: number) => `call: effects__record {"n":${n}}`;
-/** An effect, some time, another, some time, another: a turn that may be cut twice. */
+/** Three effects with pauses between them: a turn that may be interrupted twice. */
 const longScript = (sleepMs: number) => (n: number) =>
   [
     'persist:',
@@ -21,7 +21,7 @@ const longScript = (sleepMs: number) => (n: number) =>
 const effects = (story: Story, count: number) =>
   until(`effect ${count}`, () => story.effects.read().length >= count, 30_000);
 
-/** The transcript in Redis has so many answers of tools: whoever goes on with the turn knows of them. */
+/** Resolves when the transcript in Redis has this many tool results: the next worker of the turn has them, too. */
 async function answersKept({ redis }: Story, threadId: string, count: number): Promise<void> {
   const kept = async () => {
     const names = await redis.smembers(`{h}:sess:${threadId}`);
@@ -37,7 +37,7 @@ async function runsOf({ client }: Story, threadIds: readonly string[]) {
   return (await Promise.all(threadIds.map(client.runs))).flat();
 }
 
-test('F26 a worker is asked to end in mid-turn, and so is the next: the turn goes on, not counted as a crash', async () => {
+test('F26 two workers are stopped during the same turn: it continues, and neither counts as a crash', async () => {
   const env = { HARNESS_DRAIN_MS: '500', HARNESS_TURN_TIMEOUT_MS: '60000' };
   const wrong = await violationsOf({ workers: 1, env, real: true }, async (story) => {
     const work = await story.load({ threads: 1, messages: 1, scriptOf: longScript(2_500) });
@@ -56,7 +56,7 @@ test('F26 a worker is asked to end in mid-turn, and so is the next: the turn goe
   expect(wrong).toEqual([]);
 });
 
-test('F27 Redis is away in mid-turn, longer than a worker may be silent: the turn goes on, idle sessions stay warm', async () => {
+test('F27 Redis is down during a turn, longer than the liveness TTL: the turn continues, idle sessions stay warm', async () => {
   const env = { HARNESS_TURN_TIMEOUT_MS: '60000' };
   const wrong = await violationsOf({ workers: 1, env, real: true }, async (story) => {
     const idle = await story.client.thread();
@@ -74,7 +74,7 @@ test('F27 Redis is away in mid-turn, longer than a worker may be silent: the tur
   expect(wrong).toEqual([]);
 });
 
-test('F28 Redis is full in mid-turn: what the turn came to is told when there is room, and the model is not asked again', async () => {
+test('F28 Redis is full during a turn: the result is written when there is space, and the model is not called again', async () => {
   const env = { HARNESS_TURN_TIMEOUT_MS: '60000', HARNESS_WORKER_TTL_MS: '20000' };
   const wrong = await violationsOf({ workers: 1, env, real: true }, async (story) => {
     const work = await story.load({
@@ -97,7 +97,7 @@ test('F28 Redis is full in mid-turn: what the turn came to is told when there is
   expect(wrong).toEqual([]);
 });
 
-test('F29 Redis refuses a result: that spends an attempt, so that nobody is asked, and paid, for ever', async () => {
+test('F29 Redis refuses a result: that counts as an attempt, so the model is not called without limit', async () => {
   const wrong = await violationsOf({ workers: 1, real: true }, async (story) => {
     const parentThreadId = await story.client.thread();
     const { taskId } = await story.client.call<Task>('POST', '/v1/tasks', {
@@ -107,7 +107,7 @@ test('F29 Redis refuses a result: that spends an attempt, so that nobody is aske
       },
     });
     const task = () => story.client.call<Task>('GET', `/v1/tasks/${taskId}`);
-    // Whoever ends the task must tell its parent, and cannot.
+    // The end of the task must notify its parent, which fails.
     await story.redis.set(`{h}:mb:${parentThreadId}`, 'not a mailbox');
     const reviews = () => story.effects.read().filter(({ kind }) => kind === 'reviewed').length;
     await until('every attempt is spent', () => reviews() === 3, 20_000);
@@ -116,7 +116,7 @@ test('F29 Redis refuses a result: that spends an attempt, so that nobody is aske
     await until('the task has ended', async () => (await task()).status === 'failed', 20_000);
     expect(await task()).toMatchObject({ error: { code: 'attempts_exhausted' } });
     await until(
-      'its parent was told',
+      'its parent was notified',
       async () => (await story.client.runs(parentThreadId))[0]?.status === 'success',
       20_000,
     );
@@ -139,7 +139,7 @@ async function isAnswered({ client }: Story, threadId: string, n: number): Promi
   );
 }
 
-/** How often Redis answered with this error. */
+/** How often Redis returned this error. */
 async function errorsOf({ redis }: Story, code: string): Promise<number> {
   return Number(new RegExp(`errorstat_${code}:count=(\\d+)`).exec(await redis.info('errorstats'))?.[1] ?? 0);
 }

@@ -6,11 +6,11 @@ import { type Reader, startReader } from './reader.ts';
 export interface LoadOptions {
   threads: number;
   messages: number;
-  /** How long the n-th message's turn takes, about, ms. */
+  /** Approximate time of the n-th message's turn, ms. */
   turnMs?: number;
   /** Longest pause of a thread between two messages, ms. */
   gapMs?: number;
-  /** In place of the usual script; its answer must be `n`. */
+  /** Replaces the usual script; its result must be `n`. */
   scriptOf?(n: number): string;
   /** Messages that are made to fail. */
   mayFail?(n: number): boolean;
@@ -20,12 +20,12 @@ export interface Sent {
   threadId: string;
   runId: string;
   n: number;
-  /** How many effects its script has. */
+  /** Number of effects in its script. */
   effects: number;
   mayFail: boolean;
 }
 
-/** Messages that were accepted, and those who watch: what the checker judges by. */
+/** Accepted messages and subscribers: the input of the checker. */
 export interface Load {
   readonly sent: readonly Sent[];
   readonly readers: readonly Reader[];
@@ -34,20 +34,20 @@ export interface Load {
   accepted: Promise<void>;
 }
 
-/** The line of a script that has one effect. */
+/** A line of a script with one effect. */
 export const effectOf = (n: number) => `call: effects__record {"n":${n},"agent":"$agent","epoch":"$epoch"}`;
 
-/** One effect, some time, another effect: a turn that is cut in between shows. */
+/** One effect, a pause, another effect: shows a turn that was interrupted between them. */
 const usualScript = (n: number, turnMs: number) =>
   [effectOf(n), `sleep: ${turnMs}`, effectOf(n), `say: ${n}`].join('\n');
 
-/** Effects one after another for some `turnMs`: an agent that is left alone goes on having them. */
+/** Effects one after another for about `turnMs`: an agent that was not killed continues with them. */
 export const busyScript = (n: number, turnMs: number) => {
   const rounds = Math.max(1, Math.round(turnMs / 100));
   return [...Array.from({ length: rounds }, () => `${effectOf(n)}\nsleep: 100`), `say: ${n}`].join('\n');
 };
 
-/** Threads that each send their messages in order, a subscriber with each. */
+/** Threads that each send their messages in order, with one subscriber each. */
 export async function startLoad(
   { threads, messages, turnMs = 20, gapMs = 20, scriptOf, mayFail }: LoadOptions,
   { client, gateways, random }: { client: Client; gateways: () => readonly string[]; random: Random },
@@ -65,6 +65,6 @@ export async function startLoad(
     }
   };
   const accepted = Promise.all(threadIds.map(sendAll)).then(() => undefined);
-  accepted.catch(() => undefined); // whoever awaits it hears of it
+  accepted.catch(() => undefined); // reported to the caller that awaits it
   return { sent, readers, threadIds, accepted };
 }

@@ -11,20 +11,20 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openFleet } from '../open-fleet.ts';
 import { openRoundRobin } from '../round-robin.ts';
 
-/** From the kill until everything goes on, and what was lost is known to be lost, ms. */
+/** From the kill until everything works again and lost calls have failed, ms. */
 const limitMs = 20_000;
 const callsAfterTheKill = 25;
 const errandMs = 40;
-/** The load ends, whatever becomes of the test. */
+/** Ends the load, whether the test passes or fails. */
 const mostCalls = 2_000;
 
 interface McpClient {
   name: string;
   sessionId(): string | undefined;
   call(name: string, args: object): Promise<string>;
-  /** Gives what the call's first progress says; the call goes on. */
+  /** Returns the call's first progress message; the call continues. */
   begin(name: string): Promise<{ progress: number; ended: Promise<unknown> }>;
-  /** How often it was told that tools have changed. */
+  /** Number of notifications that the tools have changed. */
   told(): number;
 }
 
@@ -74,7 +74,7 @@ async function connectNew(name: string, url: URL, mode?: 'auto'): Promise<McpCli
   };
 }
 
-/** Three gateways behind a load balancer that knows nothing of sessions. */
+/** Three gateways behind a load balancer without session affinity. */
 async function openReplicas() {
   const fleet = await openFleet({
     workers: 0,
@@ -86,7 +86,7 @@ async function openReplicas() {
   return { gateways, balancer };
 }
 
-test('kill -9 of one of three gateways under load: calls in flight on it fail, every session goes on', async () => {
+test('kill -9 of one of three gateways under load: its calls in flight fail, every session continues', async () => {
   const { gateways, balancer } = await openReplicas();
   const url = new URL('/mcp', balancer.url);
   const clients = await Promise.all([
@@ -115,8 +115,8 @@ test('kill -9 of one of three gateways under load: calls in flight on it fail, e
     return outcomes;
   };
   const loads = Promise.all(clients.map(load));
-  // Calls that stream: clients with a session come back to another gateway for the rest, and are told there. (In the
-  // modern era there is no coming back, and the SDK's client waits for its own time limit.)
+  // Calls that stream: clients with a session resume at another gateway, and get an error there. (In the modern era
+  // streams cannot be resumed, and the SDK's client waits for its own time limit.)
   const old = clients.filter((client) => client.sessionId() !== undefined);
   const endless = await Promise.all(old.map((client) => client.begin('errand__endless')));
   const pid = endless[0]?.progress;
@@ -145,7 +145,7 @@ test('kill -9 of one of three gateways under load: calls in flight on it fail, e
 
   expect(clients.map((client) => client.sessionId())).toEqual(sessionIds);
   expect(logins()).toBe(loginsBefore);
-  // Standing streams that were on it are open again, at the others.
+  // Its standing streams are open again at the other gateways.
   const before = old.map((client) => client.told());
   const relisted = async () => {
     await clients[0]?.call('errand__relist', {});

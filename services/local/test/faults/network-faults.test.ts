@@ -14,7 +14,7 @@ import {
 import { violationsOf } from './under-faults.ts';
 import { until } from './until.ts';
 
-test('F12 Redis does what it is asked and the answer is lost, for every step of a turn', async () => {
+test('F12 Redis executes a command and its reply is lost, for every step of a turn', async () => {
   const wrong = await violationsOf({ workers: 2 }, async (story) => {
     const scripts = [
       'thread/append',
@@ -28,7 +28,7 @@ test('F12 Redis does what it is asked and the answer is lost, for every step of 
     ];
     const steps = [...scripts.map((name) => [name, callOf(name)] as const), ...Object.entries(bullCommands)];
     for (const [name, fits] of steps) {
-      // Threads that are new take every step, those that follow only those of a warm one.
+      // New threads take every step; their later messages take only those of a warm thread.
       await story.load({ threads: 3, messages: 4, gapMs: 200 });
       const limitMs = name === 'worker/sweep' ? 3_000 : 1_000; // workers sweep every 1 to 2 s, not for each message
       const droppedOf = proxiesOf(story).map((proxy) => proxy.dropReplies(fits, 1, limitMs));
@@ -39,7 +39,7 @@ test('F12 Redis does what it is asked and the answer is lost, for every step of 
   expect(wrong).toEqual([]);
 });
 
-test('F13 Redis is far away: 50 to 500 ms, both ways', async () => {
+test('F13 Redis has a latency of 50 to 500 ms in both directions', async () => {
   const wrong = await violationsOf({ workers: 2, slackMs: 1_500 }, async (story) => {
     await story.load({ threads: 3, messages: 3, turnMs: 50 });
     await slowDown(story, 500, 6_000);
@@ -47,7 +47,7 @@ test('F13 Redis is far away: 50 to 500 ms, both ways', async () => {
   expect(wrong).toEqual([]);
 });
 
-test('F13 connections to Redis are reset, one worker’s and the gateway’s go mute: threads go on elsewhere, others are made', async () => {
+test('F13 connections to Redis are reset, and those of one worker and of the gateway go silent: threads continue on other workers, and new ones start', async () => {
   const wrong = await violationsOf({ workers: 2 }, async (story) => {
     const reset = await story.load({ threads: 4, messages: 10, turnMs: 50, gapMs: 300 });
     for (let i = 0; i < 8; i++) {
@@ -70,7 +70,7 @@ test('F13 connections to Redis are reset, one worker’s and the gateway’s go 
   expect(wrong).toEqual([]);
 });
 
-test('F14, F24 Redis forgets every script under load, and rings a hundred times too often', async () => {
+test('F14, F24 Redis loses every script under load, and doorbells ring a hundred times too often', async () => {
   const wrong = await violationsOf({ workers: 2 }, async (story) => {
     const flushed = await story.load({ threads: 4, messages: 10, gapMs: 100 });
     for (let i = 0; i < 10; i++) {

@@ -5,7 +5,7 @@ import { busyScript } from './load.ts';
 import { violationsOf } from './under-faults.ts';
 import { until } from './until.ts';
 
-test('F1, F2, F3 a worker is killed, stopped, and blocked for longer than its TTL: nothing is lost, no effect of the past', async () => {
+test('F1, F2, F3 a worker is killed, stopped, and blocked for longer than its TTL: nothing is lost, and no old owner has an effect', async () => {
   const wrong = await violationsOf({ workers: 2 }, async (story) => {
     const killed = await story.load({ threads: 4, messages: 6, turnMs: 100 });
     await until('turns are under way', () => story.effects.read().length > 6);
@@ -39,7 +39,7 @@ test('F4 three workers are replaced under load: no turn is done twice, no reques
   expect(wrong).toEqual([]);
 });
 
-test('F5 gateways are killed while clients send and read: others go on with the same keys', async () => {
+test('F5 gateways are killed while clients send and read: other gateways continue with the same keys', async () => {
   const wrong = await violationsOf({ workers: 1, gateways: 3 }, async (story) => {
     const { accepted } = await story.load({ threads: 4, messages: 20, gapMs: 150 });
     await until('turns are under way', () => story.effects.read().length > 6);
@@ -49,7 +49,7 @@ test('F5 gateways are killed while clients send and read: others go on with the 
   expect(wrong).toEqual([]);
 });
 
-test('F7, F8 Redis is killed and started again, then answers nothing for 1 and 3 times the TTL: nothing is lost, no thread has two owners', async () => {
+test('F7, F8 Redis is killed and restarted, then does not respond for 1 and 3 times the TTL: nothing is lost, no thread has two owners', async () => {
   const wrong = await violationsOf({ workers: 2 }, async (story) => {
     const { client, effects } = story;
     const beginLoad = async () => {

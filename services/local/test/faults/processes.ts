@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** A process, told from a later one with the same number by when it started. */
+/** A process; its start time distinguishes it from a later one with the same id. */
 export interface ProcessSeen {
   pid: number;
   parent: number;
@@ -9,7 +9,7 @@ export interface ProcessSeen {
   command: string;
 }
 
-/** What is in a process's /proc file; empty when it has gone, or is not ours to read. */
+/** The content of a process's /proc file; empty when it has ended, or may not be read. */
 function readProc(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
@@ -22,7 +22,7 @@ export function listProcesses(): ProcessSeen[] {
   const pids = readdirSync('/proc').map(Number).filter(Number.isInteger);
   return pids.flatMap((pid) => {
     const stat = readProc(pid, 'stat');
-    // The name, in brackets, may hold anything; the fields after it are plain.
+    // The name, in parentheses, may contain anything; the fields after it are simple.
     const [state, parent, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (stat === '' || state === 'Z') return [];
     const command = readProc(pid, 'cmdline').replaceAll('\0', ' ').trim();
@@ -35,13 +35,13 @@ export function descendantsOf(pid: number, all = listProcesses()): ProcessSeen[]
   return children.flatMap((child) => [child, ...descendantsOf(child.pid, all)]);
 }
 
-/** Those that still run, of processes seen before. */
+/** Of processes seen before, those that still run. */
 export function survivorsOf(seen: readonly ProcessSeen[]): ProcessSeen[] {
   const known = new Set(seen.map(({ pid, startedAt }) => `${pid} ${startedAt}`));
   return listProcesses().filter(({ pid, startedAt }) => known.has(`${pid} ${startedAt}`));
 }
 
-/** Processes that carry `text` in their environment: whoever started them, and whoever they belong to now. */
+/** Processes with `text` in their environment, whatever started them and whatever their parent is now. */
 export const processesWith = (text: string): ProcessSeen[] =>
   listProcesses().filter(({ pid }) => pid !== process.pid && readProc(pid, 'environ').includes(text));
 

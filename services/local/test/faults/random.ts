@@ -1,7 +1,7 @@
-/** A small seeded generator (mulberry32): the same seed plays the same faults, as far as processes can. */
+/** A small seeded generator (mulberry32): the same seed gives the same faults, as far as processes allow. */
 export interface Random {
   seed: number;
-  /** From 0 up to, not with, `limit`. */
+  /** From 0 to `limit`, exclusive. */
   upTo(limit: number): number;
   between(least: number, most: number): number;
   pick<T>(items: readonly T[]): T;

@@ -2,10 +2,10 @@ import { setTimeout as after } from 'node:timers/promises';
 import { readEventStream } from '@harness/runtime';
 import type { Random } from './random.ts';
 
-/** A subscriber whose connection is cut again and again, and who resumes with its last event id at any gateway. */
+/** A subscriber whose connection breaks repeatedly, and which resumes with its last event id at any gateway. */
 export interface Reader {
   threadId: string;
-  /** Ids of the stored events, as they came. */
+  /** Ids of the stored events, in the order received. */
   readonly seen: string[];
   close(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export function startReader(
   };
   const reading = (async () => {
     while (!leave.signal.aborted) {
-      // A gateway that is away, or a stream that it cut: come back later, as any subscriber.
+      // The gateway is down, or it closed the stream: retry later, as any subscriber does.
       await readSome().catch(() => after(retryMs));
     }
   })();

@@ -5,12 +5,12 @@ import type { Load } from './load.ts';
 import { violationsOf } from './under-faults.ts';
 import { until } from './until.ts';
 
-test('F15 the model is overloaded, refuses, hangs, breaks off: each turn ends, each thread goes on', async () => {
+test('F15 the model is overloaded, refuses, hangs, breaks off: each turn ends, each thread continues', async () => {
   const env = { HARNESS_TURN_TIMEOUT_MS: '12000', HARNESS_MAX_SESSIONS: '8' };
   const wrong = await violationsOf({ workers: 1, env, real: true }, async ({ load, settled, client }) => {
     const faults = ['fail: 529 2\nsay: 1', 'fail: 400', 'say: begun\nhang:', 'say: begun\ncut:'];
     const loads: Load[] = [];
-    // In pairs: a cold start takes seconds where four begin at once on a busy machine.
+    // In pairs: on a busy machine, four cold starts at once take seconds.
     for (const pair of [faults.slice(0, 2), faults.slice(2)]) {
       const begun = pair.map((fault) => {
         const scriptOf = (n: number) => (n === 1 ? fault : `say: ${n}`);
@@ -28,7 +28,7 @@ test('F15 the model is overloaded, refuses, hangs, breaks off: each turn ends, e
   expect(wrong).toEqual([]);
 });
 
-test('F1, F2 with the real subprocess: nothing is lost, nothing overlaps', async () => {
+test('F1, F2 with the real subprocess: nothing is lost, and no two processes act for a thread', async () => {
   const wrong = await violationsOf({ workers: 2, real: true }, async (story) => {
     const record = (n: number) => `call: effects__record {"n":${n}}`;
     const scriptOf = (n: number) => [record(n), 'sleep: 1000', record(n), `say: ${n}`].join('\n');

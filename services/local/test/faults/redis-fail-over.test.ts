@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { failOverRedis } from './redis-fail-overs.ts';
 
-test('F30 Redis fails over to a replica that lags: with acks nothing that was accepted is lost or doubled', async () => {
+test('F30 Redis fails over to a replica that lags: with acks no accepted message is lost or doubled', async () => {
   const report = await failOverRedis({ times: 1, acks: 1 });
   console.log(JSON.stringify(report));
   expect(report).toMatchObject({ lost: 0, told: 0, wrong: [], changes: 1 });
 });
 
-test('F31 the same without acks: what is lost is counted and told, and the rest goes on', async () => {
+test('F31 the same without acks: lost messages are counted and reported, and everything else continues', async () => {
   const report = await failOverRedis({ times: 1, acks: 0 });
   console.log(JSON.stringify(report));
   expect(report.wrong).toEqual([]);

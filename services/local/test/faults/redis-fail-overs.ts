@@ -1,4 +1,4 @@
-/** A fleet whose Redis fails over again and again, each time to a replica that lags. */
+/** A fleet whose Redis fails over repeatedly, each time to a replica that lags. */
 import { mkdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Run } from '@harness/contracts';
-// biome-ignore lint/style/noRestrictedImports: only tests start Redis so.
+// biome-ignore lint/style/noRestrictedImports: only tests start Redis this way.
 import { openRedisGroup } from '../../../../libs/runtime/test/redis-group.ts';
 import { startFleet } from '../../src/fleet.ts';
 import {
@@ -24,16 +24,16 @@ import { createRandom, seedOf } from './random.ts';
 import { until } from './until.ts';
 
 export interface FailOverReport {
-  /** Messages that callers were told are accepted. */
+  /** Messages that were accepted, as callers know. */
   accepted: number;
-  /** Those that are gone, and the number that the gateway's metric says. */
+  /** Of these, lost messages, and their number in the gateway's metric. */
   lost: number;
   told: number;
-  /** Broken promises, in words; what was lost is not among them without acks. */
+  /** Descriptions of broken promises; without acks, lost messages are not among them. */
   wrong: string[];
   /** From the kill of the primary until a message was accepted again, ms, one for each fail-over. */
   acceptMs: number[];
-  /** Times that the fleet noted another Redis. */
+  /** Times that the fleet detected another Redis. */
   changes: number;
 }
 
@@ -92,7 +92,7 @@ export async function failOverRedis(options: { times: number; acks: number }): P
       await group.failOver(() => {
         accepting = acceptedAgain(client, n);
       });
-      // With acks nothing is accepted until there is a replica again: whoever supervises Redis starts it at once.
+      // With acks nothing is accepted until there is a replica again: the supervisor of Redis starts one immediately.
       await group.comeBack();
       acceptMs.push((await accepting) ?? Number.NaN);
       await load.accepted;
@@ -135,7 +135,7 @@ async function acceptedAgain(client: Client, n: number): Promise<number> {
   return Math.round(performance.now() - startedAt);
 }
 
-/** D1: message n is answered with n, by one run. */
+/** D1: message n has the result n, from one run. */
 function doubled(runs: Run[]): string[] {
   const answers = runs.flatMap(({ result }) => (/^\d+$/.test(result ?? '') ? [result] : []));
   return answers.length === new Set(answers).size ? [] : [`D1 messages were doubled: ${answers.join(' ')}`];

@@ -1,6 +1,6 @@
-/** What a Redis client sends (RESP arrays of bulk strings), read from chunks as they come. */
+/** Parses what a Redis client sends (RESP arrays of bulk strings), chunk by chunk. */
 export interface CommandReader {
-  /** Commands that are whole now, each with its end as an offset into this chunk. */
+  /** Commands that are complete now, each with its end as an offset into this chunk. */
   feed(chunk: Buffer): { args: string[]; end: number }[];
 }
 

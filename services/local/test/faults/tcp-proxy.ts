@@ -1,10 +1,10 @@
 /**
  * A network that can fail, between a Redis and its clients.
  *
- *   pass        all goes through
- *   latency     every chunk, in both directions, comes later by a random part of `ms`
- *   blackhole   nothing goes through and nobody is told; new connections are accepted and never answered.
- *               Connections that lived through it stay mute for ever, as after a lost NAT entry
+ *   pass        everything passes
+ *   latency     every chunk, in both directions, is delayed by a random part of `ms`
+ *   blackhole   nothing passes, without an error; new connections are accepted and stay silent. Existing
+ *               connections stay silent for ever, as after a lost NAT entry
  */
 import { createServer, connect as dial, type NetConnectOpts, type Server, type Socket } from 'node:net';
 import { setTimeout as after } from 'node:timers/promises';
@@ -19,18 +19,18 @@ export interface RedisProxy {
   mode(mode: Mode): void;
   /** Ends every connection with a reset. */
   reset(): void;
-  /** Connections that exist now go mute for ever; new ones work. */
+  /** Connections that exist now become silent for ever; new ones work. */
   halfOpen(): void;
   /**
-   * The next `times` commands that fit are done by Redis, but their answers never arrive: the connection is reset in
-   * their place. Resolves with the number dropped once all are, or when `limitMs` has passed.
+   * Redis executes the next `times` matching commands, but their replies are lost: the connection is reset instead.
+   * Resolves with the number of lost replies once all are, or after `limitMs`.
    */
   dropReplies(fits: (args: string[]) => boolean, times: number, limitMs: number): Promise<number>;
   connections(): number;
   close(): Promise<void>;
 }
 
-/** How long Redis is given to do a command whose answer is dropped, ms. */
+/** Time that Redis has for a command whose reply is dropped, ms. */
 const executionMs = 20;
 
 interface Drop {
@@ -79,7 +79,7 @@ export async function openProxy({ target, random }: { target: string; random: Ra
     const up = createLane(upstream, () => mode, random);
     const down = createLane(client, () => mode, random);
     client.on('data', (chunk) => {
-      const commands = reader.feed(chunk); // always, to stay in step
+      const commands = reader.feed(chunk); // always, to keep the parser in sync
       if (link.mute) return;
       const caught = commands.find(({ args }) => isCaught(args));
       if (!caught) return up(chunk);
@@ -133,7 +133,7 @@ export async function openProxy({ target, random }: { target: string; random: Ra
   };
 }
 
-/** One direction: chunks leave in the order they came, however late. */
+/** One direction: delayed chunks keep their order. */
 function createLane(to: Socket, mode: () => Mode, random: Random): (chunk: Buffer) => void {
   const waiting: { chunk: Buffer; due: number }[] = [];
   const flush = () => {
@@ -150,7 +150,7 @@ function createLane(to: Socket, mode: () => Mode, random: Random): (chunk: Buffe
     const now = mode();
     const delayMs = now.kind === 'latency' ? random.upTo(now.ms) : 0;
     waiting.push({ chunk, due: performance.now() + delayMs });
-    if (waiting.length === 1) flush(); // else a timer runs for those before it
+    if (waiting.length === 1) flush(); // otherwise a timer runs for those before it
   };
 }
 

@@ -1,4 +1,4 @@
-/** Runs a story of faults on a fleet of its own and judges what is left of it. */
+/** Runs a story of faults on a private fleet, and checks the state after it. */
 import type { Redis } from '@harness/runtime';
 import {
   checkEffects,
@@ -18,23 +18,23 @@ import { countFiles, processesWith, survivorsOf } from './processes.ts';
 import { seedOf } from './random.ts';
 import { until } from './until.ts';
 
-/** D5: after the last fault, everything is done within this, ms, besides the time of the work itself. */
+/** D5: after the last fault, everything is finished within this, ms, plus the time of the work itself. */
 const healLimitMs = 20_000;
-/** Connections kept alive between requests, and those to Redis that come and go. */
+/** Kept-alive connections, and short-lived ones to Redis. */
 const fileSlack = 40;
 const defaultSlackMs = 250;
 
 export interface Story extends FaultFleet {
-  /** Starts to send messages; the checker judges every load of the story. */
+  /** Starts to send messages; the checker checks every load of the story. */
   load(options: LoadOptions): Promise<Load>;
-  /** Resolves when all that was sent has its result. */
+  /** Resolves when every message has its result. */
   settled(load: Load): Promise<void>;
 }
 
 /** Without a `seed`, FAULT_SEED or a new one. */
 export type StoryOptions = Partial<FaultFleetOptions & Tolerance>;
 
-/** Everything that is wrong after the story, in words. Throws what the story throws, with the seed. */
+/** Descriptions of every problem after the story. Throws the error of the story, with the seed. */
 export async function violationsOf(
   options: StoryOptions,
   tell: (story: Story) => Promise<void>,
@@ -91,7 +91,7 @@ async function settle({ client }: FaultFleet, load: Load): Promise<void> {
 }
 
 async function judge(fleet: FaultFleet, load: Load, tolerance: Tolerance): Promise<string[]> {
-  await settle(fleet, load); // what is still open is named by checkResults
+  await settle(fleet, load); // checkResults reports what is still open
   const facts = await gatherFacts(fleet.client, load, fleet.effects.read());
   const wrong = facts.flatMap((one) => [
     ...checkResults(one),
@@ -118,7 +118,9 @@ async function judgeLeftovers(
   const work = { threadIds: loads.flatMap((one) => one.threadIds), sent: loads.flatMap((one) => one.sent) };
   const living = livingWorkers(fleet).map(({ ready }) => ready.workerId);
   const keys = async () => checkKeys(await scanKeys(fleet.redis), living, work);
-  await until('Redis is tidy', async () => (await keys()).length === 0, healLimitMs).catch(() => undefined);
+  await until('Redis has no keys left', async () => (await keys()).length === 0, healLimitMs).catch(
+    () => undefined,
+  );
   const files = () =>
     [...filesBefore].filter(([pid, before]) => countFiles(pid) > before + fileSlack + work.threadIds.length);
   await until('files are closed', () => files().length === 0, healLimitMs).catch(() => undefined);

@@ -2,7 +2,7 @@ import { setTimeout as after } from 'node:timers/promises';
 
 const pollMs = 25;
 
-/** Resolves with the first true-ish answer; throws, saying what was awaited, when `limitMs` has passed. */
+/** Resolves with the first truthy result. After `limitMs` throws an error that names `what` was awaited. */
 export async function until<T>(
   what: string,
   look: () => T | Promise<T>,

@@ -1,4 +1,4 @@
-/** The real gateway, worker and migration on data that is not of this release. */
+/** The real gateway, worker and migration on data of other releases. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { useDump } from '../data/use-dump.ts';
 import { endOf } from '../start-part.ts';
 
-/** A Redis of its own; on a dump, where one is named. */
+/** A private Redis; with `dump` on that data. */
 async function openRedis(dump?: string) {
   const dir = await mkdtemp(join(tmpdir(), 'harness-data-'));
   if (dump) await useDump(dir, dump);
@@ -21,7 +21,7 @@ async function openRedis(dump?: string) {
   return { redis, url: server.url };
 }
 
-test('gateway and worker refuse data of a later release with one line, and leave it as it is', async () => {
+test('gateway and worker refuse data of a later release with one line, and do not change it', async () => {
   const { redis, url } = await openRedis();
   await redis.hset('{h}:version', { data: 99, least: 98 });
   for (const service of ['gateway', 'worker'] as const) {
@@ -33,11 +33,11 @@ test('gateway and worker refuse data of a later release with one line, and leave
       ),
     });
   }
-  // `server` says which Redis this is, and nothing of the data.
+  // `server` identifies this Redis, and is no part of the data.
   expect((await redis.keys('*')).filter((key) => key !== '{h}:server')).toEqual(['{h}:version']);
 });
 
-test('npm run migrate says from which version to which, and what it does; again, there is nothing to do', async () => {
+test('npm run migrate reports both versions and each change; a second run has nothing to do', async () => {
   const { redis, url } = await openRedis('version-1.rdb');
   const migrate = (...args: string[]) => endOf('migrate', { REDIS_URL: url }, args);
   const keys = await redis.dbsize();

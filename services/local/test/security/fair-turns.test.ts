@@ -23,7 +23,7 @@ async function openTwoTenants() {
   return openFleet({ env: { HARNESS_API_KEYS_FILE: file, HARNESS_MAX_SESSIONS: String(slots) } });
 }
 
-test('beside a tenant with hundreds of waiting messages, another’s turns begin within one turn’s time', async () => {
+test('while one tenant has hundreds of waiting messages, the turns of another begin within the time of one turn', async () => {
   const fleet = await openTwoTenants();
   const threadOf = async (key: string) =>
     (await fleet.post<{ threadId: string }>('/v1/threads', {}, as(key))).threadId;
@@ -39,7 +39,7 @@ test('beside a tenant with hundreds of waiting messages, another’s turns begin
   };
   const busyRuns = async () => (await Promise.all(busy.map((one) => runsOf('busy', one)))).flat();
   const begun = (runs: Run[]) => runs.filter(({ startedAt }) => startedAt !== null);
-  // The worker is in the middle of the work: its sessions are warm, and all its slots are taken.
+  // The worker is busy: its sessions are warm, and all its slots are taken.
   await expect.poll(async () => begun(await busyRuns()).length, { timeout: 40_000 }).toBeGreaterThan(4);
 
   for (let turn = 0; turn < 2; turn++) {
@@ -52,7 +52,7 @@ test('beside a tenant with hundreds of waiting messages, another’s turns begin
     const between = begun(await busyRuns()).filter(
       ({ startedAt }) => String(startedAt) > run.createdAt && String(startedAt) < String(run.startedAt),
     );
-    // Each slot may have just been given to a turn of the other.
+    // Each slot may just have been given to a turn of the other tenant.
     expect(between.length).toBeLessThanOrEqual(slots);
   }
 });

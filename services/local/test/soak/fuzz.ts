@@ -7,7 +7,7 @@ import type { SoakOptions } from './soak-options.ts';
 
 const key = 'key-of-the-fuzz-test';
 
-/** Requests of every kind to a real gateway. Throws with the first that was answered otherwise than documented. */
+/** Requests of every kind to a real gateway. Throws with the first whose response is not as documented. */
 export async function soakWithFuzz({ runs = 20_000 }: SoakOptions): Promise<void> {
   const redisDir = await mkdtemp(join(tmpdir(), 'harness-fuzz-'));
   const limitsFile = join(redisDir, 'limits.json');

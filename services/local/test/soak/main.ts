@@ -1,5 +1,5 @@
 /**
- * `npm run soak -- [name] [--minutes N] [--runs N]`: what the tests do for seconds, for long. Ends at the first broken
+ * `npm run soak -- [name] [--minutes N] [--runs N]`: long runs of what tests do for seconds. Ends at the first broken
  * promise.
  */
 import { parseArgs } from 'node:util';

@@ -1,4 +1,4 @@
-/** Rounds of load with a random mix of faults, each judged as in the tests; FAULT_SEED repeats a round. */
+/** Rounds of load with a random mix of faults, each checked as in the tests; FAULT_SEED repeats a round. */
 import { setTimeout as after } from 'node:timers/promises';
 import { ttlMs } from '../faults/fault-fleet.ts';
 import {
@@ -56,7 +56,7 @@ async function playRound(seed: number): Promise<string[]> {
       const [name, doHarm] = story.random.pick(Object.entries(faults));
       console.log(`  ${name}`);
       await doHarm(story, load);
-      await after(story.random.between(500, 3_000)); // so that the next meets a fleet at work, or one still healing
+      await after(story.random.between(500, 3_000)); // so that the next fault meets a working fleet, or one that still recovers
     }
     await load.accepted;
   });

@@ -2,12 +2,12 @@ import { restartRedis } from '../faults/faults.ts';
 import { violationsOf } from '../faults/under-faults.ts';
 import { until } from '../faults/until.ts';
 
-/** How long Redis is away in the middle of a turn, s. */
+/** How long Redis is down during a turn, s. */
 const away = [3, 10, 30, 60];
 
 const script = ['persist:', 'call: effects__record {"n":1}', 'sleep: 1000', 'say: 1'].join('\n');
 
-/** A turn of the real Agent SDK while Redis is killed and comes back: it ends once, well. Throws when it does not. */
+/** A turn of the real Agent SDK while Redis is killed and restarted. Throws unless it succeeds, once. */
 export async function soakWithOutages(): Promise<void> {
   for (const seconds of away) {
     const env = { HARNESS_TURN_TIMEOUT_MS: '180000' };

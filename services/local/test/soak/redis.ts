@@ -1,7 +1,7 @@
 import { failOverRedis } from '../faults/redis-fail-overs.ts';
 import type { SoakOptions } from './soak-options.ts';
 
-/** Fail-overs of Redis under load, with acks and without. Throws when a promise was broken. */
+/** Fail-overs of Redis under load, with and without acks. Throws when a promise is broken. */
 export async function soakWithFailOvers({ runs = 20 }: SoakOptions): Promise<void> {
   for (const acks of [1, 0]) {
     const { accepted, lost, told, changes, wrong, acceptMs } = await failOverRedis({ times: runs, acks });

@@ -1,4 +1,4 @@
-/** How long, or how much. */
+/** Length of a soak: minutes, or a number of runs. */
 export interface SoakOptions {
   minutes: number | undefined;
   /** Messages, requests or rounds, as the soak counts. */

@@ -26,7 +26,7 @@ const good = [
   'done a',
 ];
 
-test('a history without fault is without fault', () => {
+test('a correct history has no faults', () => {
   expect(checkBus(told(good), sent)).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-/** Judges the events of a bus: what happened, in the one order in which Redis did it. */
+/** Checks the events of a bus, in the order of Redis. */
 import type { ThreadEvent } from '@harness/contracts';
 
 export interface BusTaskSent {
@@ -8,7 +8,7 @@ export interface BusTaskSent {
 }
 
 interface Seen extends BusTaskSent {
-  /** Place among the submissions. */
+  /** Position among the submissions. */
   age: number;
   state: 'queued' | 'assigned' | 'in_progress' | 'done' | 'dead' | 'blocked';
   results: number;
@@ -17,7 +17,7 @@ interface Seen extends BusTaskSent {
 const labelsOf = (worker: string) => (worker.startsWith('gpu') ? ['gpu'] : []);
 const fits = (task: BusTaskSent, labels: string[]) => task.requires.every((label) => labels.includes(label));
 
-/** Where each event may come from. */
+/** The states from which each event may come. */
 const from: Record<string, readonly Seen['state'][]> = {
   'bus.task_queued': ['assigned', 'in_progress', 'dead', 'blocked'],
   'bus.task_assigned': ['queued'],
@@ -26,7 +26,7 @@ const from: Record<string, readonly Seen['state'][]> = {
   'bus.task_dead': ['assigned', 'in_progress'],
 };
 
-/** Every broken promise, in words. */
+/** Describes every broken promise. */
 export function checkBus(events: readonly ThreadEvent[], sent: readonly BusTaskSent[]): string[] {
   const wrong: string[] = [];
   const wishes = new Map(sent.map((task) => [task.taskId, task]));

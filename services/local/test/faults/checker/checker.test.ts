@@ -8,12 +8,12 @@ import { violationsOf } from '../under-faults.ts';
 import { until } from '../until.ts';
 import { checkOverlap, checkReader, checkResults, type ThreadFacts } from './checker.ts';
 
-test('without fences and without the leash, a worker that was stopped breaks the promises, and it shows', async () => {
+test('without fences and without the leash, a worker that was stopped breaks promises, and the checker reports it', async () => {
   const env = { NODE_OPTIONS: `--import=${new URL('unfence.mjs', import.meta.url).href}` };
   const wrong = await violationsOf({ workers: 2, env }, async (story) => {
     await story.load({ threads: 4, messages: 2, scriptOf: (n) => busyScript(n, 3_000) });
     await until('turns are under way', () => story.effects.read().length > 8);
-    // One that has none of the turns would break nothing.
+    // A worker without turns would break nothing.
     const processes = (worker: (typeof story.workers)[number]) =>
       descendantsOf(worker.process.pid ?? 0).length;
     const [victim] = story.workers.toSorted((one, other) => processes(other) - processes(one));
@@ -27,7 +27,7 @@ test('without fences and without the leash, a worker that was stopped breaks the
   expect(wrong.filter((one) => /^D[34] /.test(one))).not.toEqual([]);
 });
 
-describe('the checker sees', () => {
+describe('the checker reports', () => {
   const threadId = 'thr_1';
   const at = (ms: number) => new Date(1_000_000 + ms).toISOString();
   const run = (seq: number): Run =>
@@ -89,7 +89,7 @@ describe('the checker sees', () => {
     ],
     ['an effect after the result', [effect(90, 1, 'a')], [], /D4 .* 70 ms after its result/],
     [
-      'an agent that speaks after another',
+      'an agent that acts after its successor',
       [],
       ['a', 'b', 'a'].map((agent, i) => event('agent.tool_use', i, { toolUseId: `toolu_${agent}_${i}` })),
       /D3 .* agent a/,
@@ -99,13 +99,13 @@ describe('the checker sees', () => {
     expect(checkOverlap(facts({ effects, events }), tolerance).join()).toMatch(told);
   });
 
-  test('what a reader missed and what it saw twice', () => {
+  test('events that a reader missed or saw twice', () => {
     const { events } = facts();
     expect(checkReader(events, ['10', '20'], threadId)).toEqual([]);
     expect(checkReader(events, ['20', '20'], threadId).join()).toMatch(/D7 .* missed 1 and saw 1 again/);
   });
 
-  test('nothing where nothing is wrong', () => {
+  test('nothing for a correct run', () => {
     const fine = facts({ effects: [effect(15, 1, 'a'), effect(18, 2, 'b')] });
     expect([...checkResults(fine), ...checkOverlap(fine, tolerance)]).toEqual([]);
   });

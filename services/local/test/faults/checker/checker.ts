@@ -1,6 +1,6 @@
 /**
- * Judges what a workload left behind, by the public API, the ledger of effects, Redis and /proc; see the promises D1-D8
- * in libs/dispatch/README.md. Each function returns what is wrong, in words; nothing = all is well.
+ * Checks the state after a workload, by the public API, the ledger of effects, Redis and /proc; see the promises D1-D8
+ * in libs/dispatch/README.md. Each function returns a description of each problem.
  */
 import { errorCodes, isFinalRunEvent, type Run, type ThreadEvent } from '@harness/contracts';
 import type { Client } from '../client.ts';
@@ -16,14 +16,14 @@ export interface ThreadFacts {
 }
 
 export interface Tolerance {
-  /** An effect may be this late after the check that allowed it, ms: checking and acting are two steps. */
+  /** An effect may be this late after the check that allowed it, ms: the check and the effect are two steps. */
   slackMs: number;
 }
 
 const isEnded = ({ status }: Run) => status !== 'pending' && status !== 'running';
 const timeOf = (event: ThreadEvent) => Date.parse(event.data.at);
 
-/** Whether nothing of the load waits any more. */
+/** Whether no message of the load is unfinished. */
 export async function isSettled(client: Client, load: Load): Promise<boolean> {
   for (const threadId of load.threadIds) {
     const { runs } = await client.call<{ runs: Run[] }>('GET', `/v1/threads/${threadId}/runs?limit=100`);
@@ -73,8 +73,8 @@ export function checkResults({ threadId, runs, events, sent }: ThreadFacts): str
 }
 
 /**
- * Other answers that a turn may give: that tools could not be reached while something was away, and what scripted-model
- * says to the prompt that continues a turn whose worker died.
+ * Other results that a turn may have: that tools could not be reached during an outage, and the response of
+ * scripted-model to the prompt that continues a turn whose worker died.
  */
 const honest = /^(\d+ calls failed|You said: The agent process ended)/;
 
@@ -86,7 +86,7 @@ function checkAnswer(threadId: string, { n }: Sent, run: Run): string[] {
   return [`D2 ${threadId}: message ${n} has the answer "${run.result}"`];
 }
 
-/** D3, D4: no two processes speak for a thread in turns, and none after it was succeeded. */
+/** D3, D4: two processes never act for a thread alternately, and none acts after its successor. */
 export function checkOverlap({ threadId, events, effects }: ThreadFacts, { slackMs }: Tolerance): string[] {
   const wrong: string[] = [];
   const agents = effects.map(({ agent }) => agent ?? '');
@@ -121,7 +121,7 @@ export function checkOverlap({ threadId, events, effects }: ThreadFacts, { slack
   return wrong;
 }
 
-/** Those that come again after another came in between. */
+/** Those that occur again after another in between. */
 function returning(names: string[]): string[] {
   const left = new Set<string>();
   const found = new Set<string>();
@@ -134,7 +134,7 @@ function returning(names: string[]): string[] {
   return [...found];
 }
 
-/** A turn that says that all went well has had its effects. */
+/** A turn that reported success has had its effects. */
 export function checkEffects({ threadId, runs, sent, effects }: ThreadFacts): string[] {
   return sent.flatMap(({ runId, n, effects: wanted }) => {
     const run = runs.find((one) => one.runId === runId);
@@ -145,7 +145,7 @@ export function checkEffects({ threadId, runs, sent, effects }: ThreadFacts): st
   });
 }
 
-/** D7: every stored event, once, in order, whatever was cut. */
+/** D7: every stored event, once, in order, whatever connections broke. */
 export function checkReader(events: ThreadEvent[], seen: readonly string[], threadId: string): string[] {
   const stored = events.flatMap(({ id }) => id ?? []);
   const gaps = stored.filter((id) => !seen.includes(id)).length;
@@ -154,10 +154,10 @@ export function checkReader(events: ThreadEvent[], seen: readonly string[], thre
   return [`D7 ${threadId}: of ${stored.length} events a reader missed ${gaps} and saw ${repeats} again`];
 }
 
-/** A 503 leaves within a second; on busy cores, within this, ms. */
+/** A 503 is sent within a second; on busy cores, within this, ms. */
 const refusalLimitMs = 3_000;
 
-/** D8: a failure is documented, and quick. */
+/** D8: failures are documented, and returned quickly. */
 export function checkRefusals({ refusals }: Client): string[] {
   const documented = new Set<string>(errorCodes);
   return refusals.flatMap(({ request, status, code, ms }) => {
@@ -174,7 +174,7 @@ const keysPerThread = 8;
 const keysPerRun = 4;
 const keysAtAll = 60;
 
-/** D6: nothing of dead workers, no mail, no more keys than the work explains. */
+/** D6: no keys of dead workers, no mail, and no keys beside those that the work explains. */
 export function checkKeys(
   keys: string[],
   living: string[],

@@ -1,6 +1,6 @@
 /**
- * Preloaded into gateways and workers by the test of the checker: dispatch's scripts lose their fences, and the gateway
- * asks no more whether a session still speaks for its thread. Nothing but the checker stands between this and a pass.
+ * Preloaded into gateways and workers by the test of the checker: it removes the fences from dispatch's scripts, and the
+ * gateway's check that a session still owns its thread. Only the checker can detect that.
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
