@@ -26,7 +26,7 @@ import type { ToolMiddleware } from '../tools/middleware.ts';
 import { withTimeLimit } from '../tools/time-limit.ts';
 import { lockDiagnosticsOf, type ToolLocking } from '../tools/tool-lock.ts';
 import type { ToolServer } from '../tools/tool-server.ts';
-import { type CollectedTool, collectTools } from './collect.ts';
+import type { CollectedTool } from './collect.ts';
 import type { Command } from './commands.ts';
 import { createHookRunner, type HookRunner } from './hooks.ts';
 import { createNameClashes } from './name-clashes.ts';
@@ -116,7 +116,7 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
   const plugins = running.map(({ plugin }) => plugin);
   const contexts = new Map(running.map(({ plugin, ctx }) => [plugin.name, ctx]));
   const contextOf = (pluginName: string) => contexts.get(pluginName) as PluginContext;
-  if (toolLock) steps.diagnostics.push(...lockDiagnosticsOf(collectTools(plugins), toolLock));
+  if (toolLock) steps.diagnostics.push(...lockDiagnosticsOf(plugins, toolLock));
   const offering = { contextOf, logger, toolTimeoutMs, toolLock, middleware, tenantsOf };
   const snapshots = createSnapshots(plugins, offering);
   const isEnabled = (name: string, tenant?: string) => snapshots.current().offer.isOffered(name, tenant);

@@ -1,8 +1,7 @@
 import type { PluginContext, PluginDefinition, PluginLogger } from '../contract/contract.ts';
 import { canonicalJson } from '../tools/canonical-json.ts';
 import type { ToolMiddleware } from '../tools/middleware.ts';
-import type { ToolDescriptor } from '../tools/tool-descriptor.ts';
-import { isAccepted, type ToolLocking } from '../tools/tool-lock.ts';
+import { acceptedOf, type ToolLocking } from '../tools/tool-lock.ts';
 import { createToolServer, type ToolServer } from '../tools/tool-server.ts';
 import { type CollectedTool, collectTools } from './collect.ts';
 import { collectCommands } from './collect-commands.ts';
@@ -49,14 +48,10 @@ export function createSnapshots(
   },
 ): Snapshots {
   const { contextOf, logger, toolLock, middleware, tenantsOf = () => undefined } = deps;
-  const started = new Map(plugins.map((plugin) => [plugin.name, plugin]));
-  const offered = new Map(started);
   /** The tool lock does not cover a replaced plugin: skills come from the operator's own folder. */
-  const isReplaced = (pluginName: string) => offered.get(pluginName) !== started.get(pluginName);
-  const admit = toolLock?.enforce
-    ? (descriptor: ToolDescriptor, pluginName: string) =>
-        isReplaced(pluginName) || isAccepted(descriptor, toolLock.lock)
-    : undefined;
+  const offered = new Map(
+    plugins.map((plugin) => [plugin.name, toolLock?.enforce ? acceptedOf(plugin, toolLock.lock) : plugin]),
+  );
   const collected = new WeakMap<PluginDefinition, CollectedTool[]>();
   /** Cached by plugin object: the tool server keeps what it compiled for the same tool object. */
   const toolsOf = (plugin: PluginDefinition): CollectedTool[] => {
@@ -68,7 +63,7 @@ export function createSnapshots(
     const offer = createOffer(disabled, { plugins: [...offered.values()], tenantsOf });
     const enabled = [...offered.values()].filter(({ name }) => offer.isOffered(name));
     const tools = enabled.flatMap(toolsOf);
-    const options = { contextOf, logger, defaultTimeoutMs: deps.toolTimeoutMs, middleware, admit, offer };
+    const options = { contextOf, logger, defaultTimeoutMs: deps.toolTimeoutMs, middleware, offer };
     return {
       disabled,
       offer,

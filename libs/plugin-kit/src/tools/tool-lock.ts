@@ -1,24 +1,50 @@
 /**
- * The tool lock: hashes of the tool descriptions that a person has accepted. Agents follow descriptions, so a tool whose
- * description has changed, by an update or by an attack, counts as a different tool until a person accepts it again.
+ * The tool lock: hashes of the descriptions that a person has accepted, of tools, prompts, resources and commands. Agents and
+ * people follow descriptions, so what changes its own, by an update or by an attack, counts as something else until a person
+ * accepts it again.
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { PluginDefinition } from '../contract/contract.ts';
-import { type CollectedTool, collectTools } from '../host/collect.ts';
+import { collectTools, qualifiedNameOf } from '../host/collect.ts';
 import type { Diagnostic } from '../load/loader.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { descriptorOf, type ToolDescriptor } from './tool-descriptor.ts';
 
+/** `version` is the plugin's version when the part was accepted; it is for people only. */
+const Entries = z.record(
+  z.string(),
+  z.object({ version: z.string().optional(), sha256: z.string().regex(/^[0-9a-f]{64}$/) }),
+);
 const ToolLockFile = z.object({
-  /** By qualified name. `version` is the plugin's version when the tool was accepted; it is for people only. */
-  tools: z.record(
-    z.string(),
-    z.object({ version: z.string().optional(), sha256: z.string().regex(/^[0-9a-f]{64}$/) }),
-  ),
+  /** By qualified name. */
+  tools: Entries,
+  /** By qualified name. A file of an earlier release has only tools; then prompts are not locked. So for the others. */
+  prompts: Entries.optional(),
+  /** By URI, or URI template. */
+  resources: Entries.optional(),
+  /** By name. */
+  commands: Entries.optional(),
 });
 /** The content of a lock file. */
 export type ToolLock = z.infer<typeof ToolLockFile>;
+
+/** The kinds of what is locked. */
+export const lockKinds = ['tools', 'prompts', 'resources', 'commands'] as const;
+type LockKind = (typeof lockKinds)[number];
+
+/** Something that a plugin offers. */
+export interface LockedPart {
+  kind: LockKind;
+  /** Its name in the lock. */
+  name: string;
+  pluginName: string;
+  version: string;
+  /** Of everything that a client sees of it. */
+  sha256: string;
+  /** The part of the plugin's definition. */
+  part: object;
+}
 
 /** Parses a lock file. Throws an Error with every problem of the text. */
 export function parseToolLock(text: string): ToolLock {
@@ -27,82 +53,165 @@ export function parseToolLock(text: string): ToolLock {
   throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
 }
 
-/** Makes a lock that accepts the tools of these plugins as they are now. */
-export function lockOf(plugins: readonly PluginDefinition[]): ToolLock {
-  const versions = new Map(plugins.map(({ name, version }) => [name, version]));
-  const entries = collectTools(plugins).map((tool): [string, ToolLock['tools'][string]] => {
-    const version = versions.get(tool.pluginName);
-    const sha256 = hashOfTool(descriptorOf(tool));
-    return [tool.qualifiedName, { ...(version !== undefined && { version }), sha256 }];
+/** Everything of these plugins that a lock covers. */
+export const lockedPartsOf = (plugins: readonly PluginDefinition[]): LockedPart[] => plugins.flatMap(partsOf);
+
+function partsOf(plugin: PluginDefinition): LockedPart[] {
+  const { tools = [], prompts = [], resources = [], resourceTemplates = [], commands = [] } = plugin;
+  const of = (
+    kind: LockKind,
+    part: object,
+    { name, sha256 }: { name: string; sha256: string },
+  ): LockedPart => ({
+    kind,
+    name,
+    pluginName: plugin.name,
+    version: plugin.version,
+    sha256,
+    part,
   });
-  return { tools: Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1))) };
+  const collected = collectTools([plugin]);
+  return [
+    ...tools.map((tool, at) => {
+      const descriptor = descriptorOf(collected[at] as (typeof collected)[number]);
+      return of('tools', tool, { name: descriptor.name, sha256: hashOfTool(descriptor) });
+    }),
+    ...prompts.map((prompt) => {
+      const { title, description, arguments: args = [] } = prompt;
+      const name = qualifiedNameOf(plugin, prompt.name);
+      const shown = args.map(({ complete: _, ...argument }) => argument);
+      return of('prompts', prompt, { name, sha256: hashOf({ name, title, description, arguments: shown }) });
+    }),
+    ...resources.map((resource) => {
+      const { uri, name, title, description, mimeType } = resource;
+      return of('resources', resource, {
+        name: uri,
+        sha256: hashOf({ uri, name, title, description, mimeType }),
+      });
+    }),
+    ...resourceTemplates.map((template) => {
+      const { uriTemplate, name, title, description, mimeType } = template;
+      const sha256 = hashOf({ uriTemplate, name, title, description, mimeType });
+      return of('resources', template, { name: uriTemplate, sha256 });
+    }),
+    ...commands.map((command) => {
+      const { name, description, argumentHint } = command;
+      return of('commands', command, { name, sha256: hashOf({ name, description, argumentHint }) });
+    }),
+  ];
+}
+
+/** Makes a lock that accepts these plugins as they are now. */
+export function lockOf(plugins: readonly PluginDefinition[]): Record<LockKind, ToolLock['tools']> {
+  const parts = lockedPartsOf(plugins).sort((one, other) => (one.name < other.name ? -1 : 1));
+  const entriesOf = (wanted: LockKind) =>
+    Object.fromEntries(
+      parts
+        .filter(({ kind }) => kind === wanted)
+        .map(({ name, version, sha256 }) => [name, { ...(version !== undefined && { version }), sha256 }]),
+    );
+  return {
+    tools: entriesOf('tools'),
+    prompts: entriesOf('prompts'),
+    resources: entriesOf('resources'),
+    commands: entriesOf('commands'),
+  };
 }
 
 /** SHA-256, in hex, of everything that a client sees of the tool. */
 export function hashOfTool(descriptor: ToolDescriptor): string {
   const { name, title, description, inputSchema, outputSchema, annotations } = descriptor;
-  const described = { name, title, description, inputSchema, outputSchema, annotations };
-  return createHash('sha256').update(canonicalJson(described)).digest('hex');
+  return hashOf({ name, title, description, inputSchema, outputSchema, annotations });
 }
 
-/** Whether the lock has this tool with the same hash. */
-export const isAccepted = (descriptor: ToolDescriptor, { tools }: ToolLock): boolean =>
-  Object.hasOwn(tools, descriptor.name) && tools[descriptor.name]?.sha256 === hashOfTool(descriptor);
+const hashOf = (seen: object): string => createHash('sha256').update(canonicalJson(seen)).digest('hex');
 
-/** Qualified names of tools that differ from the lock. */
+/** Whether the lock has this part with the same hash, or does not cover its kind. */
+export function isAccepted({ kind, name, sha256 }: LockedPart, lock: ToolLock): boolean {
+  const entries = lock[kind];
+  return entries === undefined || (Object.hasOwn(entries, name) && entries[name]?.sha256 === sha256);
+}
+
+/** The plugin without the parts that are not accepted. */
+export function acceptedOf(plugin: PluginDefinition, lock: ToolLock): PluginDefinition {
+  const withheld = new Set(
+    partsOf(plugin)
+      .filter((part) => !isAccepted(part, lock))
+      .map(({ part }) => part),
+  );
+  if (withheld.size === 0) return plugin;
+  const kept = <Part extends object>(parts: readonly Part[] | undefined) =>
+    parts?.filter((part) => !withheld.has(part));
+  const { tools, prompts, resources, resourceTemplates, commands } = plugin;
+  return {
+    ...plugin,
+    ...(tools && { tools: kept(tools) ?? [] }),
+    ...(prompts && { prompts: kept(prompts) ?? [] }),
+    ...(resources && { resources: kept(resources) ?? [] }),
+    ...(resourceTemplates && { resourceTemplates: kept(resourceTemplates) ?? [] }),
+    ...(commands && { commands: kept(commands) ?? [] }),
+  };
+}
+
+/** What differs from the lock. */
 export interface LockComparison {
   /** Changed since they were accepted. */
-  drifted: string[];
+  drifted: LockedPart[];
   /** Never accepted. */
-  unknown: string[];
+  unknown: LockedPart[];
   /** Accepted, but no longer offered. */
-  missing: string[];
+  missing: { kind: LockKind; name: string }[];
 }
 
-/** Compares the offered tools with the lock. */
-export function compareWithLock(descriptors: readonly ToolDescriptor[], lock: ToolLock): LockComparison {
-  const notAccepted = descriptors
-    .filter((descriptor) => !isAccepted(descriptor, lock))
-    .map(({ name }) => name);
-  const offered = new Set(descriptors.map(({ name }) => name));
+/** Compares what is offered with the lock. */
+export function compareWithLock(parts: readonly LockedPart[], lock: ToolLock): LockComparison {
+  const notAccepted = parts.filter((part) => !isAccepted(part, lock));
+  const isKnown = ({ kind, name }: LockedPart) => Object.hasOwn(lock[kind] ?? {}, name);
+  const offered = new Set(parts.map(({ kind, name }) => `${kind} ${name}`));
   return {
-    drifted: notAccepted.filter((name) => Object.hasOwn(lock.tools, name)),
-    unknown: notAccepted.filter((name) => !Object.hasOwn(lock.tools, name)),
-    missing: Object.keys(lock.tools).filter((name) => !offered.has(name)),
+    drifted: notAccepted.filter(isKnown),
+    unknown: notAccepted.filter((part) => !isKnown(part)),
+    missing: lockKinds.flatMap((kind) =>
+      Object.keys(lock[kind] ?? {})
+        .filter((name) => !offered.has(`${kind} ${name}`))
+        .map((name) => ({ kind, name })),
+    ),
   };
 }
 
 /** A lock and how strictly it applies. */
 export interface ToolLocking {
   lock: ToolLock;
-  /** True: a tool that is not accepted is neither listed nor callable. */
+  /** True: what is not accepted is neither listed nor usable. */
   enforce: boolean;
 }
 
-/** One diagnostic for each difference between these tools and the lock. */
+/** One diagnostic for each difference between these plugins and the lock. */
 export function lockDiagnosticsOf(
-  tools: readonly CollectedTool[],
+  plugins: readonly PluginDefinition[],
   { lock, enforce }: ToolLocking,
 ): Diagnostic[] {
-  const { drifted, unknown, missing } = compareWithLock(tools.map(descriptorOf), lock);
-  const owners = new Map(tools.map(({ qualifiedName, pluginName }) => [qualifiedName, pluginName]));
+  const { drifted, unknown, missing } = compareWithLock(lockedPartsOf(plugins), lock);
   const outcome = enforce ? 'and is withheld until you accept it' : 'review and accept it';
-  const notAccepted = (name: string, what: string): Diagnostic => ({
-    source: owners.get(name) ?? source,
+  const notAccepted = (part: LockedPart, what: string): Diagnostic => ({
+    source: part.pluginName,
     level: enforce ? 'error' : 'warning',
-    message: `${name} ${what} the tool lock, ${outcome}: npm run tools:lock`,
+    message: `${labelOf(part)} ${what} the tool lock, ${outcome}: npm run tools:lock`,
   });
   return [
-    ...drifted.map((name) => notAccepted(name, 'differs from its entry in')),
-    ...unknown.map((name) => notAccepted(name, 'is not in')),
+    ...drifted.map((part) => notAccepted(part, 'differs from its entry in')),
+    ...unknown.map((part) => notAccepted(part, 'is not in')),
     ...missing.map(
-      (name): Diagnostic => ({
+      (part): Diagnostic => ({
         source,
         level: 'warning',
-        message: `${name} is in the tool lock, but no plugin offers it`,
+        message: `${labelOf(part)} is in the tool lock, but no plugin offers it`,
       }),
     ),
   ];
 }
 
 const source = 'tool lock';
+const labels = { tools: '', prompts: 'prompt ', resources: 'resource ', commands: 'command /' };
+/** A part for people: `weather__forecast`, `prompt weather__plan`, `command /weather`. */
+export const labelOf = ({ kind, name }: { kind: LockKind; name: string }): string => `${labels[kind]}${name}`;

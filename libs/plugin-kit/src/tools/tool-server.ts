@@ -80,8 +80,6 @@ export interface ToolServerDeps {
   defaultTimeoutMs?: number;
   /** Which tenants are offered which plugins. Default: all tenants, all plugins. */
   offer?: Offer | undefined;
-  /** Whether a tool is offered. Default: every tool is. */
-  admit?: ((descriptor: ToolDescriptor, pluginName: string) => boolean) | undefined;
   /** Runs in this order before a call and in reverse order after it. The permission filter runs first. */
   middleware?: readonly ToolMiddleware[];
 }
@@ -107,7 +105,7 @@ export function createToolServer(
   if (collected.length === 0) return null;
   const { logger = silentLogger, defaultTimeoutMs = 300_000 } = deps;
   const contextOf = deps.contextOf ?? createDetachedContexts();
-  const entries = entriesOf(collected, deps.admit);
+  const entries = entriesOf(collected);
   const { offer = everything } = deps;
   const middleware = [permissionFilter(entries, offer), ...(deps.middleware ?? [])];
   const shownIn = createViews(entries, { middleware, differs: offer.differs });
@@ -208,10 +206,7 @@ function createViews(
 /** Entries by tool object: when one plugin changes, the tools of the others are not compiled again. */
 const madeBefore = new WeakMap<CollectedTool, Entry>();
 
-function entriesOf(
-  collected: readonly CollectedTool[],
-  admit: ToolServerDeps['admit'] = () => true,
-): Map<string, Entry> {
+function entriesOf(collected: readonly CollectedTool[]): Map<string, Entry> {
   const compilers = new Map<string, SchemaCompiler>();
   const compilerOf = (pluginName: string): SchemaCompiler => {
     const compiler = compilers.get(pluginName) ?? createSchemaCompiler();
@@ -224,7 +219,7 @@ function entriesOf(
     if (entries.has(qualifiedName)) throw new Error(`Two tools are named ${qualifiedName}.`);
     const entry = madeBefore.get(tool) ?? entryOf(tool, compilerOf(pluginName));
     madeBefore.set(tool, entry);
-    if (admit(entry.descriptor, pluginName)) entries.set(qualifiedName, entry);
+    entries.set(qualifiedName, entry);
   }
   return entries;
 }

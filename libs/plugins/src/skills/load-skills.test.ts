@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadSkills } from './load-skills.ts';
-import { readFileWithin } from './read-file-within.ts';
+import { OutsideError, readFileWithin } from './read-file-within.ts';
 import { renderedOf } from './skill-plugin.ts';
 
 async function folderOf(files: Record<string, string>): Promise<string> {
@@ -214,8 +214,12 @@ test('only files inside the folder are read', async () => {
   const folder = await folderOf({ 'in/a.txt': 'a', 'out.txt': 'out' });
   const inside = join(folder, 'in');
   expect((await readFileWithin(inside, 'a.txt')).toString()).toBe('a');
-  for (const path of ['../out.txt', '.', 'nothing', 'a.txt/../../out.txt'])
-    await expect(readFileWithin(inside, path), path).rejects.toThrow();
+  await symlink(join(folder, 'out.txt'), join(inside, 'link.txt'));
+  for (const path of ['../out.txt', '../nothing', 'a.txt/../../out.txt', '../../etc/passwd', 'link.txt'])
+    await expect(readFileWithin(inside, path), path).rejects.toThrow(OutsideError);
+  for (const path of ['nothing', 'a.txt/more', 'a\u0000b', `${'x'.repeat(300)}`])
+    await expect(readFileWithin(inside, path), path).rejects.toThrow(`there is no file ${path}`);
+  await expect(readFileWithin(inside, '.')).rejects.toThrow('not a regular file');
   await expect(readFileWithin(inside, 'a.txt', 0)).rejects.toThrow('at most 0');
 });
 

@@ -18,35 +18,63 @@ export const levelOf = (error: unknown): Diagnostic['level'] =>
 export const isHidden = (path: string) => /(^|[\\/])\.[^./\\]/.test(path);
 
 /**
- * Reads a regular file below the folder that is not hidden and has at most `limit` bytes. The path is resolved after the
- * file is opened and must point to the same file, so that a link cannot be swapped in between. Throws an Error whose
- * message may be shown.
+ * The path is not below the folder, or leads out of it. Whoever is not the operator must not see the difference to a file that
+ * does not exist: it would tell which files exist elsewhere.
+ */
+export class OutsideError extends Error {
+  override name = 'OutsideError';
+
+  constructor(path: string) {
+    super(`${path} points outside its folder`);
+  }
+}
+
+/**
+ * Reads a regular file below the folder that is not hidden and has at most `limit` bytes. The path is resolved before anything
+ * is opened, and again afterwards, so that a link cannot be swapped in between. Throws OutsideError, or an Error whose message
+ * may be shown.
  */
 export async function readFileWithin(folder: string, path: string, limit = maxFileBytes): Promise<Buffer> {
-  let file: FileHandle;
-  try {
-    // Non-blocking, so that opening a named pipe does not wait for its writer.
-    file = await open(join(folder, path), flags.O_RDONLY | flags.O_NONBLOCK);
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    const isThere = code === 'EMFILE' || code === 'ENFILE' || code === 'EACCES';
-    throw new Error(isThere ? `${path} cannot be opened (${code})` : `there is no file ${path}`, { cause });
-  }
+  const resolved = await resolveWithin(folder, path);
+  const file = await openNow(resolved, path);
   try {
     const opened = await file.stat();
+    const found = await stat(await resolveWithin(folder, path));
+    if (found.ino !== opened.ino || found.dev !== opened.dev) throw new OutsideError(path);
     if (!opened.isFile()) throw new Error(`${path} is not a regular file`);
-    const resolved = await realpath(join(folder, path));
-    const found = await stat(resolved);
-    if (!isWithin(folder, resolved) || found.ino !== opened.ino || found.dev !== opened.dev)
-      throw new Error(`${path} points outside its folder`);
-    if (isHidden(path) || isHidden(resolved.slice(folder.length)))
-      throw new Error(`${path} is hidden: names that begin with a dot are not read`);
     if (opened.size > limit) throw new Error(`${path} has ${opened.size} bytes; at most ${limit} are read`);
     // Reads the size at opening, because the file may grow.
     const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(opened.size), position: 0 });
     return buffer.subarray(0, bytesRead);
   } finally {
     await file.close();
+  }
+}
+
+const missing = (path: string, cause?: unknown) => new Error(`there is no file ${path}`, { cause });
+
+/** The real path of something below the folder. A path that leads out by itself is refused without a look at the disk. */
+async function resolveWithin(folder: string, path: string): Promise<string> {
+  const wanted = join(folder, path);
+  if (!isWithin(folder, wanted)) throw new OutsideError(path);
+  const hidden = () => new Error(`${path} is hidden: names that begin with a dot are not read`);
+  if (isHidden(path)) throw hidden();
+  const resolved = await realpath(wanted).catch((cause: unknown) => {
+    throw missing(path, cause);
+  });
+  if (!isWithin(folder, resolved)) throw new OutsideError(path);
+  if (isHidden(resolved.slice(folder.length))) throw hidden();
+  return resolved;
+}
+
+async function openNow(resolved: string, path: string): Promise<FileHandle> {
+  try {
+    // Non-blocking, so that opening a named pipe does not wait for its writer.
+    return await open(resolved, flags.O_RDONLY | flags.O_NONBLOCK | flags.O_NOFOLLOW);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const isThere = code === 'EMFILE' || code === 'ENFILE' || code === 'EACCES';
+    throw isThere ? new Error(`${path} cannot be opened (${code})`, { cause }) : missing(path, cause);
   }
 }
 

@@ -29,7 +29,7 @@ import {
   type ToolInput,
   type ToolResult,
 } from '@harness/plugin-kit';
-import { readFileWithin } from './read-file-within.ts';
+import { OutsideError, readFileWithin } from './read-file-within.ts';
 import { readTool, type Skill } from './skill.ts';
 
 /** The plugin's name, and the prefix of its tools. */
@@ -237,7 +237,8 @@ const exactly = (content: { text: string } | { blob: string }) =>
 
 async function contentOf(skill: Skill, path: string): Promise<{ text: string } | { blob: string }> {
   const bytes = await readFileWithin(skill.folder, path).catch((error: Error) => {
-    throw new AppError('resource_not_found', `${skill.name}: ${error.message}.`);
+    const message = error instanceof OutsideError ? `there is no file ${path}` : error.message;
+    throw new AppError('resource_not_found', `${skill.name}: ${message}.`);
   });
   const text = bytes.toString('utf8');
   return Buffer.from(text, 'utf8').equals(bytes) ? { text } : { blob: bytes.toString('base64') };

@@ -10,7 +10,12 @@ const folder = mkdtempSync(join(tmpdir(), 'tool-lock-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const path = (name: string) => join(folder, name);
 const env = { REDIS_URL: 'redis://x' };
-const builtInCount = builtInPlugins.flatMap(({ tools = [] }) => tools).length;
+const counts = (more: number) => {
+  const count = (part: 'tools' | 'prompts' | 'resources' | 'resourceTemplates' | 'commands') =>
+    builtInPlugins.reduce((sum, plugin) => sum + (plugin[part]?.length ?? 0), 0);
+  const resources = count('resources') + count('resourceTemplates');
+  return `${count('tools') + more} tools, ${count('prompts')} prompts, ${resources} resources and ${count('commands')} commands are accepted`;
+};
 
 /** A new file each time: Node imports a file only once. */
 let modules = 0;
@@ -23,18 +28,16 @@ function pluginSaying(description: string): string {
 
 it('writes the tools of the configured plugins, and reports what changed', async () => {
   const file = path('lock.json');
-  expect(await writeToolLock(file, [pluginSaying('One.')])).toContain(
-    `${builtInCount + 1} tools are accepted:\n`,
-  );
+  expect(await writeToolLock(file, [pluginSaying('One.')])).toContain(`${counts(1)}:\n`);
   const first = await readToolLock(file);
   expect(Object.keys(first.tools)).toContain('delegation__delegate');
   expect(first.tools.own__tell).toMatchObject({ version: '2' });
 
   const told = await writeToolLock(file, [pluginSaying('Two.')]);
-  expect(told).toBe(`${builtInCount + 1} tools are accepted:\n  changed  own__tell`);
+  expect(told).toBe(`${counts(1)}:\n  changed  own__tell`);
   expect((await readToolLock(file)).tools.own__tell).not.toEqual(first.tools.own__tell);
   expect(await writeToolLock(file, [pluginSaying('Two.')])).toContain('nothing changed');
-  expect(await writeToolLock(file, [])).toBe(`${builtInCount} tools are accepted:\n  gone     own__tell`);
+  expect(await writeToolLock(file, [])).toBe(`${counts(0)}:\n  gone     own__tell`);
 });
 
 it('keeps the lock when a plugin does not load', async () => {

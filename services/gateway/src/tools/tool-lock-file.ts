@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { loadPlugins, lockOf, parseToolLock, type ToolLock } from '@harness/plugin-kit';
+import { labelOf, loadPlugins, lockKinds, lockOf, parseToolLock, type ToolLock } from '@harness/plugin-kit';
 import { builtInPlugins } from '@harness/plugins';
 import { ConfigError } from '@harness/runtime';
 
@@ -18,7 +18,7 @@ export async function readToolLock(file: string): Promise<ToolLock> {
 }
 
 /**
- * Writes the lock with the current tools of the built-in plugins (without those in `leftOut`) and of the
+ * Writes the lock with what the built-in plugins offer now: tools, prompts, resources and commands (without those in `leftOut`), and the
  * modules. Returns the changes as text. Throws ConfigError, and writes nothing, when a plugin does not load:
  * the lock would lose its tools.
  */
@@ -38,14 +38,17 @@ export async function writeToolLock(
   return changesOf(before, lock);
 }
 
-function changesOf(before: ToolLock, now: ToolLock): string {
-  const changed = Object.keys({ ...before.tools, ...now.tools }).flatMap((name) => {
-    const [was, is] = [before.tools[name]?.sha256, now.tools[name]?.sha256];
-    if (was === is) return [];
-    return was === undefined
-      ? `  new      ${name}`
-      : `  ${is === undefined ? 'gone   ' : 'changed'}  ${name}`;
+function changesOf(before: ToolLock, now: ReturnType<typeof lockOf>): string {
+  const changed = lockKinds.flatMap((kind) => {
+    const [was, is] = [before[kind] ?? {}, now[kind]];
+    return Object.keys({ ...was, ...is }).flatMap((name) => {
+      const [old, current] = [was[name]?.sha256, is[name]?.sha256];
+      if (old === current) return [];
+      const what = old === undefined ? 'new    ' : current === undefined ? 'gone   ' : 'changed';
+      return `  ${what}  ${labelOf({ kind, name })}`;
+    });
   });
-  const total = `${Object.keys(now.tools).length} tools are accepted`;
+  const counts = lockKinds.map((kind) => `${Object.keys(now[kind]).length} ${kind}`);
+  const total = `${counts.slice(0, -1).join(', ')} and ${counts.at(-1)} are accepted`;
   return changed.length === 0 ? `${total}; nothing changed.` : `${total}:\n${changed.join('\n')}`;
 }

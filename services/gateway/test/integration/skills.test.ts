@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { cpSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   Client as ModernClient,
@@ -144,7 +144,20 @@ test('its files, and no others, are read through one tool and as resources', asy
     isError: false,
     content: [{ text: '1. Boil.' }],
   });
-  expect(await read('tea', '../secret.txt')).toMatchObject({ isError: true });
+  await symlink(join(folder, 'secret.txt'), join(folder, 'tea/link.txt'));
+  await symlink(join(folder, 'nothing.txt'), join(folder, 'tea/dangling.txt'));
+  // The same answer whether a file exists outside or not.
+  for (const path of [
+    '../secret.txt',
+    '../nothing.txt',
+    '../../../etc/passwd',
+    'link.txt',
+    'dangling.txt',
+    'none',
+  ]) {
+    const { isError, content } = await read('tea', path);
+    expect([isError, content[0].text]).toEqual([true, `tea: there is no file ${path}.`]);
+  }
   expect(await read('coffee', 'SKILL.md')).toMatchObject({ isError: true });
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', gateway.url)) as Transport);

@@ -104,3 +104,65 @@ test('a key with only the scope bus has only the bus tools at /mcp', async () =>
       expect((await wire.message()).error.data).toMatchObject({ code: 'forbidden' });
   }
 });
+
+/** Both entrances of /mcp: the short path, and Fastify, which gets requests with an Origin. */
+const entrances = [
+  ['/v1/tools/probe__whoami', {}],
+  ['/mcp', {}],
+  ['/mcp', { origin: 'https://app.test' }],
+] as const;
+
+/** A call of probe__whoami with these arguments, as JSON text. */
+const callWith = (path: string, args: string) =>
+  path === '/mcp'
+    ? `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"probe__whoami","arguments":${args},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+    : `{"arguments":${args}}`;
+const modernHeaders = {
+  accept: 'application/json, text/event-stream',
+  'mcp-protocol-version': '2026-07-28',
+  'mcp-method': 'tools/call',
+  'mcp-name': 'probe__whoami',
+};
+
+test('the media type is exactly application/json, at every entrance', async () => {
+  const { call } = await openGateway({ plugins: [probe] });
+  const types: [type: string, status: number][] = [
+    ['application/json', 200],
+    ['Application/JSON; charset=utf-8', 200],
+    ['application/json ;x', 200],
+    ...[
+      'application/jsonx',
+      'application/json+x',
+      'application/json,text/plain',
+      'application/json text/plain',
+      'application/json\tx',
+      'application/vnd.api+json',
+      'text/json',
+      ';application/json',
+    ].map((type): [string, number] => [type, 415]),
+  ];
+  for (const [path, headers] of entrances)
+    for (const [type, status] of types) {
+      const sent = {
+        body: callWith(path, '{}'),
+        headers: { ...modernHeaders, ...headers, 'content-type': type },
+      };
+      expect([path, type, (await call('POST', path, sent)).status]).toEqual([path, type, status]);
+    }
+});
+
+test('a field that could reach a prototype is refused, however it is written, at every entrance', async () => {
+  const { call } = await openGateway({ plugins: [probe] });
+  for (const [path, headers] of entrances)
+    for (const [args, status] of [
+      ['{"constructor":"a word"}', 200],
+      ['{"__proto__":{"a":1}}', 400],
+      ['{"\\u005f_proto__":{"a":1}}', 400],
+      ['{"a":[{"\\u005f\\u005fproto__":1}]}', 400],
+      ['{"constructor":{"prototype":{}}}', 400],
+      ['{"\\u0063onstructor":{"\\u0070rototype":1}}', 400],
+    ] as const) {
+      const sent = { body: callWith(path, args), headers: { ...modernHeaders, ...headers } };
+      expect([path, args, (await call('POST', path, sent)).status]).toEqual([path, args, status]);
+    }
+});
