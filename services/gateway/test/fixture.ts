@@ -41,6 +41,8 @@ export interface Answer {
 
 export interface GatewayOptions {
   redisUrl?: string;
+  /** Whether Redis may respond late; default: the shared one may. */
+  isPatient?: boolean;
   tag?: string;
   keys?: ApiKey[];
   keyFile?: KeyFile;
@@ -73,7 +75,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
   const redis = connectRedis(redisUrl, { logger, patience: 'fail-fast' });
   const subscriber = connectRedis(redisUrl, { logger, patience: 'fail-fast' });
   // The shared Redis stays up, but may respond late on a busy machine.
-  if (options.redisUrl === undefined)
+  if (options.isPatient ?? options.redisUrl === undefined)
     for (const { options: patience } of [redis, subscriber])
       Object.assign(patience, { commandTimeout: 10_000, socketTimeout: 20_000 });
   const limits = createTenantLimits(() => options.limitsFile ?? noLimitsFile);

@@ -23,7 +23,7 @@ async function openTalk() {
     await server.close();
     await rm(dir, { recursive: true, force: true });
   });
-  const gateway = await openGateway({ redisUrl: server.url });
+  const gateway = await openGateway({ redisUrl: server.url, isPatient: true });
   const { dispatch, url } = gateway;
   const { threadId } = (await dispatch.threads.create(tenant, {})).thread;
   await dispatch.runs.append({ tenant, threadId, request: { input: 'x' }, idempotencyKey: 'k' });
