@@ -24,6 +24,8 @@ export interface Capacity {
 export interface AssignConsumer {
   /** Whether the thread was claimed here and its own doorbell has not come yet. */
   isClaimed(threadId: string): boolean;
+  /** Whether any such thread is on its way, or is being chosen. */
+  isExpecting(): boolean;
   /** The own doorbell of a thread has come. */
   arrived(threadId: string): void;
   /** Continues after a pause if a slot is free. `atOnce`: even if a thread was just passed to another worker. */
@@ -87,6 +89,20 @@ export function consumeAssign(
     // `dead`: this worker's liveness key has expired; the sweep rings another worker. `gone`: nothing to do.
   };
 
+  /** Chooses the thread for a free slot; undefined if there is none, or if the doorbell was passed on. */
+  const choose = async ({ threadId, passes = 0 }: { threadId: string; passes?: number }) => {
+    const isWithoutRoom = claimed.size + choosing > capacity.room();
+    if (isWithoutRoom && passes < maxPasses && (await capacity.roomElsewhere())) {
+      // Taking a thread would evict a warm session, and another worker has room.
+      asideUntil = performance.now() + asideMs;
+      await pause();
+      setTimeout(resume, asideMs + 1).unref();
+      await doorbell.pass(threadId, passes + 1);
+      return undefined;
+    }
+    return fair.next(threadId);
+  };
+
   const consumer = consumeQueue(deps, {
     queue: assignQueue,
     concurrency: 4,
@@ -95,22 +111,15 @@ export function consumeAssign(
         await pause();
         return doorbell.ring(data.threadId, undefined, name);
       }
-      const passes: number = data.passes ?? 0;
-      if (claimed.size >= capacity.room() && passes < maxPasses && (await capacity.roomElsewhere())) {
-        // Taking the thread would evict a warm session, and another worker has room.
-        asideUntil = performance.now() + asideMs;
-        await pause();
-        setTimeout(resume, asideMs + 1).unref();
-        return doorbell.pass(data.threadId, passes + 1);
-      }
-      choosing++;
-      const threadId = await fair.next(data.threadId).finally(() => choosing--);
+      choosing++; // without an await since the question whether there is a slot: it is this job's now
+      const threadId = await choose(data).finally(() => choosing--);
       if (threadId !== undefined) await claim(threadId, name);
     },
   });
 
   return {
     isClaimed: (threadId) => claimed.has(threadId),
+    isExpecting: () => claimed.size + choosing > 0,
     arrived: (threadId) => void claimed.delete(threadId),
     resume(atOnce = false) {
       if (atOnce) asideUntil = 0;

@@ -67,31 +67,40 @@ export function consumeRings(
   // Both kinds of rings share this gate: as many threads at once as the worker has slots.
   const gate = createGate(handler.concurrency);
   /** Slots that are kept free for a thread that `assign` takes: each ends with the arrival of one. */
-  const kept: (() => void)[] = [];
-  /**
-   * Runs the thread's next turn. If there is more to do here while another tenant waits, the slot stays free until the
-   * thread that `assign` takes for it has come.
-   */
+  const kept = new Set<() => void>();
+  const arrivalWithin = async (ms: number): Promise<boolean> => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const arrive = () => resolve(true);
+    kept.add(arrive);
+    const came = await Promise.race([promise, after(ms).then(() => false)]);
+    kept.delete(arrive);
+    return came;
+  };
+  /** Keeps a slot free while a tenant other than the thread's waits, until a thread that `assign` takes has come. */
+  const keepFree = async (threadId: string): Promise<void> => {
+    for (let tries = 0; tries < maxYields; tries++) {
+      if (!assign.isExpecting() && !(await fair.othersWait(threadId).catch(() => false))) return;
+      assign.resume(true);
+      if (await arrivalWithin(yieldMs)) return;
+    }
+  };
+  /** Runs the thread's next turn. If there is more to do here, other tenants get the slot first. */
   const runTurn = async (threadId: string, lastTry: boolean): Promise<boolean> => {
     const more = await handler.onRing(threadId, lastTry);
-    if ((more || gate.isWaiting()) && (await fair.othersWait(threadId).catch(() => false))) {
-      const arrival = new Promise<void>((resolve) => void kept.push(resolve));
-      assign.resume(true);
-      await Promise.race([arrival, after(yieldMs)]);
-    }
+    if (more || gate.isWaiting()) await keepFree(threadId);
     return more;
   };
 
   const own = consumeQueue(deps, {
     queue: doorbellQueueOf(handler.workerId),
-    // The gate limits turns; a thread for a slot that is kept free must not wait behind it.
-    concurrency: 2 * handler.concurrency,
+    // The gate limits turns; the doorbell for a slot that is kept free must not wait behind others.
+    concurrency: handler.concurrency + 50,
     async process({ data, attemptsMade, opts }) {
       const isLastTry = attemptsMade + 1 >= (opts.attempts ?? 1);
       const isNew = assign.isClaimed(data.threadId);
       const ringing = gate(() => runTurn(data.threadId, isLastTry), { first: isNew });
       assign.arrived(data.threadId);
-      if (isNew) kept.shift()?.();
+      if (isNew) kept.values().next().value?.();
       if (await ringing.finally(() => assign.resume())) rings.ring(data.threadId);
     },
   });
@@ -127,8 +136,10 @@ export function consumeRings(
   };
 }
 
-/** How long a slot stays free for another tenant, ms. */
-const yieldMs = 500;
+/** A slot that is kept free looks this often whether another tenant still waits, ms. */
+const yieldMs = 250;
+/** How often at most. */
+const maxYields = 20;
 /** Time for a stopped turn to end, ms. */
 const stopGraceMs = 8_000;
 const after = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());
