@@ -131,7 +131,7 @@ export function openBridge(url: string, args: string[] = [], env: Record<string,
   });
   const received: Message[] = [];
   const notJson: string[] = [];
-  let said = '';
+  let logged = '';
   const watchers = new Set<() => void>();
   const changed = () => {
     for (const watcher of watchers) watcher();
@@ -145,7 +145,7 @@ export function openBridge(url: string, args: string[] = [], env: Record<string,
     changed();
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
+    logged += text;
     changed();
   });
   /** Resolves with the first truthy result; checks now and after every output. */
@@ -173,8 +173,8 @@ export function openBridge(url: string, args: string[] = [], env: Record<string,
     exited,
     received,
     notJson,
-    said: () => said,
-    heard: (words: string) => until(() => said.includes(words)),
+    logged: () => logged,
+    untilLogged: (words: string) => until(() => logged.includes(words)),
     notified: (method: string, beyond = 0) =>
       until(() => received.filter((message) => message.method === method).length > beyond),
     count: (method: string) => received.filter((message) => message.method === method).length,

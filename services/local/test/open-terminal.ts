@@ -113,11 +113,11 @@ export async function runChat(options: ChatOptions & { input?: string; interrupt
   const { interruptAt } = options;
   const child = spawn(process.execPath, [main, ...(options.args ?? [])], { env: envOf(options) });
   child.stdin.end(options.input ?? '');
-  let said = '';
+  let output = '';
   child.stdout.on('data', (piece: Buffer) => {
-    const before = said;
-    said += piece.toString();
-    if (interruptAt && said.includes(interruptAt) && !before.includes(interruptAt)) child.kill('SIGINT');
+    const before = output;
+    output += piece.toString();
+    if (interruptAt && output.includes(interruptAt) && !before.includes(interruptAt)) child.kill('SIGINT');
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), exited]);

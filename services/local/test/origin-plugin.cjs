@@ -14,7 +14,7 @@ const remember = async (what, seen) => {
 const tools = [
   {
     name: 'use_context',
-    description: 'Uses all that a context offers and tells what came of it.',
+    description: 'Uses everything that a context offers, and returns the results.',
     schema: {
       type: 'object',
       properties: { question: { type: 'string', description: 'For the model' } },

@@ -57,7 +57,7 @@ function openLog(delays: number[]) {
     liveEventOf: () => ({ ...eventOf(0), id: null, type: 'agent.message_delta' }),
     replayed: () => ({ ...eventOf(0), id: null, type: 'stream.replayed' }),
   };
-  const tell = (message: string) => {
+  const publish = (message: string) => {
     inbox.push(message);
     wake();
   };
@@ -65,9 +65,9 @@ function openLog(delays: number[]) {
     log,
     append() {
       events.push(eventOf(events.length + 1));
-      tell('');
+      publish('');
     },
-    delta: () => tell('delta'),
+    delta: () => publish('delta'),
     trim: () => events.splice(0, events.length),
     reads: () => reads,
     listening: () => listening,

@@ -14,7 +14,7 @@ test('questions of one turn of the event loop are asked together, and each gets 
   expect(asked).toEqual([[1, 2, 3], [4]]);
 });
 
-test('what comes while a request is under way waits for it, and is asked once', async () => {
+test('questions that arrive during a request wait for it, and are asked once', async () => {
   const asked: number[][] = [];
   const first = Promise.withResolvers<void>();
   const echo = askTogether(async (numbers: number[]) => {

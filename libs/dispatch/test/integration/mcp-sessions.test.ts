@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { openBench } from '../fixture.ts';
 
 const owner = { tenant: 'default', keyId: 'key' };
-const said = { ...owner, protocolVersion: '2025-11-25', capabilities: {} };
+const session = { ...owner, protocolVersion: '2025-11-25', capabilities: {} };
 
 test('using a session keeps its subscriptions alive as long as the session', async () => {
   const { dispatch, redis } = await openBench();
   const { mcpSessions, keys } = dispatch;
-  const { sessionId } = await mcpSessions.create(said);
-  await mcpSessions.subscribe({ ...said, sessionId }, 'a://b');
+  const { sessionId } = await mcpSessions.create(session);
+  await mcpSessions.subscribe({ ...session, sessionId }, 'a://b');
   const both = [keys.of('mcp', sessionId), keys.of('mcp', `${sessionId}:sub`)];
   for (const key of both) await redis.pexpire(key, 60_000);
   expect(await mcpSessions.get(sessionId, owner)).toMatchObject({ sessionId });
@@ -19,8 +19,8 @@ test('using a session keeps its subscriptions alive as long as the session', asy
 test('a write to a session that has just ended neither revives it nor stays forever', async () => {
   const { dispatch, redis } = await openBench();
   const { mcpSessions, keys } = dispatch;
-  const { sessionId } = await mcpSessions.create(said);
-  await mcpSessions.end({ ...said, sessionId });
+  const { sessionId } = await mcpSessions.create(session);
+  await mcpSessions.end({ ...session, sessionId });
   await mcpSessions.setLogLevel(sessionId, 'error');
   expect(await mcpSessions.get(sessionId, owner)).toBeUndefined();
   expect(await redis.pttl(keys.of('mcp', sessionId))).toBeGreaterThan(0);

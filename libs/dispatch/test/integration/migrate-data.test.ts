@@ -34,13 +34,13 @@ test('after a failed migration no release starts until the migration is run agai
   for (let n = 0; n < 20; n += 1) await threads.create('default', { model: `m${n}` });
   const state = { broken: true, batches: 0 };
   const changes = [beside, packing(state)];
-  const said: string[] = [];
+  const reported: string[] = [];
   const migrate = () =>
     migrateData(bench.redis, {
       tag,
       changes,
       force: false,
-      onChange: ({ description }) => said.push(description),
+      onChange: ({ description }) => reported.push(description),
     });
   const enter = async (known: readonly DataChange[]) => {
     const logger = createLogger('test', 'silent');
@@ -57,7 +57,7 @@ test('after a failed migration no release starts until the migration is run agai
 
   await expect(migrate()).rejects.toThrow('the machine stopped');
   expect(await converted()).toBe(1);
-  expect(said).toEqual(['runs have a colour', 'the model of a thread is its engine']);
+  expect(reported).toEqual(['runs have a colour', 'the model of a thread is its engine']);
   expect(await enter(changes)).toEqual({
     outcome: 'refused',
     message:
@@ -70,7 +70,7 @@ test('after a failed migration no release starts until the migration is run agai
 
   state.broken = false;
   expect(await migrate()).toEqual({ outcome: 'migrated', from: 2, to: 3 });
-  expect(said.slice(2)).toEqual(['the model of a thread is its engine']);
+  expect(reported.slice(2)).toEqual(['the model of a thread is its engine']);
   expect(await converted()).toBe(20);
   expect(await enter(changes)).toEqual({ outcome: 'admitted' });
   const { batches } = state;

@@ -9,28 +9,28 @@ test('missed signals are received in order, once, by the gateways that they were
   const { dispatch, subscriber } = bench;
   const { replicas } = dispatch;
   await replicas.join();
-  const heard: Signal[] = [];
+  const received: Signal[] = [];
   replicas.onSignal((signal) => {
-    if (signal.kind !== 'missed') heard.push(signal);
+    if (signal.kind !== 'missed') received.push(signal);
   });
-  const hears = (count: number) => expect.poll(() => heard.length, { timeout: 10_000 }).toBe(count);
+  const receives = (count: number) => expect.poll(() => received.length, { timeout: 10_000 }).toBe(count);
   await replicas.broadcast({ kind: 'cancel', call: 'heard' });
-  await hears(1);
+  await receives(1);
   subscriber.disconnect(true); // disconnected: it misses what is published until it reconnects
   await replicas.broadcast({ kind: 'task_cancelled', taskId: 'call_1' });
   await replicas.send(replicas.id, { kind: 'reply', message: { id: 1 } });
   await replicas.send('someone-else', { kind: 'reply', message: { id: 2 } });
   await replicas.broadcast({ kind: 'session_ended', sessionId: 's' });
-  await hears(4);
+  await receives(4);
   await replicas.broadcast({ kind: 'cancel', call: 'after' });
-  await hears(5);
-  expect(heard.filter(({ kind }) => kind !== 'reply')).toEqual([
+  await receives(5);
+  expect(received.filter(({ kind }) => kind !== 'reply')).toEqual([
     { kind: 'cancel', call: 'heard' },
     { kind: 'task_cancelled', taskId: 'call_1' },
     { kind: 'session_ended', sessionId: 's' },
     { kind: 'cancel', call: 'after' },
   ]);
-  expect(heard.filter(({ kind }) => kind === 'reply')).toEqual([{ kind: 'reply', message: { id: 1 } }]);
+  expect(received.filter(({ kind }) => kind === 'reply')).toEqual([{ kind: 'reply', message: { id: 1 } }]);
   // Nothing is kept for a gateway that is not alive.
   expect(await bench.redis.exists(`${dispatch.keys.one('signals')}:someone-else`)).toBe(0);
 });

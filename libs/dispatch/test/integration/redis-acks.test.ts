@@ -86,10 +86,10 @@ test('when Redis becomes another one, the change is counted once, listeners are 
   const { keys } = bench.dispatch;
   await bench.redis.del(keys.of('run', lost.run.runId));
   const before = await bench.dispatch.counters();
-  const told = new Promise<void>((resolve) => bench.dispatch.onRedisChange(resolve));
+  const notified = new Promise<void>((resolve) => bench.dispatch.onRedisChange(resolve));
   await group.primary().client.call('DEBUG', 'CHANGE-REPL-ID');
   await group.primary().client.client('KILL', 'TYPE', 'NORMAL');
-  await told;
+  await notified;
   await expect
     .poll(() => bench.dispatch.counters())
     .toMatchObject({
@@ -115,7 +115,7 @@ test('an epoch that a fail-over took back is never used again, and its token is 
   expect(third.epoch).toBeGreaterThan(lost.hold.epoch);
   const token = { threadId, epoch: lost.hold.epoch, owner: lost.hold.me };
   expect(await bench.dispatch.authorityOf(token)).toEqual({ outcome: 'stale' });
-  // Even if the clocks of two machines differ and both chose the same epoch, the owner tells them apart.
+  // Even if the clocks of two machines differ and both chose the same epoch, the owner distinguishes them.
   const twin = { ...token, epoch: third.epoch };
   expect(await bench.dispatch.authorityOf(twin)).toEqual({ outcome: 'stale' });
 });

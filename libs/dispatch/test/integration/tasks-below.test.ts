@@ -35,7 +35,7 @@ test('an unread notification from a task below is handled before the review', as
     parentThreadId: task.threadId,
   });
   await endWork(bench, { threadId: below.task.threadId, me }, 'the answer');
-  await accept(bench, below.task.threadId, me); // while the turn above is still under way
+  await accept(bench, below.task.threadId, me); // while the parent’s turn still runs
   const change = { taskId: task.taskId, iteration: 1, set: { phase: 'review', result: 'too early' } };
   await bench.dispatch.lease.commit(turn, {
     status: 'success',
@@ -65,8 +65,8 @@ test('an interrupting message does not drop a notification that a task waits for
     request: { input: 'stop', multitaskStrategy: 'interrupt' },
     idempotencyKey: 'stop',
   });
-  const told = await bench.dispatch.lease.emit(waiting, { counter: 1, events: [] });
-  expect(told).toEqual({ lost: false, cancel: false, interrupt: false });
+  const emitted = await bench.dispatch.lease.emit(waiting, { counter: 1, events: [] });
+  expect(emitted).toEqual({ lost: false, cancel: false, interrupt: false });
 });
 
 test('a task whose notification from below was lost with a torn log continues to its review', async () => {
@@ -113,10 +113,10 @@ test('deleting the thread of an open task notifies its parent, once', async () =
   await threads.delete(tenant, task.threadId);
   for (const { taskId } of [task, below.task])
     expect(await tasks.get(tenant, taskId)).toMatchObject({ status: 'cancelled' });
-  const [told, ...others] = await bench.dispatch.runs.list(parentThreadId, { limit: 50, offset: 0 });
+  const [notification, ...others] = await bench.dispatch.runs.list(parentThreadId, { limit: 50, offset: 0 });
   expect(others).toHaveLength(1);
-  expect(told?.kind).toBe('notification');
-  expect(await bench.redis.hget(bench.dispatch.keys.of('run', told?.runId ?? ''), 'input')).toContain(
+  expect(notification?.kind).toBe('notification');
+  expect(await bench.redis.hget(bench.dispatch.keys.of('run', notification?.runId ?? ''), 'input')).toContain(
     `${task.taskId} was cancelled`,
   );
 });

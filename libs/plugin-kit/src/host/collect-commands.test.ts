@@ -52,8 +52,8 @@ test.each([[undefined], [null], [5], [{}], [{ output: 5 }]])('%j is not a valid 
 test('a command that takes too long fails', async () => {
   vi.useFakeTimers();
   const late = collectedFrom(() => new Promise<string>(() => undefined)).execute('', context);
-  const told = expect(late).rejects.toThrow('it took longer than 60000 ms');
+  const rejected = expect(late).rejects.toThrow('it took longer than 60000 ms');
   await vi.advanceTimersByTimeAsync(60_000);
-  await told;
+  await rejected;
   vi.useRealTimers();
 });

@@ -202,9 +202,9 @@ describe('names', () => {
 
 describe('a plugin at run time', () => {
   it('has no tools and hooks while it is disabled, and gets them back', async () => {
-    const heard: string[] = [];
+    const broadcasts: string[] = [];
     const { host } = await hostOf(
-      pluginOf('a', { tools, register: () => ({ onBroadcast: (event) => void heard.push(event) }) }),
+      pluginOf('a', { tools, register: () => ({ onBroadcast: (event) => void broadcasts.push(event) }) }),
       pluginOf('b', { tools }),
     );
     const names = () => host.toolServer?.list().map(({ name }) => name);
@@ -219,7 +219,7 @@ describe('a plugin at run time', () => {
     });
     host.disable({ all: [], tenants: {} });
     await host.hooks.broadcast('back', null);
-    expect([names(), heard]).toEqual([['a__tool', 'b__tool'], ['back']]);
+    expect([names(), broadcasts]).toEqual([['a__tool', 'b__tool'], ['back']]);
   });
 
   it('offers other tools once it is replaced; a replacement that is refused changes nothing', async () => {

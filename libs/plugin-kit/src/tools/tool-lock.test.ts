@@ -69,7 +69,7 @@ describe('a tool counts as changed when', () => {
     ],
     ['its output schema changes', { outputSchema: { type: 'object', required: ['sun'] } }],
     ['its annotations change', { annotations: { readOnlyHint: false } }],
-    ['it is marked idempotent, which its annotations tell', { idempotent: true }],
+    ['it is marked idempotent, as its annotations show', { idempotent: true }],
   ])('%s', (_what, parts) => {
     expect(comparison({ ...tool, ...parts })).toEqual({
       drifted: ['weather__forecast'],

@@ -136,7 +136,7 @@ test.each([
     /SKILL\.md:4: user-invocable: /,
   ],
   ['too large', skill('name: bad\ndescription: x', 'x'.repeat(300 * 1024)), /SKILL\.md:1: .* bytes; at most/],
-])('%s is a diagnostic with file and line; the rest load', async (_what, text, told) => {
+])('%s is a diagnostic with file and line; the rest load', async (_what, text, message) => {
   const folder = await folderOf({
     'bad/SKILL.md': text,
     'good/SKILL.md': plain('good'),
@@ -144,7 +144,7 @@ test.each([
   });
   const { loaded, diagnostics } = await loadSkills(folder);
   expect(loaded.map(({ name }) => name)).toEqual(['good']);
-  expect(diagnostics).toMatchObject([{ level: 'error', message: expect.stringMatching(told) }]);
+  expect(diagnostics).toMatchObject([{ level: 'error', message: expect.stringMatching(message) }]);
   expect(diagnostics[0]?.source).toBe(join(folder, 'bad/SKILL.md'));
 });
 

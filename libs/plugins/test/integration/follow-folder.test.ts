@@ -38,11 +38,11 @@ async function follow(directory: string) {
     bodies: () => followed.loaded.map(({ name, instructions }) => `${name}: ${instructions}`),
     /** Resolves when the step has caused another state, or a diagnostic. */
     async after(step: () => Promise<unknown>) {
-      const told = new Promise<void>((resolve) => {
+      const changed = new Promise<void>((resolve) => {
         wake = resolve;
       });
       await step();
-      await told;
+      await changed;
     },
   };
 }

@@ -152,21 +152,21 @@ test('its context is that of the owning process, within the call', async () => {
 test('cancellation, progress and requests for input work between processes', async () => {
   const { ctx, call, textOf } = await open();
   const abort = new AbortController();
-  const told: unknown[] = [];
+  const received: unknown[] = [];
   const waiting = call(
     'wait',
     {},
     {
       signal: abort.signal,
       progress: (...step: unknown[]) => {
-        told.push(step);
+        received.push(step);
         abort.abort(new Error('enough'));
       },
-      log: (...said: unknown[]) => told.push(said),
+      log: (...line: unknown[]) => received.push(line),
     },
   );
   expect(await waiting).toMatchObject({ isError: true });
-  expect(told).toContainEqual([1, 2, 'waiting']);
+  expect(received).toContainEqual([1, 2, 'waiting']);
   await expect.poll(() => ctx.store.get('cancelled')).toContain('enough');
 
   const capabilities = { elicitation: {} };

@@ -75,7 +75,7 @@ test('text continues where it ended, above the typed line', async () => {
   close();
 });
 
-test('any order of output and typing: everything is shown, complete and in its place', async () => {
+test('any order of output and typing: everything is shown, complete and in order', async () => {
   const word = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '漢', '\n'), minLength: 1, maxLength: 30 });
   const typed = fc.string({ unit: fc.constantFrom('x', 'y', '字'), minLength: 1, maxLength: 20 });
   const step = fc.oneof(
@@ -99,9 +99,11 @@ test('any order of output and typing: everything is shown, complete and in its p
         else screen.endText();
       }
       const squeezed = (text: string) => text.replaceAll(/\s/g, '');
-      const said = steps.map((one) => ('text' in one ? one.text : 'lines' in one ? one.lines : '')).join('');
+      const written = steps
+        .map((one) => ('text' in one ? one.text : 'lines' in one ? one.lines : ''))
+        .join('');
       const { rows } = await shown();
-      expect(squeezed(rows.join(''))).toBe(squeezed(`${said}> ${rl.line}`));
+      expect(squeezed(rows.join(''))).toBe(squeezed(`${written}> ${rl.line}`));
       close();
     }),
   );

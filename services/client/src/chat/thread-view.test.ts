@@ -59,14 +59,14 @@ test.each<[string, (ThreadEvent | 'cut')[], string]>([
     'xy|z|',
   ],
   [
-    'what a second attempt says, beside what the first has said',
+    'the text of a second attempt, after that of the first',
     [replayed, started, delta('ab'), event('run.started', { attempt: 2 }), delta('x'), message('xy')],
     'ab|[The run starts again, attempt 2]xy|',
   ],
   ['a message that is not what its deltas were', [replayed, started, delta('ab'), message('cd')], 'ab\ncd|'],
   ['a result without a message', [replayed, started, event('run.completed', { result: 'done' })], 'done|'],
   [
-    'nothing twice when it was said',
+    'nothing twice that was streamed',
     [replayed, started, message('done'), event('run.completed', { result: 'done' })],
     'done|',
   ],

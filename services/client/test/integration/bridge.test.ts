@@ -115,9 +115,9 @@ test('progress, cancellation, changes of the list and errors are forwarded', asy
   await expect.poll(running).toBe('');
   expect(answered).toBe(false);
 
-  const told = bridge.notified('notifications/tools/list_changed');
+  const notified = bridge.notified('notifications/tools/list_changed');
   await call('PATCH', '/v1/plugins/time', { enabled: false });
-  await told;
+  await notified;
   expect((await bridge.use('time__current_time')).error).toMatchObject({ code: -32602 });
   const wrong = await bridge.use('bus__register_worker', { name: '-' });
   expect(wrong.result).toMatchObject({
@@ -144,13 +144,13 @@ test(
     await expect.poll(async () => (await bridge.use('slow__running')).result.content[0].text).toBe('k');
     house.gateway().process.kill('SIGKILL');
     await house.gateway().exited;
-    await bridge.heard('does not respond');
-    // A call that must not run twice is not repeated; its error says that the outcome is unknown.
+    await bridge.untilLogged('does not respond');
+    // A call that must not run twice is not repeated; its error states that the outcome is unknown.
     expect((await endless).error.message).toContain('whether the call took effect is unknown');
     const asked = bridge.use('bus__get_status');
     await house.startGateway();
     expect((await asked).result.structuredContent).toMatchObject({ workers: 1 });
-    expect(bridge.said()).toContain('the gateway responds again');
+    expect(bridge.logged()).toContain('the gateway responds again');
     await bridge.notified('notifications/tools/list_changed');
     await house.call('POST', '/v1/bus/tasks', { taskId: 't' });
     expect((await polling).result.structuredContent).toMatchObject({ taskId: 't' });
@@ -166,7 +166,7 @@ test('a session that the gateway no longer knows is renewed', inTime, async () =
   await house.startGateway();
   const answers = await Promise.all([bridge.use('slow__running'), bridge.use('time__current_time')]);
   expect(answers.map(({ error }) => error)).toEqual([undefined, undefined]);
-  expect(bridge.said().match(/no longer knew the session/g)).toHaveLength(1);
+  expect(bridge.logged().match(/no longer knew the session/g)).toHaveLength(1);
   await bridge.notified('notifications/tools/list_changed'); // because the standing stream is open again
   const before = bridge.count('notifications/tools/list_changed');
   await house.call('PATCH', '/v1/plugins/time', { enabled: false });
@@ -191,7 +191,7 @@ test('it ends with its standard input, and cancels open requests', async () => {
 test('without a gateway it reports this and waits; a wrong key is reported to the client; wrong options end it', async () => {
   const lonely = openBridge(`http://127.0.0.1:${await freePort()}`);
   void lonely.initialize();
-  await lonely.heard('does not respond (ECONNREFUSED)');
+  await lonely.untilLogged('does not respond (ECONNREFUSED)');
   lonely.child.stdin.end();
   expect(await lonely.exited).toBe(0);
 
@@ -201,5 +201,5 @@ test('without a gateway it reports this and waits; a wrong key is reported to th
 
   const wrong = openBridge(url, ['--bare']);
   expect(await wrong.exited).toBe(1);
-  expect(wrong.said()).toContain('--bare needs --plugin');
+  expect(wrong.logged()).toContain('--bare needs --plugin');
 });

@@ -21,16 +21,16 @@ async function openGateway(script: ((response: ServerResponse) => void)[]) {
     server.close();
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const told: string[] = [];
+  const reported: string[] = [];
   const follow = async (count: number, silenceMs?: number) => {
     const leave = new AbortController();
     const events = followEvents({
       url,
       headers: {},
       signal: leave.signal,
-      onAway: (reason) => told.push(`away: ${reason}`),
-      onBack: () => told.push('back'),
-      onGap: () => told.push('gap'),
+      onAway: (reason) => reported.push(`away: ${reason}`),
+      onBack: () => reported.push('back'),
+      onGap: () => reported.push('gap'),
       ...(silenceMs !== undefined && { silenceMs }),
     });
     const ids: (string | null)[] = [];
@@ -38,7 +38,7 @@ async function openGateway(script: ((response: ServerResponse) => void)[]) {
     leave.abort();
     return ids;
   };
-  return { follow, cursors, told };
+  return { follow, cursors, reported };
 }
 
 const stream =
@@ -56,7 +56,7 @@ const ending =
 const refusing = (status: number) => (response: ServerResponse) => response.writeHead(status).end('{}');
 
 test('resumes after the last event, over any number of failures', async () => {
-  const { follow, cursors, told } = await openGateway([
+  const { follow, cursors, reported } = await openGateway([
     ending('1', '2'),
     (response) => response.destroy(),
     refusing(503),
@@ -64,23 +64,23 @@ test('resumes after the last event, over any number of failures', async () => {
   ]);
   expect(await follow(3)).toEqual(['1', '2', '3']);
   expect(cursors).toEqual([undefined, '2', '2', '2']);
-  expect(told).toEqual(['away: the stream has ended', 'back']);
+  expect(reported).toEqual(['away: the stream has ended', 'back']);
 });
 
 test('a silent connection is closed and opened again', async () => {
-  const { follow, cursors, told } = await openGateway([stream('1'), stream('2')]);
+  const { follow, cursors, reported } = await openGateway([stream('1'), stream('2')]);
   expect(await follow(2, 100)).toEqual(['1', '2']);
-  expect([cursors, told]).toEqual([
+  expect([cursors, reported]).toEqual([
     [undefined, '1'],
     ['away: the gateway has stopped sending', 'back'],
   ]);
 });
 
 test('if the log no longer has the next event, it reports a gap and starts again', async () => {
-  const { follow, cursors, told } = await openGateway([ending('1'), refusing(410), stream('7')]);
+  const { follow, cursors, reported } = await openGateway([ending('1'), refusing(410), stream('7')]);
   expect(await follow(2)).toEqual(['1', '7']);
   expect(cursors).toEqual([undefined, '1', undefined]);
-  expect(told).toEqual(['away: the stream has ended', 'gap', 'back']);
+  expect(reported).toEqual(['away: the stream has ended', 'gap', 'back']);
 });
 
 test.each([400, 401, 403, 404])('status %i ends it without a retry', async (status) => {

@@ -124,7 +124,7 @@ test('a batch that Redis refuses for good is dropped and counted, and the next o
   expect(stored().map(({ target }) => target)).toEqual(['thr_2']);
 });
 
-test('closing does not wait for a Redis that is away', async () => {
+test('closing does not wait for a Redis that is down', async () => {
   const { audit, store, dropped } = openAudit();
   store.isUp = false;
   audit.record(change);

@@ -22,9 +22,9 @@ test('a disconnect is reported to listeners from before and from after it', asyn
   leave();
   await once(before, 'abort');
   expect(disconnectSignalOf(response).aborted).toBe(true);
-  let told = 0;
-  onDisconnect(response, () => told++);
-  expect(told).toBe(1);
+  let calls = 0;
+  onDisconnect(response, () => calls++);
+  expect(calls).toBe(1);
 });
 
 test('a completed response is not a disconnect', async () => {

@@ -33,8 +33,8 @@ it('writes the tools of the configured plugins, and reports what changed', async
   expect(Object.keys(first.tools)).toContain('delegation__delegate');
   expect(first.tools.own__tell).toMatchObject({ version: '2' });
 
-  const told = await writeToolLock(file, [pluginSaying('Two.')]);
-  expect(told).toBe(`${counts(1)}:\n  changed  own__tell`);
+  const output = await writeToolLock(file, [pluginSaying('Two.')]);
+  expect(output).toBe(`${counts(1)}:\n  changed  own__tell`);
   expect((await readToolLock(file)).tools.own__tell).not.toEqual(first.tools.own__tell);
   expect(await writeToolLock(file, [pluginSaying('Two.')])).toContain('nothing changed');
   expect(await writeToolLock(file, [])).toBe(`${counts(0)}:\n  gone     own__tell`);

@@ -90,10 +90,10 @@ test('a task may name an agent, over REST and with delegate; an unknown agent is
 
 test('a skill with code, in any folder, adds tools, and reloads them after an edit', async () => {
   const folder = await openSkills();
-  const code = (said: string) =>
+  const code = (text: string) =>
     `import { defineTool } from '@harness/plugin-kit';
     import { z } from 'zod';
-    export const tools = [defineTool({ name: 'say', description: 'Says it', input: z.object({}), handler: () => '${said}' })];`;
+    export const tools = [defineTool({ name: 'say', description: 'Says it', input: z.object({}), handler: () => '${text}' })];`;
   await writeSkill(folder, 'tea');
   await writeFile(join(folder, 'tea', 'tools.ts'), code('one'));
   const gateway = await openGateway({ skillsDirectory: folder, skillsCode: true });
@@ -113,8 +113,8 @@ test('a skill with code, in any folder, adds tools, and reloads them after an ed
 
 test('a running call ends on the version that it started with', async () => {
   const folder = await openSkills();
-  const code = (said: string) =>
-    `export const tools = [{ name: 'say', description: '${said}', schema: {}, async handler() { globalThis.begun?.(); await globalThis.released; return '${said}'; } }];`;
+  const code = (text: string) =>
+    `export const tools = [{ name: 'say', description: '${text}', schema: {}, async handler() { globalThis.begun?.(); await globalThis.released; return '${text}'; } }];`;
   const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   Object.assign(globalThis, { begun: begun.resolve, released: released.promise });
   await writeSkill(folder, 'tea');

@@ -69,9 +69,9 @@ test('200 subscribers that join at any time, from any cursor, each get the log f
   const destroyed = request(talk.path, (response) => response.once('data', () => destroyed.destroy()));
   destroyed.on('error', () => undefined).end();
   const slow = openSlow(talk.path);
-  let said = 0;
-  for (const until = Date.now() + 2000; Date.now() < until; said++) {
-    await talk.say(`live ${said}`, said % 5 === 0);
+  let sent = 0;
+  for (const until = Date.now() + 2000; Date.now() < until; sent++) {
+    await talk.say(`live ${sent}`, sent % 5 === 0);
     await wait(Math.random() * 8);
   }
   await talk.say(last);
@@ -85,7 +85,7 @@ test('200 subscribers that join at any time, from any cursor, each get the log f
   }
   expect(idsOf(await slow.seen)).toEqual(idsOf(stored));
   // A check and a page or two each, one page for each event: not 200 for each event.
-  expect(await talk.reads()).toBeLessThan(readsBefore + 202 * 5 + said * 2);
+  expect(await talk.reads()).toBeLessThan(readsBefore + 202 * 5 + sent * 2);
   await expect.poll(talk.readers).toBe(0);
 });
 
@@ -129,7 +129,7 @@ test('a slow reader does not delay others, and gets everything when it continues
   expect(idsOf(await slow.seen)).toEqual(wanted);
 });
 
-/** A subscriber that does not read its socket until told by the test. */
+/** A subscriber that does not read its socket until the test starts it. */
 function openSlow(url: string) {
   const answered = Promise.withResolvers<void>();
   const resumed = Promise.withResolvers<void>();

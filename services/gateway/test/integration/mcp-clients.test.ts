@@ -115,10 +115,10 @@ async function openInspector(url: URL, era: 'legacy' | 'modern'): Promise<Outsid
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const closed = once(child, 'close');
-    const [told, complaint] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
     const [code] = await closed;
-    if (code !== 0 && code !== toolFailedCode) throw new Error(`${code}: ${told}${complaint}`);
-    return JSON.parse(told);
+    if (code !== 0 && code !== toolFailedCode) throw new Error(`${code}: ${output}${errors}`);
+    return JSON.parse(output);
   };
   const method = '--method';
   return {

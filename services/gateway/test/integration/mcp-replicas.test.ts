@@ -102,8 +102,8 @@ test('changes at one gateway reach streams at another: lists all streams, resour
   expect(await otherStream.message()).toMatchObject(relisted);
 
   await a.dispatch.pluginStates.set({ plugin: 'play', enabled: false });
-  const told = [await stream.message(), await stream.message(), await stream.message()];
-  expect(told.map(({ method }) => method)).toEqual(
+  const notified = [await stream.message(), await stream.message(), await stream.message()];
+  expect(notified.map(({ method }) => method)).toEqual(
     ['tools', 'resources', 'prompts'].map((list) => `notifications/${list}/list_changed`),
   );
   const { result } = await (await session.request(b.url, 'tools/list')).message();
@@ -133,8 +133,8 @@ test('of streams opened at the same time exactly one stays open', async () => {
   });
   await last.promise;
   await session.call(a.url, 'play__relist');
-  const told = await Promise.all(frames);
-  expect(told.filter(Boolean)).toEqual(['notifications/tools/list_changed']);
+  const notified = await Promise.all(frames);
+  expect(notified.filter(Boolean)).toEqual(['notifications/tools/list_changed']);
 });
 
 test('the log level set at one gateway applies at another', async () => {

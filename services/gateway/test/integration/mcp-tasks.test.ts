@@ -78,10 +78,10 @@ test('delegate returns a task to a client with the tasks extension, at every gat
 test('delegate returns ids to a client without the tasks extension, in either era', async () => {
   const [a, b] = await openReplicas(['A', 'B'], { more });
   const modern = taskClient({}, {});
-  const told = (await modern.call(a.url, delegate, { prompt: 'one' })).result;
+  const modernResult = (await modern.call(a.url, delegate, { prompt: 'one' })).result;
   const session = await beginSession(a.url);
   const old = (await (await session.call(b.url, delegate, { args: { prompt: 'two' } })).message()).result;
-  for (const { structuredContent, content, _meta } of [told, old]) {
+  for (const { structuredContent, content, _meta } of [modernResult, old]) {
     const { taskId } = structuredContent;
     expect(content[0].text).toContain(taskId);
     expect(_meta['harness/taskId']).toBe(taskId);
@@ -91,7 +91,7 @@ test('delegate returns ids to a client without the tasks extension, in either er
       data: { requiredCapabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } },
     });
   }
-  expect(told.resultType).toBe('complete');
+  expect(modernResult.resultType).toBe('complete');
 });
 
 test('a session of a thread never gets a task, whatever capabilities it declares', async () => {

@@ -91,7 +91,7 @@ test.each([
   expect(await client.progressOf('probe__steps')).toEqual([{ progress: 1, total: 2, message: 'half' }]);
 });
 
-test('the modern client really speaks 2026-07-28 here', async () => {
+test('the modern client uses 2026-07-28 in these tests', async () => {
   const gateway = await openGateway();
   const client = new ModernClient(
     { name: 'test', version: '1' },

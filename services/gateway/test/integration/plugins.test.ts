@@ -76,13 +76,13 @@ test('a plugin is disabled at every gateway; running calls complete; it can be e
 test('a burst of changes reaches a client as one notification', async () => {
   const gateway = await openGateway({ plugins: [other, probe] });
   const client = new Client({ name: 'test', version: '1' });
-  const told: string[][] = [];
+  const lists: string[][] = [];
   let hear = () => {};
-  const heard = new Promise<void>((resolve) => {
+  const notified = new Promise<void>((resolve) => {
     hear = resolve;
   });
   client.setNotificationHandler(ToolListChangedNotificationSchema, async () => {
-    told.push((await client.listTools()).tools.map(({ name }) => name));
+    lists.push((await client.listTools()).tools.map(({ name }) => name));
     hear();
   });
   const transport = new StreamableHTTPClientTransport(new URL('/mcp', gateway.url));
@@ -98,8 +98,8 @@ test('a burst of changes reaches a client as one notification', async () => {
       gateway.call('PATCH', `/v1/plugins/${name}`, { body: { enabled: false } }),
     ),
   );
-  await heard;
-  expect(told).toEqual([[]]);
+  await notified;
+  expect(lists).toEqual([[]]);
 });
 
 test('an unknown plugin is 404, a key without the scope admin 403', async () => {
@@ -204,8 +204,8 @@ test('unknown, forbidden and failed are three distinct codes at every endpoint',
     const { body } = await gateway.call('POST', `/v1/tools/${name}`, { body: {}, headers: key });
     return body.error?.code ?? (body.isError ? 'tool_failed' : undefined);
   };
-  const told = { probe__nothing: 'tool_not_found', other__hello: 'forbidden', probe__broken: 'tool_failed' };
-  for (const [name, code] of Object.entries(told)) {
+  const codes = { probe__nothing: 'tool_not_found', other__hello: 'forbidden', probe__broken: 'tool_failed' };
+  for (const [name, code] of Object.entries(codes)) {
     const doors = [await overRest(name), await overMcp(name, '2025'), await overMcp(name, '2026')];
     expect([name, ...doors]).toEqual([name, code, code, code]);
   }

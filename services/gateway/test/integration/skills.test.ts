@@ -93,10 +93,10 @@ const skillsIn = ({ tools }: { tools: { name: string }[] }) =>
 
 /** Counts a client's notifications of changed tools. */
 const followers = {
-  async '2025'(gateway: Gateway, told: number[]) {
+  async '2025'(gateway: Gateway, counts: number[]) {
     const client = new Client({ name: 'test', version: '1' });
     client.setNotificationHandler(ToolListChangedNotificationSchema, async () => {
-      told.push(skillsIn(await client.listTools()));
+      counts.push(skillsIn(await client.listTools()));
     });
     const listening = new Promise<void>((resolve) => {
       gateway.dispatch.replicas.onSignal(({ kind }) => kind === 'stream_opened' && resolve());
@@ -105,8 +105,8 @@ const followers = {
     onTestFinished(() => client.close());
     await listening;
   },
-  async '2026'(gateway: Gateway, told: number[]) {
-    const onChanged = async () => void told.push(skillsIn(await client.listTools()));
+  async '2026'(gateway: Gateway, counts: number[]) {
+    const onChanged = async () => void counts.push(skillsIn(await client.listTools()));
     const client = new ModernClient(
       { name: 'test', version: '1' },
       {
@@ -124,11 +124,11 @@ test.each(['2025', '2026'] as const)(
   async (era) => {
     const folder = await openSkills();
     const gateway = await openGateway({ skillsDirectory: folder });
-    const told: number[] = [];
-    await followers[era](gateway, told);
+    const counts: number[] = [];
+    await followers[era](gateway, counts);
     const checkout = await openSkills(Array.from({ length: 200 }, (_, n) => `skill-${n}`));
     cpSync(checkout, folder, { recursive: true }); // synchronous: the gateway, in this process, sees all of them together
-    await expect.poll(() => told).toEqual([201]);
+    await expect.poll(() => counts).toEqual([201]);
   },
 );
 

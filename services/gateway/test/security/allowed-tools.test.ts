@@ -56,10 +56,10 @@ async function openSession(gateway: Gateway, threadId: string) {
     { name: 'session', version: '1' },
     {
       versionNegotiation: { mode: { pin: '2026-07-28' } },
-      listChanged: { tools: { onChanged: () => told() } },
+      listChanged: { tools: { onChanged: () => wake() } },
     },
   );
-  let told: () => void = () => undefined;
+  let wake: () => void = () => undefined;
   await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', gateway.url), { requestInit }));
   onTestFinished(() => client.close());
   return {
@@ -68,9 +68,9 @@ async function openSession(gateway: Gateway, threadId: string) {
     read: (uri: string) => client.readResource({ uri }),
     call: (name: string, args: Record<string, unknown> = {}) => client.callTool({ name, arguments: args }),
     /** The notification of changed tools that the client gets after `step`. */
-    async toldAfter(step: () => Promise<unknown>) {
+    async changedAfter(step: () => Promise<unknown>) {
       const changed = new Promise<void>((resolve) => {
-        told = resolve;
+        wake = resolve;
       });
       await step();
       await changed;
@@ -94,18 +94,20 @@ test('a skill that a session follows limits it to the skill’s tools until the 
   });
   const session = await openSession(gateway, await newThread(gateway));
   expect(await session.list()).toContain('delegation__delegate');
-  await session.toldAfter(() => session.call('skill__wide'));
+  await session.changedAfter(() => session.call('skill__wide'));
   expect(await session.list()).toEqual(['relay__call', 'skill__narrow', 'time__current_time']);
   await expect(session.call('delegation__delegate', { prompt: 'x' })).rejects.toThrow(/not allowed/);
   const relayed = await session.call('relay__call', { names: ['delegation__delegate'] });
   expect(relayed).toMatchObject({ isError: true });
   // A nested skill cannot allow more than the outer one.
-  await session.toldAfter(() => session.call('skill__narrow'));
+  await session.changedAfter(() => session.call('skill__narrow'));
   expect(await session.list()).toEqual(['time__current_time']);
   expect(await session.call('time__current_time')).not.toHaveProperty('isError', true);
 
   const { turn } = session;
-  await session.toldAfter(() => gateway.dispatch.lease.commit(turn, { status: 'success', result: 'done' }));
+  await session.changedAfter(() =>
+    gateway.dispatch.lease.commit(turn, { status: 'success', result: 'done' }),
+  );
   expect(await session.list()).toContain('delegation__delegate');
 });
 

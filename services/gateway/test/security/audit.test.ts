@@ -70,7 +70,7 @@ async function openAudited(options: GatewayOptions = {}) {
   return { ...gateway, lines, as, first };
 }
 
-const told = ({ action, target, outcome }: AuditRecord) => [action, target, outcome];
+const partsOf = ({ action, target, outcome }: AuditRecord) => [action, target, outcome];
 
 test('every change leaves one record, with its target and outcome', async () => {
   const { as, first } = await openAudited();
@@ -97,7 +97,7 @@ test('every change leaves one record, with its target and outcome', async () => 
   await call('POST', '/v1/threads', { wrong: 'password' }); // nor do malformed requests
   await call('DELETE', at);
   const lines = await first(15);
-  expect(lines.map(told)).toEqual([
+  expect(lines.map(partsOf)).toEqual([
     ['createThread', threadId, 'ok'],
     ['updateThread', threadId, 'ok'],
     ['createRun', threadId, 'ok'],
@@ -133,7 +133,7 @@ test('a stream that starts a run is recorded when it begins', async () => {
     body: JSON.stringify({ input: 'x' }),
     signal: leave.signal,
   });
-  expect((await first(2)).map(told).at(-1)).toEqual(['createRunAndStream', thread.threadId, 'ok']);
+  expect((await first(2)).map(partsOf).at(-1)).toEqual(['createRunAndStream', thread.threadId, 'ok']);
 });
 
 test('every call through REST and both eras of MCP is one record, without arguments and results', async () => {
@@ -182,7 +182,7 @@ test('every refusal leaves a record: credentials, scopes, Host, Origin, another 
     await modernCaller({ headers: bearer('key-of-tools') }).call(url, 'p__ok', { _meta: named })
   ).message();
   const lines = await first(8);
-  expect(lines.map((line) => [line.tenant, line.keyId, ...told(line)])).toEqual([
+  expect(lines.map((line) => [line.tenant, line.keyId, ...partsOf(line)])).toEqual([
     [null, null, 'listThreads', null, 'unauthorized'],
     [null, null, 'deleteThread', 'x', 'unauthorized'],
     ['acme', 'tools-1', 'listThreads', null, 'forbidden'],
@@ -201,7 +201,7 @@ test('a request over the limit is recorded with its key, from both entrances', a
   for (let i = 0; i < 3; i++) await as('key-of-acme')('GET', '/v1/tools');
   await modernCaller({ headers: bearer('key-of-acme') }).call(url, 'p__ok');
   const lines = await first(2);
-  expect(lines.map((line) => [line.tenant, line.keyId, ...told(line)])).toEqual([
+  expect(lines.map((line) => [line.tenant, line.keyId, ...partsOf(line)])).toEqual([
     ['acme', 'acme-1', 'listTools', null, 'rate_limited'],
     ['acme', 'acme-1', 'POST /mcp', null, 'rate_limited'],
   ]);
@@ -219,7 +219,7 @@ test('an MCP task that is cancelled, and a resource without the scope, leave rec
   const bus = modernCaller({ headers: bearer('key-of-the-bus') });
   await (await bus.request(url, 'resources/read', { params: { uri: 'x://y' } })).message();
   const lines = await first(3);
-  expect(lines.map(told)).toEqual(
+  expect(lines.map(partsOf)).toEqual(
     expect.arrayContaining([
       ['tasks/cancel', taskId, 'ok'],
       ['tools/call', 'p__job', 'turn_cancelled'],
@@ -241,7 +241,7 @@ async function readAll(call: ReturnType<Awaited<ReturnType<typeof openAudited>>[
   return records;
 }
 
-test('an admin reads the records of the own tenant, newest first, page by page; nobody else does', async () => {
+test('an admin reads the records of the own tenant, newest first, page by page; other callers are refused', async () => {
   const { as } = await openAudited();
   const call = as('key-of-acme');
   const ids: string[] = [];

@@ -21,7 +21,7 @@ const statuses = (answers: { status: number }[]) =>
     ]),
   );
 
-test('a key that sends too fast is told when to send again; others are not', async () => {
+test('a key that sends too fast is refused with the time to wait; others are not', async () => {
   const tag = randomUUID();
   const file = limitsOf({ tenants: { acme: { keys: { ada: { requestsPerSecond: 1, burst: 5 } } } } });
   const gateways = [await openGateway({ keys, tag, ...file }), await openGateway({ keys, tag, ...file })];

@@ -46,8 +46,8 @@ test('every error has the same shape, also those of Fastify and of Node’s pars
   ];
   for (const [sent, status, code] of cases) {
     const answer = await sendRaw(url, sent);
-    const told = answer.error?.data?.code ?? answer.error?.code; // MCP's refusals are JSON-RPC
-    expect([sent.slice(0, 60), answer.status, told]).toEqual([sent.slice(0, 60), status, code]);
+    const found = answer.error?.data?.code ?? answer.error?.code; // MCP's refusals are JSON-RPC
+    expect([sent.slice(0, 60), answer.status, found]).toEqual([sent.slice(0, 60), status, code]);
     expect(answer.head.toLowerCase()).toContain('content-type: application/json');
   }
 });
@@ -115,9 +115,9 @@ test('an error of Redis is reported without its text and without the sent data',
     ['/v1/tools/bus__submit_task', { arguments: { taskId: 't', payload: { secret } } }],
   ] as const) {
     const answer = await call('POST', path, { body });
-    const told = JSON.stringify(answer.body);
-    expect(told).not.toMatch(/WRONGTYPE|script|ERR |redis/i);
-    expect(told).toContain('the log has the cause');
+    const found = JSON.stringify(answer.body);
+    expect(found).not.toMatch(/WRONGTYPE|script|ERR |redis/i);
+    expect(found).toContain('the log has the cause');
   }
   expect(lines.join('')).toContain('WRONGTYPE'); // the log has the cause for the operator
   expect(lines.join('')).not.toContain(secret);

@@ -8,7 +8,7 @@ import { beginSession, modernCaller } from '../mcp-wire.ts';
 /** One of a known shape, one of a configured pattern, one by its value. */
 const secrets = [`sk-${'ant'}-api03-${'x1'.repeat(20)}`, 'corp-123456', 'the key of the house'];
 const text = `refused: ${secrets.join(' and ')}.`;
-const told = 'refused: [secret] and [secret] and [secret].';
+const scrubbed = 'refused: [secret] and [secret] and [secret].';
 const fail = () => {
   throw new Error(text);
 };
@@ -71,12 +71,12 @@ test('an error never has a secret: through REST and both eras of MCP, in command
     const sent = JSON.stringify(body);
     for (const secret of secrets) expect([where, sent.includes(secret)]).toEqual([where, false]);
   }
-  expect(errors.result).toMatchObject({ structuredContent: { message: told } });
+  expect(errors.result).toMatchObject({ structuredContent: { message: scrubbed } });
   for (const { content } of [errors.thrown, errors.result, errors.old.result, errors.modern.result])
-    expect(content).toEqual([{ type: 'text', text: told }]);
-  expect(errors.command).toEqual({ isError: true, output: `/leak failed: ${told}` });
-  expect(errors.plugins).toMatchObject([{ message: `broken: register failed: ${told}` }]);
-  expect(log()).toContain(told);
+    expect(content).toEqual([{ type: 'text', text: scrubbed }]);
+  expect(errors.command).toEqual({ isError: true, output: `/leak failed: ${scrubbed}` });
+  expect(errors.plugins).toMatchObject([{ message: `broken: register failed: ${scrubbed}` }]);
+  expect(log()).toContain(scrubbed);
   for (const secret of secrets) expect(log()).not.toContain(secret);
 });
 

@@ -12,7 +12,7 @@ const tool = (name: string, handler: (ctx: PluginContext, input: Record<string, 
     JSON.stringify((await handler(ctx, input)) ?? null),
 });
 
-/** Does what its caller says, with what `ctx` offers. */
+/** Calls the method of `ctx` that its caller names. */
 const keeper = definePlugin({
   name: 'keeper',
   version: '1.0.0',

@@ -170,7 +170,7 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
   test('a gateway without CPU for some seconds keeps its traffic; a dead one loses it within 5 s', async () => {
     const [balancer = ''] = await project.containersOf('lb');
     const [, second = ''] = await project.containersOf('gateway');
-    const told = async (since: string) => project.docker('logs', '--since', since, balancer);
+    const output = async (since: string) => project.docker('logs', '--since', since, balancer);
     const clock = async () => (await project.docker('exec', balancer, 'date', '-u', '+%FT%TZ')).trim();
 
     // The pause itself is tested, so the test sleeps.
@@ -179,11 +179,11 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     await project.docker('exec', balancer, 'sleep', '5');
     await project.docker('unpause', second);
     await project.docker('exec', balancer, 'sleep', '2');
-    expect(await told(pausedAt)).not.toContain('DOWN');
+    expect(await output(pausedAt)).not.toContain('DOWN');
 
     const killedAt = await clock();
     await project.docker('kill', second);
-    await expect.poll(() => told(killedAt), { timeout: 5_000, interval: 200 }).toContain('DOWN');
+    await expect.poll(() => output(killedAt), { timeout: 5_000, interval: 200 }).toContain('DOWN');
     await scale('--scale', 'worker=3', '--scale', 'gateway=2');
   }, 180_000);
 
@@ -222,8 +222,8 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     const logs = '{{index .HostConfig.LogConfig.Config "max-size"}}';
     for (const service of ['redis', 'gateway', 'lb', 'worker', 'scripted-model']) {
       const [container = ''] = await project.containersOf(service);
-      const told = await project.docker('inspect', '--format', `${format} ${logs}`, container);
-      expect([service, told.trim()]).toEqual([service, expect.stringMatching(/^(?:[1-9]\d* ){3}10m$/)]);
+      const output = await project.docker('inspect', '--format', `${format} ${logs}`, container);
+      expect([service, output.trim()]).toEqual([service, expect.stringMatching(/^(?:[1-9]\d* ){3}10m$/)]);
     }
     const [gateway = ''] = await project.containersOf('gateway');
     const read = `fetch('http://worker:8081/metrics').then((r) => r.text()).then(console.log)`;

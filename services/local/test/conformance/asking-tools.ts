@@ -29,13 +29,13 @@ const contentOf = (answer: Record<string, unknown> | undefined) =>
 const asksOnce = (
   name: string,
   { key, request }: { key: string; request: InputRequest },
-  told: (answer: object) => string,
+  describe: (answer: object) => string,
 ) =>
   tool({
     name,
     handler: (_ctx, _input, { inputs }) => {
       const answer = inputs[key];
-      return answer ? told(answer) : needInput({ [key]: request });
+      return answer ? describe(answer) : needInput({ [key]: request });
     },
   });
 

@@ -54,14 +54,16 @@ async function judge(cli: string, url: string, ...options: string[]): Promise<Ve
   const child = spawn(process.execPath, [cli, 'server', '--url', url, ...options], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let told = '';
+  let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    told += text;
+    output += text;
   });
   const [code] = await once(child, 'close');
   const scenarios = (mark: string) =>
-    [...told.matchAll(new RegExp(`^${mark} ([\\w-]+): \\d+ passed`, 'gm'))].map(([, name]) => name as string);
-  const checks = Number(told.match(/^Total: (\d+) passed/m)?.[1]);
+    [...output.matchAll(new RegExp(`^${mark} ([\\w-]+): \\d+ passed`, 'gm'))].map(
+      ([, name]) => name as string,
+    );
+  const checks = Number(output.match(/^Total: (\d+) passed/m)?.[1]);
   return { code: Number(code), failed: scenarios('✗'), held: scenarios('✓'), checks };
 }
 
@@ -88,11 +90,11 @@ test('the skills extension', async () => {
   for (const part of ['enumeration', 'manifest', 'directory']) {
     const options = ['server', '--url', url, '--scenario', `sep-2640-skills-${part}`];
     const child = spawn(process.execPath, [next, ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
-    const told = await text(child.stdout);
+    const output = await text(child.stdout);
     const [, passed, of, failed, warnings] =
-      told.match(/Passed: (\d+)\/(\d+), (\d+) failed, (\d+) warnings/) ?? [];
+      output.match(/Passed: (\d+)\/(\d+), (\d+) failed, (\d+) warnings/) ?? [];
     expect({ part, failed, warnings, passed }).toEqual({ part, failed: '0', warnings: '0', passed: of });
     expect(Number(of)).toBeGreaterThan(4);
-    expect(told).not.toContain('SKIPPED');
+    expect(output).not.toContain('SKIPPED');
   }
 });

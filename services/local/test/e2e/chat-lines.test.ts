@@ -96,16 +96,16 @@ test('a terminal that cannot move its cursor is used like a pipe', async () => {
 
 test('each problem at the start is one clear line', async () => {
   const { url } = await openFleet({ env: { HARNESS_API_KEY: 'a-key-of-the-gateway' } });
-  const said = async (at: string, args: string[], env = {}) => {
+  const run = async (at: string, args: string[], env = {}) => {
     const { code, stdout, stderr } = await runChat({ url: at, args: ['--message', 'say: x', ...args], env });
     return { code, stdout, lines: stderr.trimEnd().split('\n') };
   };
   const key = { HARNESS_API_KEY: 'a-key-of-the-gateway' };
   const line = (words: string) => ({ code: 1, stdout: '', lines: [expect.stringContaining(words)] });
-  expect(await said('http://127.0.0.1:1', [])).toEqual(line('run "npm start" first'));
-  expect(await said(url, [])).toEqual(line('HARNESS_API_KEY'));
-  expect(await said(url, ['--agent', 'nobody'], key)).toEqual(line('There is no agent "nobody".'));
-  expect(await said(url, ['--thread', `thr_${'0'.repeat(32)}`], key)).toEqual(line('There is no thread'));
-  expect(await said(url, ['--thread', '..'], key)).toEqual(line('--thread must be'));
-  expect(await said(url, [], key)).toMatchObject({ code: 0, stdout: 'x\n' });
+  expect(await run('http://127.0.0.1:1', [])).toEqual(line('run "npm start" first'));
+  expect(await run(url, [])).toEqual(line('HARNESS_API_KEY'));
+  expect(await run(url, ['--agent', 'nobody'], key)).toEqual(line('There is no agent "nobody".'));
+  expect(await run(url, ['--thread', `thr_${'0'.repeat(32)}`], key)).toEqual(line('There is no thread'));
+  expect(await run(url, ['--thread', '..'], key)).toEqual(line('--thread must be'));
+  expect(await run(url, [], key)).toMatchObject({ code: 0, stdout: 'x\n' });
 });

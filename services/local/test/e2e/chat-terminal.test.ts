@@ -75,7 +75,7 @@ test('tools and tasks are shown in short lines; text of a model cannot control t
   terminal.type(`delegate: checkin: half way\\nsay: the report\\nreject: 1${keys.enter}`);
   const shown = await terminal.until('has completed');
   const [task] = /task_[0-9a-f]{6}(?= delegated)/.exec(shown) ?? [];
-  const told = [
+  const positions = [
     ` delegated: checkin: half way`,
     ` checks in: half way`,
     ` is reviewed, iteration 1`,
@@ -84,8 +84,8 @@ test('tools and tasks are shown in short lines; text of a model cannot control t
     ` is accepted`,
     ` has completed`,
   ].map((words) => shown.indexOf(`\n${task}${words}`));
-  expect(told).not.toContain(-1);
-  expect(told).toEqual(told.toSorted((one, other) => one - other));
+  expect(positions).not.toContain(-1);
+  expect(positions).toEqual(positions.toSorted((one, other) => one - other));
   await terminal.until((now) => /\nTask task_.* has completed/.test(now) || now.includes('You said'));
 
   await fleet.ask(threadId, 'say: one\u001b]0;title\u0007two\u001b[2Jthree\u009b31mfour\rfive');

@@ -51,11 +51,11 @@ test('of two threads at the same time, each tool call gets its own', async () =>
       `/v1/threads/${threadId}/events`,
       (event) => event.type === 'stream.replayed',
     );
-    const told = events
+    const called = events
       .filter((event) => event.type === 'agent.tool_result')
       .map((event) => JSON.parse(String(event.data.text)));
-    expect(told).toHaveLength(4);
-    for (const one of told) expect(one).toMatchObject({ threadId, runId: runs[n]?.runId, attempt: 1 });
+    expect(called).toHaveLength(4);
+    for (const one of called) expect(one).toMatchObject({ threadId, runId: runs[n]?.runId, attempt: 1 });
   }
 });
 
@@ -162,8 +162,8 @@ test('the parent gets the last verdict and every failure; an unreadable verdict 
       { timeout: 20_000 },
     )
     .toEqual(['success', 'success', 'success']);
-  const told = await fleet.watch(`/v1/threads/${parent}/events`, isLast);
-  const answers = told
+  const watched = await fleet.watch(`/v1/threads/${parent}/events`, isLast);
+  const answers = watched
     .filter((event) => event.type === 'run.completed')
     .map((event) => String(event.data.result));
   expect(answers[0]).toContain('max_iterations_reached');

@@ -43,8 +43,8 @@ test('a plugin of the old harness runs unchanged: every hook, every part of the 
 
   // Hooks may run for a moment after the run has its result.
   const seen = async () => {
-    const told = await fleet.post<{ content: { text: string }[] }>('/v1/tools/MyOldPlugin__tell_all', {});
-    return JSON.parse(told.content[0]?.text ?? '');
+    const response = await fleet.post<{ content: { text: string }[] }>('/v1/tools/MyOldPlugin__tell_all', {});
+    return JSON.parse(response.content[0]?.text ?? '');
   };
   await expect.poll(seen).toEqual({
     started: true,

@@ -37,6 +37,6 @@ test('the result of a failed turn has no secret: neither the run, nor its events
   const events = async (id: string) =>
     (await fetch(`${fleet.url}/v1/threads/${id}/events`, { headers: { accept: 'application/json' } })).text();
   expect(await events(threadId)).toContain('bad key');
-  const told = [await fleet.task(taskId), await events(threadId), await events(child)];
-  expect(JSON.stringify(told)).not.toContain(secret);
+  const stored = [await fleet.task(taskId), await events(threadId), await events(child)];
+  expect(JSON.stringify(stored)).not.toContain(secret);
 });

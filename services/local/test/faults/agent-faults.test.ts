@@ -27,7 +27,7 @@ test('F6 a caller disconnects while it waits: the wait ends, the turn continues'
     });
     await until('the tool waits', () => effects.read().some(({ kind }) => kind === 'waiting'));
     tool.leave();
-    const ended = await until('the tool is told', () =>
+    const ended = await until('the tool is notified', () =>
       effects.read().find(({ kind }) => kind === 'cancelled' || kind === 'waited'),
     );
     expect(ended.kind).toBe('cancelled');

@@ -62,7 +62,7 @@ function openCrowd(fleet: FaultFleet) {
       await after(ms);
       child.kill('SIGCONT');
     },
-    tell() {
+    sendGateways() {
       for (const { process: child } of crowd) if (child.connected) child.send(gateways());
     },
   };
@@ -122,7 +122,7 @@ test('50 external workers, 2,000 tasks, two gateways: each task ends once, under
   const pausing = crowd.pause(1, 2.5 * leaseMs);
   await doneAtLeast(300);
   await killGateway(fleet);
-  crowd.tell();
+  crowd.sendGateways();
   await pausing;
   await doneAtLeast(500);
   await restartRedis(fleet, 500);
@@ -130,7 +130,7 @@ test('50 external workers, 2,000 tasks, two gateways: each task ends once, under
   const pausingAgain = Promise.all([crowd.pause(2, 2.5 * leaseMs), crowd.kill(3, 1)]);
   await doneAtLeast(900);
   await killGateway(fleet);
-  crowd.tell();
+  crowd.sendGateways();
   await pausingAgain;
   await submitting;
   await until(

@@ -85,7 +85,11 @@ test('F28 Redis is full during a turn: the result is written when there is space
     await effects(story, 1);
     await story.redis.config('SET', 'maxmemory', '1');
     const [worker] = livingWorkers(story);
-    await until('Redis refuses what the turn tells', async () => (await errorsOf(story, 'OOM')) > 3, 20_000);
+    await until(
+      'Redis refuses the writes of the turn',
+      async () => (await errorsOf(story, 'OOM')) > 3,
+      20_000,
+    );
     await story.redis.config('SET', 'maxmemory', '0');
     await story.settled(work);
     expect(worker?.process.exitCode).toBe(null);

@@ -25,7 +25,7 @@ interface McpClient {
   /** Returns the call's first progress message; the call continues. */
   begin(name: string): Promise<{ progress: number; ended: Promise<unknown> }>;
   /** Number of notifications that the tools have changed. */
-  told(): number;
+  notified(): number;
 }
 
 type Outcome = { text: string; right: boolean; error?: unknown };
@@ -36,11 +36,11 @@ async function connectOld(name: string, url: URL): Promise<McpClient> {
   const transport = new StreamableHTTPClientTransport(url);
   await client.connect(transport as Transport);
   onTestFinished(() => client.close().catch(() => undefined));
-  let told = 0;
-  client.setNotificationHandler(ToolListChangedNotificationSchema, () => void told++);
+  let notified = 0;
+  client.setNotificationHandler(ToolListChangedNotificationSchema, () => void notified++);
   return {
     name,
-    told: () => told,
+    notified: () => notified,
     sessionId: () => transport.sessionId,
     call: async (tool, args) => textOf(await client.callTool({ name: tool, arguments: { ...args } })),
     begin: (tool) =>
@@ -54,15 +54,15 @@ async function connectOld(name: string, url: URL): Promise<McpClient> {
 }
 
 async function connectNew(name: string, url: URL, mode?: 'auto'): Promise<McpClient> {
-  let told = 0;
+  let notified = 0;
   const client = new ModernClient({ name, version: '1' }, mode ? { versionNegotiation: { mode } } : {});
   const transport = new ModernTransport(url);
   await client.connect(transport);
   onTestFinished(() => client.close().catch(() => undefined));
-  client.setNotificationHandler('notifications/tools/list_changed', () => void told++);
+  client.setNotificationHandler('notifications/tools/list_changed', () => void notified++);
   return {
     name,
-    told: () => told,
+    notified: () => notified,
     sessionId: () => transport.sessionId,
     call: async (tool, args) => textOf(await client.callTool({ name: tool, arguments: { ...args } })),
     begin: (tool) =>
@@ -146,10 +146,10 @@ test('kill -9 of one of three gateways under load: its calls in flight fail, eve
   expect(clients.map((client) => client.sessionId())).toEqual(sessionIds);
   expect(logins()).toBe(loginsBefore);
   // Its standing streams are open again at the other gateways.
-  const before = old.map((client) => client.told());
+  const before = old.map((client) => client.notified());
   const relisted = async () => {
     await clients[0]?.call('errand__relist', {});
-    return old.every((client, n) => client.told() > (before[n] as number));
+    return old.every((client, n) => client.notified() > (before[n] as number));
   };
   await expect.poll(relisted, { timeout: limitMs, interval: 300 }).toBe(true);
   console.log(JSON.stringify({ calls: outcomes.length, failed: failed.length, lost: errors }));

@@ -28,7 +28,7 @@ export interface FailOverReport {
   accepted: number;
   /** Of these, lost messages, and their number in the gateway's metric. */
   lost: number;
-  told: number;
+  reported: number;
   /** Descriptions of broken promises; without acks, lost messages are not among them. */
   wrong: string[];
   /** From the kill of the primary until a message was accepted again, ms, one for each fail-over. */
@@ -117,7 +117,7 @@ export async function failOverRedis(options: { times: number; acks: number }): P
     return {
       accepted: loads.reduce((sum, { sent }) => sum + sent.length, 0),
       lost,
-      told: metric('harness_mail_lost_total'),
+      reported: metric('harness_mail_lost_total'),
       changes: metric('harness_redis_changes_total'),
       wrong,
       acceptMs,

@@ -37,7 +37,7 @@ export type StoryOptions = Partial<FaultFleetOptions & Tolerance>;
 /** Descriptions of every problem after the story. Throws the error of the story, with the seed. */
 export async function violationsOf(
   options: StoryOptions,
-  tell: (story: Story) => Promise<void>,
+  play: (story: Story) => Promise<void>,
 ): Promise<string[]> {
   const { seed = seedOf() } = options;
   console.log(`FAULT_SEED=${seed}`);
@@ -60,7 +60,7 @@ export async function violationsOf(
       settled: (load: Load) => settle(fleet, load),
     });
     const filesBefore = filesOf(fleet);
-    await tell(story);
+    await play(story);
     for (const load of loads) wrong.push(...(await judge(fleet, load, tolerance)));
     wrong.push(...checkRefusals(fleet.client));
     wrong.push(...(await judgeLeftovers(fleet, loads, filesBefore)));

@@ -2,10 +2,10 @@ import type { Lease, LeaseEvent, Turn } from '@harness/dispatch';
 import { expect, test } from 'vitest';
 import { createEmitter } from './emitter.ts';
 
-/** An emitter with a lease whose emit returns what the test says. */
+/** An emitter with a lease whose `emit` the test provides. */
 function openEmitter(answer: () => Promise<{ lost: boolean; cancel: boolean; interrupt: boolean }>) {
   const calls: Parameters<Lease['emit']>[1][] = [];
-  const told: string[] = [];
+  const signals: string[] = [];
   let counter = 0;
   const lease = {
     emit(_turn: Turn, batch: (typeof calls)[number]) {
@@ -17,11 +17,11 @@ function openEmitter(answer: () => Promise<{ lost: boolean; cancel: boolean; int
     lease,
     turn: {} as Turn,
     nextCounter: () => ++counter,
-    onLost: () => void told.push('lost'),
-    onCancel: () => void told.push('cancel'),
-    onInterrupt: () => void told.push('interrupt'),
+    onLost: () => void signals.push('lost'),
+    onCancel: () => void signals.push('cancel'),
+    onInterrupt: () => void signals.push('interrupt'),
   });
-  return { emitter, calls, told };
+  return { emitter, calls, signals };
 }
 
 const delta = (text: string): LeaseEvent => ({ type: 'agent.message_delta', text, live: true });
@@ -44,12 +44,12 @@ test('a lost lease and a request to cancel are reported', async () => {
   const cancelled = openEmitter(async () => ({ lost: false, cancel: true, interrupt: false }));
   cancelled.emitter.push(delta('a'));
   await cancelled.emitter.flush();
-  expect([lost.told, cancelled.told]).toEqual([['lost'], ['cancel']]);
+  expect([lost.signals, cancelled.signals]).toEqual([['lost'], ['cancel']]);
 });
 
 test('an unwritten event counts as a lost lease: no result may follow it', async () => {
-  const { emitter, told } = openEmitter(() => Promise.reject(new Error('away')));
+  const { emitter, signals } = openEmitter(() => Promise.reject(new Error('away')));
   emitter.push(delta('a'));
   await emitter.flush();
-  expect(told).toEqual(['lost']);
+  expect(signals).toEqual(['lost']);
 });

@@ -6,7 +6,7 @@ const sent = [
   { taskId: 'a', priority: 0, requires: [] },
   { taskId: 'b', priority: 5, requires: ['gpu'] },
 ];
-const told = (lines: string[]): ThreadEvent[] =>
+const eventsOf = (lines: string[]): ThreadEvent[] =>
   lines.map((line, n) => {
     const [state, taskId, worker] = line.split(' ');
     const type = `bus.task_${state}` as EventType;
@@ -27,7 +27,7 @@ const good = [
 ];
 
 test('a correct history has no faults', () => {
-  expect(checkBus(told(good), sent)).toEqual([]);
+  expect(checkBus(eventsOf(good), sent)).toEqual([]);
 });
 
 test.each([
@@ -46,5 +46,5 @@ test.each([
   ],
   ['a stranger', ['queued c', ...good], 'not submitted'],
 ])('%s is found', (_what, lines, words) => {
-  expect(checkBus(told(lines), sent).join('\n')).toContain(words);
+  expect(checkBus(eventsOf(lines), sent).join('\n')).toContain(words);
 });

@@ -69,11 +69,11 @@ describe('the checker reports', () => {
       /D5 .* running/,
     ],
     ['a wrong answer', { runs: [run(1), { ...run(2), result: 'x' }] }, /D2 .* the answer "x"/],
-  ])('%s', (_, changes, told) => {
-    expect(checkResults(facts(changes)).join()).toMatch(told);
+  ])('%s', (_, changes, problem) => {
+    expect(checkResults(facts(changes)).join()).toMatch(problem);
   });
 
-  test.for<[what: string, effects: ReturnType<typeof effect>[], more: ThreadEvent[], told: RegExp]>([
+  test.for<[what: string, effects: ReturnType<typeof effect>[], more: ThreadEvent[], problem: RegExp]>([
     [
       'an effect of an older epoch',
       [effect(1, 2, 'b'), effect(2, 1, 'a')],
@@ -94,9 +94,9 @@ describe('the checker reports', () => {
       ['a', 'b', 'a'].map((agent, i) => event('agent.tool_use', i, { toolUseId: `toolu_${agent}_${i}` })),
       /D3 .* agent a/,
     ],
-  ])('%s', ([, effects, more, told]) => {
+  ])('%s', ([, effects, more, problem]) => {
     const events = [...more, ...facts().events];
-    expect(checkOverlap(facts({ effects, events }), tolerance).join()).toMatch(told);
+    expect(checkOverlap(facts({ effects, events }), tolerance).join()).toMatch(problem);
   });
 
   test('events that a reader missed or saw twice', () => {

@@ -52,7 +52,7 @@ export function checkResults({ threadId, runs, events, sent }: ThreadFacts): str
     wrong.push(`D1 ${threadId}: ${sent.length} messages accepted, ${runs.length} runs`);
   for (const one of sent) {
     const run = runs.find(({ runId }) => runId === one.runId);
-    const told = finals.filter(({ data }) => data.runId === one.runId);
+    const ends = finals.filter(({ data }) => data.runId === one.runId);
     if (!run) {
       wrong.push(`D1 ${threadId}: message ${one.n} was accepted as ${one.runId} and is gone`);
       continue;
@@ -60,9 +60,9 @@ export function checkResults({ threadId, runs, events, sent }: ThreadFacts): str
     if (run.seq !== one.n) wrong.push(`D2 ${threadId}: message ${one.n} has place ${run.seq}`);
     if (!isEnded(run))
       wrong.push(`D5 ${threadId}: message ${one.n} is ${run.status} (attempt ${run.attempt})`);
-    else if (told.length !== 1)
-      wrong.push(`D1 ${threadId}: message ${one.n} has ${told.length} final events`);
-    else if (told[0]?.data.status !== run.status || told[0]?.data.result !== (run.result ?? undefined))
+    else if (ends.length !== 1)
+      wrong.push(`D1 ${threadId}: message ${one.n} has ${ends.length} final events`);
+    else if (ends[0]?.data.status !== run.status || ends[0]?.data.result !== (run.result ?? undefined))
       wrong.push(`D1 ${threadId}: message ${one.n}: its record and its final event differ`);
     if (!one.mayFail) wrong.push(...checkAnswer(threadId, one, run));
   }
