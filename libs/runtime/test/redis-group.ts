@@ -57,88 +57,10 @@ const limitMs = 20_000;
  */
 export async function openRedisGroup({ sentinels = 3, tls = false } = {}): Promise<RedisGroup> {
   const dir = await mkdtemp(join(tmpdir(), 'harness-group-'));
-  const certificateFile = join(dir, 'certificate.pem');
-  const keyFile = join(dir, 'key.pem');
-  if (tls) await makeCertificate(certificateFile, keyFile);
-  const secure = tls ? { tls: { ca: await readFile(certificateFile) } } : {};
-  /** Settings of servers and sentinels alike. */
-  const listening = (port: number): Record<string, string> =>
-    tls
-      ? {
-          port: '0',
-          'tls-port': String(port),
-          'tls-cert-file': certificateFile,
-          'tls-key-file': keyFile,
-          'tls-ca-cert-file': certificateFile,
-          'tls-auth-clients': 'no',
-          'tls-replication': 'yes',
-        }
-      : { port: String(port) };
-  const children = new Set<ChildProcess>();
-  const clients = new Set<Redis>();
-  const start = (args: string[]) => {
-    const [command, ...prefix] = [...pdeathsig(), 'redis-server'];
-    const child = spawn(command as string, [...prefix, ...args], { stdio: 'ignore' });
-    children.add(child);
-    child.once('exit', () => children.delete(child));
-    return child;
-  };
-  const connect = (port: number, options: object = { password }) => {
-    const client = new Redis({
-      host: '127.0.0.1',
-      port,
-      ...options,
-      ...secure,
-      retryStrategy: () => 50,
-      maxRetriesPerRequest: null,
-    });
-    client.on('error', () => undefined); // the server is down at times
-    clients.add(client);
-    return client;
-  };
-
-  const startNode = async (port: number, replicaOf?: number): Promise<ChildProcess> => {
-    const home = join(dir, String(port));
-    await mkdir(home, { recursive: true });
-    const settings = {
-      ...listening(port),
-      bind: '127.0.0.1',
-      dir: home,
-      appendonly: 'yes',
-      appendfsync: 'always',
-      save: '',
-      requirepass: password,
-      masterauth: password,
-      'repl-diskless-sync-delay': '0',
-      'repl-ping-replica-period': '1',
-      'enable-debug-command': 'local',
-      ...(replicaOf && { replicaof: `127.0.0.1 ${replicaOf}` }),
-    };
-    return start(Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')]));
-  };
-  const scheme = tls ? 'rediss' : 'redis';
-  const openNode = async (port: number, replicaOf?: number) => {
-    let child = await startNode(port, replicaOf);
-    const node: RedisNode & { restart(replicaOf: number): Promise<void> } = {
-      port,
-      url: `${scheme}://:${password}@127.0.0.1:${port}`,
-      client: connect(port),
-      process: () => child,
-      kill: () => ended(child, 'SIGKILL'),
-      stop: () => void child.kill('SIGSTOP'),
-      go: () => void child.kill('SIGCONT'),
-      async restart(primaryPort) {
-        child = await startNode(port, primaryPort);
-      },
-    };
-    await node.client.ping();
-    return node;
-  };
-
-  const ports = await freePorts(2 + sentinels);
-  const [first = 0, second = 0, ...sentinelPorts] = ports;
-  const nodes = [await openNode(first), await openNode(second, first)];
-  let [primary, replica] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
+  const machine = await openMachine(dir, tls);
+  const [first = 0, second = 0, ...sentinelPorts] = await freePorts(2 + sentinels);
+  let primary = await openNode(machine, first);
+  let replica = await openNode(machine, second, first);
   const synced = () =>
     until('the replica has everything', async () => {
       const [ofPrimary, ofReplica] = await Promise.all([
@@ -149,46 +71,14 @@ export async function openRedisGroup({ sentinels = 3, tls = false } = {}): Promi
       return /^master_link_status:up/m.test(ofReplica) && offset(ofPrimary) === offset(ofReplica);
     });
   await synced();
-
-  const watchers = await Promise.all(
-    sentinelPorts.map(async (port) => {
-      const file = join(dir, `sentinel-${port}.conf`);
-      const lines = [
-        ...Object.entries(listening(port)).map((setting) => setting.join(' ')),
-        'bind 127.0.0.1',
-        `dir ${dir}`,
-        `sentinel monitor ${groupName} 127.0.0.1 ${primary.port} 2`,
-        `sentinel auth-pass ${groupName} ${password}`,
-        `sentinel down-after-milliseconds ${groupName} ${downAfterMs}`,
-        `sentinel failover-timeout ${groupName} 3000`,
-      ];
-      await writeFile(file, lines.join('\n'));
-      start([file, '--sentinel']);
-      return connect(port, {});
-    }),
-  );
-  const stateOf = async (watcher: Redis) => {
-    const flat = (await watcher.call('SENTINEL', 'MASTER', groupName)) as string[];
-    const fields = new Map(flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1]] as const] : [])));
-    return {
-      port: Number(fields.get('port')),
-      replicas: Number(fields.get('num-slaves')),
-      others: Number(fields.get('num-other-sentinels')),
-    };
-  };
-  const allSee = (fits: (state: Awaited<ReturnType<typeof stateOf>>) => boolean) => async () =>
-    (await Promise.all(watchers.map(stateOf))).every(fits);
-  await until(
-    'the sentinels know each other',
-    allSee(({ replicas, others }) => replicas > 0 && others === sentinels - 1),
-  );
+  const allSee = await openSentinels(machine, sentinelPorts, primary.port);
 
   return {
     url:
       sentinels === 0
         ? primary.url
-        : `${scheme}+sentinel://:${password}@${sentinelPorts.map((port) => `127.0.0.1:${port}`).join(',')}/${groupName}`,
-    certificateFile,
+        : `${machine.scheme}+sentinel://:${password}@${sentinelPorts.map((port) => `127.0.0.1:${port}`).join(',')}/${groupName}`,
+    certificateFile: machine.certificateFile,
     primary: () => primary,
     replica: () => replica,
     synced,
@@ -202,15 +92,73 @@ export async function openRedisGroup({ sentinels = 3, tls = false } = {}): Promi
       await primary.kill();
       onKilled?.();
       promoted.go();
-      await until(
-        'the replica is promoted',
-        allSee(({ port }) => port === promoted.port),
-      );
+      await until('the replica is promoted', () => allSee(({ port }) => port === promoted.port));
       [primary, replica] = [replica, primary];
     },
     async comeBack() {
       await replica.restart(primary.port);
       await synced();
+    },
+    close: machine.close,
+  };
+}
+
+/** What all processes of a group share. */
+interface Machine {
+  dir: string;
+  scheme: 'redis' | 'rediss';
+  certificateFile: string;
+  /** The settings of a server or sentinel for this port. */
+  listening(port: number): Record<string, string>;
+  /** Starts redis-server. */
+  start(args: string[]): ChildProcess;
+  connect(port: number, options?: object): Redis;
+  /** Ends all processes and connections, and removes the files. */
+  close(): Promise<void>;
+}
+
+async function openMachine(dir: string, tls: boolean): Promise<Machine> {
+  const certificateFile = join(dir, 'certificate.pem');
+  const keyFile = join(dir, 'key.pem');
+  if (tls) await makeCertificate(certificateFile, keyFile);
+  const secure = tls ? { tls: { ca: await readFile(certificateFile) } } : {};
+  const children = new Set<ChildProcess>();
+  const clients = new Set<Redis>();
+  return {
+    dir,
+    scheme: tls ? 'rediss' : 'redis',
+    certificateFile,
+    listening: (port): Record<string, string> =>
+      tls
+        ? {
+            port: '0',
+            'tls-port': String(port),
+            'tls-cert-file': certificateFile,
+            'tls-key-file': keyFile,
+            'tls-ca-cert-file': certificateFile,
+            'tls-auth-clients': 'no',
+            'tls-replication': 'yes',
+          }
+        : { port: String(port) },
+    start(args) {
+      const [command, ...prefix] = [...pdeathsig(), 'redis-server'];
+      const child = spawn(command as string, [...prefix, ...args], { stdio: 'ignore' });
+      children.add(child);
+      child.once('exit', () => children.delete(child));
+      return child;
+    },
+    connect(port, options = { password }) {
+      const client = new Redis({
+        host: '127.0.0.1',
+        port,
+        ...options,
+        ...secure,
+        retryStrategy: () => 50,
+        maxRetriesPerRequest: null,
+      });
+      client.on('error', () => undefined); // the server is down at times
+      clients.add(client);
+      return client;
     },
     async close() {
       for (const client of clients) client.disconnect();
@@ -218,6 +166,98 @@ export async function openRedisGroup({ sentinels = 3, tls = false } = {}): Promi
       await rm(dir, { recursive: true, force: true });
     },
   };
+}
+
+/** Starts a server, as a primary or as the replica of another. */
+async function openNode(
+  machine: Machine,
+  port: number,
+  replicaOf?: number,
+): Promise<RedisNode & { restart(replicaOf: number): Promise<void> }> {
+  const home = join(machine.dir, String(port));
+  await mkdir(home, { recursive: true });
+  const startNode = (primaryPort?: number) => {
+    const settings = {
+      ...machine.listening(port),
+      bind: '127.0.0.1',
+      dir: home,
+      appendonly: 'yes',
+      appendfsync: 'always',
+      save: '',
+      requirepass: password,
+      masterauth: password,
+      'repl-diskless-sync-delay': '0',
+      'repl-ping-replica-period': '1',
+      'enable-debug-command': 'local',
+      ...(primaryPort && { replicaof: `127.0.0.1 ${primaryPort}` }),
+    };
+    const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')]);
+    return machine.start(args);
+  };
+  let child = startNode(replicaOf);
+  const client = machine.connect(port);
+  await client.ping();
+  return {
+    port,
+    url: `${machine.scheme}://:${password}@127.0.0.1:${port}`,
+    client,
+    process: () => child,
+    kill: () => ended(child, 'SIGKILL'),
+    stop: () => void child.kill('SIGSTOP'),
+    go: () => void child.kill('SIGCONT'),
+    async restart(primaryPort) {
+      child = startNode(primaryPort);
+    },
+  };
+}
+
+/** What a sentinel knows of the group. */
+interface SentinelState {
+  /** Port of the primary. */
+  port: number;
+  replicas: number;
+  /** Other sentinels. */
+  others: number;
+}
+
+/** Starts sentinels for the primary. Returns a function that tests the state of all of them. */
+async function openSentinels(
+  machine: Machine,
+  ports: number[],
+  primaryPort: number,
+): Promise<(fits: (state: SentinelState) => boolean) => Promise<boolean>> {
+  const sentinels = await Promise.all(
+    ports.map(async (port) => {
+      const file = join(machine.dir, `sentinel-${port}.conf`);
+      const lines = [
+        ...Object.entries(machine.listening(port)).map((setting) => setting.join(' ')),
+        'bind 127.0.0.1',
+        `dir ${machine.dir}`,
+        `sentinel monitor ${groupName} 127.0.0.1 ${primaryPort} 2`,
+        `sentinel auth-pass ${groupName} ${password}`,
+        `sentinel down-after-milliseconds ${groupName} ${downAfterMs}`,
+        `sentinel failover-timeout ${groupName} 3000`,
+      ];
+      await writeFile(file, lines.join('\n'));
+      machine.start([file, '--sentinel']);
+      return machine.connect(port, {});
+    }),
+  );
+  const stateOf = async (sentinel: Redis): Promise<SentinelState> => {
+    const flat = (await sentinel.call('SENTINEL', 'MASTER', groupName)) as string[];
+    const fields = new Map(flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1]] as const] : [])));
+    return {
+      port: Number(fields.get('port')),
+      replicas: Number(fields.get('num-slaves')),
+      others: Number(fields.get('num-other-sentinels')),
+    };
+  };
+  const allSee = async (fits: (state: SentinelState) => boolean) =>
+    (await Promise.all(sentinels.map(stateOf))).every(fits);
+  await until('the sentinels know each other', () =>
+    allSee(({ replicas, others }) => replicas > 0 && others === ports.length - 1),
+  );
+  return allSee;
 }
 
 /** A self-signed certificate for 127.0.0.1. */
