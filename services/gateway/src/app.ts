@@ -157,23 +157,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
 
   await app.register(fastifySwagger, openApiInfo);
   await app.register(async (scope) => {
-    addThreadRoutes(scope, routes);
-    addRunRoutes(scope, routes);
-    addEventRoutes(scope, routes);
-    addStreamTicketRoute(scope, routes);
-    addTaskRoutes(scope, routes);
-    addToolRoutes(scope, routes);
-    addPluginRoutes(scope, routes);
-    addSkillRoutes(scope, routes);
-    addAgentRoutes(scope, routes);
-    addCommandRoutes(scope, routes);
-    addSessionRoutes(scope, routes);
-    addWorkerRoutes(scope, routes);
-    addBusRoutes(scope, routes);
-    addMetricsRoute(scope, { ...routes, registry });
-    addKeyRoutes(scope, routes);
-    addAuditRoute(scope, routes);
-    addHealthRoutes(scope, routes);
+    addRestRoutes(scope, { ...routes, registry });
     await scope.register(async (mcp) => {
       addMcpRoute(mcp, {
         ...deps,
@@ -205,6 +189,27 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     );
   });
   return app;
+}
+
+/** Adds every route under /v1, health and metrics. */
+function addRestRoutes(scope: FastifyInstance, routes: RouteDeps & { registry: Registry }): void {
+  addThreadRoutes(scope, routes);
+  addRunRoutes(scope, routes);
+  addEventRoutes(scope, routes);
+  addStreamTicketRoute(scope, routes);
+  addTaskRoutes(scope, routes);
+  addToolRoutes(scope, routes);
+  addPluginRoutes(scope, routes);
+  addSkillRoutes(scope, routes);
+  addAgentRoutes(scope, routes);
+  addCommandRoutes(scope, routes);
+  addSessionRoutes(scope, routes);
+  addWorkerRoutes(scope, routes);
+  addBusRoutes(scope, routes);
+  addMetricsRoute(scope, routes);
+  addKeyRoutes(scope, routes);
+  addAuditRoute(scope, routes);
+  addHealthRoutes(scope, routes);
 }
 
 /** Places of the whole gateway: what one process serves well. */
