@@ -22,7 +22,7 @@
 
 export type { AuditBatch, AuditLog } from './access/audit-log.ts';
 export type { IssuedKey, IssuedKeys } from './access/issued-keys.ts';
-export type { KeyName, KeyRights } from './access/key-rights.ts';
+export type { KeyName, KeyRights, NotedKey } from './access/key-rights.ts';
 export type { Bucket, Draw, RequestBudget } from './access/request-budget.ts';
 export type { Tickets } from './access/tickets.ts';
 export type { TokenSecrets } from './access/token-secrets.ts';

@@ -12,6 +12,5 @@ if known and cjson.decode(known).keySha256 ~= cjson.decode(A.text).keySha256 the
 if not known and redis.call('HLEN', own) >= C.maxKeys then return answer('full') end
 redis.call('HSET', own, A.id, A.text)
 redis.call('SADD', P .. 'apikeys', A.tenant)
-redis.call('ZREM', P .. 'revoked', A.tenant .. '/' .. A.id)
 notifyGateways(nil, cjson.encode({ kind = 'keys_changed', tenant = A.tenant }))
 return answer('ok')

@@ -8,14 +8,19 @@ export interface KeyName {
   keyId: string;
 }
 
+/** A key with a digest of its secret and its rights, which differs when they do. */
+export interface NotedKey extends KeyName {
+  fingerprint: string;
+}
+
 /** Ends the rights that messages of revoked keys carry. */
 export interface KeyRights {
   /**
    * Notes the keys that exist and those that were revoked. Runs of a revoked key begin without tools, and one that is in
-   * progress loses them. `isFirst`: no other gateway runs, so keys that were noted before and are not known now were
-   * revoked. Throws `unavailable`.
+   * progress loses them; what a key of the same id sends later keeps its rights. `isFirst`: no other gateway runs, so keys
+   * that were noted before and are not known now, or differ, were revoked. Throws `unavailable`.
    */
-  note(keys: { known: readonly KeyName[]; revoked: readonly KeyName[]; isFirst?: boolean }): Promise<void>;
+  note(keys: { known: readonly NotedKey[]; revoked: readonly KeyName[]; isFirst?: boolean }): Promise<void>;
 }
 
 const idOf = ({ tenant, keyId }: KeyName) => `${tenant}/${keyId}`;
@@ -23,7 +28,8 @@ const idOf = ({ tenant, keyId }: KeyName) => `${tenant}/${keyId}`;
 /** Creates it on Redis. */
 export const createKeyRights = ({ scripts }: { scripts: Scripts }): KeyRights => ({
   async note({ known, revoked, isFirst = false }) {
-    const args = { known: known.map(idOf), revoked: revoked.map(idOf), isFirst };
+    const noted = Object.fromEntries(known.map((key) => [idOf(key), key.fingerprint]));
+    const args = { known: noted, revoked: revoked.map(idOf), isFirst };
     await scripts.call(lua.revoke, args);
   },
 });

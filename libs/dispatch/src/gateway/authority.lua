@@ -10,8 +10,8 @@ local function authorityOf(token)
   local isOwner = not token.owner or owner == token.owner
   if not isOwner or tonumber(epoch) ~= token.epoch or not livingId(owner) then return { outcome = 'stale' } end
   if not run then return { outcome = 'idle' } end
-  local rights = redis.call('HMGET', key('run', run), 'tools', 'scopes', 'keyId', 'rightsUntil')
-  if isRevoked(tenant, rights[3], rights[4]) then rights = { '[]', '[]' } end
+  local rights = redis.call('HMGET', key('run', run), 'tools', 'scopes', 'keyId', 'rightsUntil', 'grantedAt')
+  if isRevoked(tenant, rights[3], { untilMs = rights[4], grantedAt = rights[5] }) then rights = { '[]', '[]' } end
   return { outcome = 'ok', runId = run, attempt = tonumber(attempt) or 1, tools = rights[1] or nil, scopes = rights[2] or nil }
 end
 local each = {}

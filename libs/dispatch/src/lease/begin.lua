@@ -66,7 +66,7 @@ elseif run.kind == 'message' and seq < (tonumber(thread.interruptBefore) or 0) t
 elseif attempt > C.maxAttempts then
   outcome = 'park'
 elseif isNew then
-  if isRevoked(run.tenant, run.keyId, run.rightsUntil) then run.tools, run.scopes = '[]', '[]' end
+  if isRevoked(run.tenant, run.keyId, { untilMs = run.rightsUntil, grantedAt = run.grantedAt }) then run.tools, run.scopes = '[]', '[]' end
   local began, tools = toolsOfRun(thread, run)
   run.status, run.attempt, run.startedAt, run.began, run.tools = 'running', attempt, run.startedAt or stamp, began, tools
   setFields(key('run', runId), { status = 'running', attempt = attempt, startedAt = run.startedAt, began = began, tools = tools, scopes = run.scopes })

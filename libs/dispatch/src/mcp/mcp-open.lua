@@ -19,6 +19,7 @@ if A.quota then
   if reached then return answer('quota', reached) end
   hold('mcpSessions', A.tenant, A.sessionId)
 end
+A.fields.openedAt = stamp
 setFields(key('mcp', A.sessionId), A.fields)
 redis.call('PEXPIRE', key('mcp', A.sessionId), A.ttlMs)
 return answer('created')

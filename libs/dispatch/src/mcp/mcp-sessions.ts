@@ -118,8 +118,11 @@ export function createMcpSessions(deps: {
       for (const held of heldBy('mcpSessions', owner)) read.zadd(held, 'XX', Date.now(), sessionId);
       const replies = await reached(read.exec());
       const hash = (replies?.[0]?.[1] ?? {}) as Record<string, string>;
-      const { tenant, keyId, protocolVersion, capabilities, logLevel } = hash;
+      const { tenant, keyId, protocolVersion, capabilities, logLevel, openedAt = '0' } = hash;
       if (tenant !== owner.tenant || keyId !== owner.keyId || !protocolVersion) return undefined;
+      // A key that was made anew under the same id is another one.
+      const revokedAt = await reached(redis.zscore(keys.one('revoked'), `${tenant}/${keyId}`));
+      if (revokedAt !== null && Number(revokedAt) >= Number(openedAt)) return undefined;
       const session: McpSession = {
         sessionId,
         tenant,

@@ -71,15 +71,16 @@ redis.call('HSET', task, 'taskId', A.taskId, 'threadId', A.threadId, 'tenant', A
 A.parentAlias = parent.alias
 -- The rights of its creator: those of the run whose agent delegates, or of the caller.
 local sender = A.sender or {}
-local creator = A.call and redis.call('HMGET', key('run', A.call.runId), 'keyId', 'scopes', 'rightsUntil') or {}
+local creator = A.call and redis.call('HMGET', key('run', A.call.runId), 'keyId', 'scopes', 'rightsUntil', 'grantedAt') or {}
 local tools = commonTools(toolsInRun(parent, A.call and A.call.runId), sender.tools)
 A.keyId = creator[1] or sender.keyId
 A.scopes = creator[2] or encodeList(sender.scopes)
 A.tools = encodeList(tools)
 A.rightsUntil = creator[3] or sender.rightsUntil
+A.grantedAt = creator[4] or stamp
 A.heldBy = hold('openTasks', A.tenant, A.taskId)
 countRun(A.tenant)
-for _, name in ipairs({ 'parentThreadId', 'parentAlias', 'model', 'keyId', 'scopes', 'tools', 'rightsUntil', 'heldBy' }) do
+for _, name in ipairs({ 'parentThreadId', 'parentAlias', 'model', 'keyId', 'scopes', 'tools', 'rightsUntil', 'grantedAt', 'heldBy' }) do
   if A[name] then redis.call('HSET', task, name, A[name]) end
 end
 redis.call('ZADD', key('tasks', A.tenant), now, A.taskId)
@@ -105,6 +106,7 @@ if A.target == 'bus' then
   delegateToBus(hash(task), 1, A.prompt)
 else
   deliver(A.threadId, { runId = A.runId, kind = 'delegate', input = A.prompt, model = A.model, chain = chain,
-    taskId = A.taskId, iteration = 1, keyId = A.keyId, scopes = A.scopes, rightsUntil = A.rightsUntil })
+    taskId = A.taskId, iteration = 1, keyId = A.keyId, scopes = A.scopes, rightsUntil = A.rightsUntil,
+    grantedAt = A.grantedAt })
 end
 return answer('created', { taskId = A.taskId, threadId = A.threadId })

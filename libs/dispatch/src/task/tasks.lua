@@ -30,7 +30,7 @@ end
 -- Gives a mail of the system the rights of the one who created the task: it may cause no more than that one may.
 local function giveRights(mail, task)
   if not task then return end
-  mail.keyId, mail.scopes, mail.tools, mail.rightsUntil = task.keyId, task.scopes, task.tools, task.rightsUntil
+  for _, name in ipairs({ 'keyId', 'scopes', 'tools', 'rightsUntil', 'grantedAt' }) do mail[name] = task[name] end
 end
 
 -- Removes an ended task from the lists of open work.

@@ -31,6 +31,7 @@ if reached then return answer('quota', reached) end
 redis.call('SET', idem, cjson.encode({ runId = A.mail.runId, bodyHash = A.bodyHash }), 'PX', C.idemTtlMs)
 -- A user message to a task's thread counts towards the chain that created the task.
 A.mail.chain = thread[4] or nil
+A.mail.grantedAt = stamp
 A.mail.heldBy = ofKey('waitingMessages')
 local run = deliver(A.threadId, A.mail)
 hold('waitingMessages', A.tenant, A.mail.runId)

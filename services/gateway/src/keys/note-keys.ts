@@ -1,14 +1,26 @@
-import { type Dispatch, type KeyName, untilReached } from '@harness/dispatch';
+import { hash } from 'node:crypto';
+import { type Dispatch, type NotedKey, untilReached } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
 import type { ApiKey } from './api-keys.ts';
 import type { KeyFile } from './key-file.ts';
 
-const nameOf = ({ tenant, id }: ApiKey): KeyName => ({ tenant, keyId: id });
-const same = (one: KeyName) => (other: KeyName) => one.tenant === other.tenant && one.keyId === other.keyId;
+const notedOf = ({ tenant, id, keySha256, scopes, tools }: ApiKey): NotedKey => ({
+  tenant,
+  keyId: id,
+  fingerprint: hash('sha256', JSON.stringify([keySha256, scopes, tools])),
+});
+
+/** Whether a key gives what the earlier one of its id gave: the same secret, and no fewer rights. */
+const givesAsMuch = (now: ApiKey, before: ApiKey): boolean =>
+  now.tenant === before.tenant &&
+  now.id === before.id &&
+  now.keySha256 === before.keySha256 &&
+  before.scopes.every((scope) => now.scopes.includes(scope)) &&
+  (now.tools === undefined || before.tools?.every((tool) => now.tools?.includes(tool)) === true);
 
 /**
- * Notes the gateway's keys for the fleet, now and after each change of the file: mail of a key that was taken out loses
- * its rights. Repeats each note until Redis takes it. Returns the function that stops it.
+ * Notes the gateway's keys for the fleet, now and after each change of the file: mail of a key that was taken out, replaced
+ * or given fewer rights loses its own. Repeats each note until Redis takes it. Returns the function that stops it.
  */
 export async function noteKeys(deps: {
   dispatch: Pick<Dispatch, 'keyRights' | 'replicas'>;
@@ -17,19 +29,21 @@ export async function noteKeys(deps: {
   logger: Pick<Logger, 'error'>;
 }): Promise<() => void> {
   const { dispatch, keyFile, logger } = deps;
-  const currentKeys = () => [...deps.keys, ...(keyFile?.current() ?? [])].map(nameOf);
-  let known = currentKeys();
+  const currentKeys = () => [...deps.keys, ...(keyFile?.current() ?? [])];
+  let current = currentKeys();
   let stopped = false;
-  const note = (revoked: readonly KeyName[], isFirst: boolean) =>
-    untilReached(
-      () => dispatch.keyRights.note({ known, revoked, isFirst }),
+  const note = (revoked: readonly ApiKey[], isFirst: boolean) => {
+    const keys = { known: current.map(notedOf), revoked: revoked.map(notedOf), isFirst };
+    return untilReached(
+      () => dispatch.keyRights.note(keys),
       () => stopped,
     );
+  };
   await note([], await dispatch.replicas.isAlone());
   keyFile?.onChange(() => {
-    const before = known;
-    known = currentKeys();
-    const revoked = before.filter((key) => !known.some(same(key)));
+    const before = current;
+    current = currentKeys();
+    const revoked = before.filter((key) => !current.some((now) => givesAsMuch(now, key)));
     note(revoked, false).catch((error) => logger.error({ err: error }, 'revoked keys not noted'));
   });
   return () => {

@@ -124,7 +124,7 @@ test('who lacks a tool of a thread changes neither its prompt nor its tools, age
 test('the rights of a revoked key end: of its waiting messages, and of the turn in progress', async () => {
   const { gateway, thread, send, begin } = await openFleet();
   const { dispatch } = gateway;
-  const wide = { tenant: 'default', keyId: 'wide' };
+  const wide = { tenant: 'default', keyId: 'wide', fingerprint: 'a' };
   await dispatch.keyRights.note({ known: [wide], revoked: [] });
   const threadId = await thread('wide');
   await send('wide', threadId);
@@ -142,9 +142,39 @@ test('the rights of a revoked key end: of its waiting messages, and of the turn 
 test('keys that were taken out while no gateway ran are noted by the first one that starts', async () => {
   const { gateway, thread, send, begin } = await openFleet();
   const { keyRights } = gateway.dispatch;
-  await keyRights.note({ known: [{ tenant: 'default', keyId: 'wide' }], revoked: [] });
+  await keyRights.note({ known: [{ tenant: 'default', keyId: 'wide', fingerprint: 'a' }], revoked: [] });
   const threadId = await thread('wide');
   await send('wide', threadId);
-  await keyRights.note({ known: [{ tenant: 'default', keyId: 'next' }], revoked: [], isFirst: true });
+  await keyRights.note({
+    known: [{ tenant: 'default', keyId: 'next', fingerprint: 'a' }],
+    revoked: [],
+    isFirst: true,
+  });
+  expect(await (await begin(threadId)).tools()).toEqual([]);
+});
+
+test('a key that is made anew under the same id gives nothing back to what the earlier one has sent', async () => {
+  const { gateway, thread, send, begin } = await openFleet();
+  const { keyRights, lease } = gateway.dispatch;
+  const wide = { tenant: 'default', keyId: 'wide', fingerprint: 'a' };
+  await keyRights.note({ known: [wide], revoked: [] });
+  const threadId = await thread('wide');
+  await send('wide', threadId);
+  await keyRights.note({ known: [{ ...wide, fingerprint: 'b' }], revoked: [wide] });
+  const old = await begin(threadId);
+  expect(await old.tools()).toEqual([]);
+  await lease.commit(old.turn, { status: 'success', result: 'done' });
+  await send('wide', threadId);
+  expect(await (await begin(threadId)).tools()).toContain('time__current_time');
+});
+
+test('a secret that was replaced while no gateway ran ends the rights of what the earlier one has sent', async () => {
+  const { gateway, thread, send, begin } = await openFleet();
+  const { keyRights } = gateway.dispatch;
+  const wide = { tenant: 'default', keyId: 'wide', fingerprint: 'a' };
+  await keyRights.note({ known: [wide], revoked: [] });
+  const threadId = await thread('wide');
+  await send('wide', threadId);
+  await keyRights.note({ known: [{ ...wide, fingerprint: 'b' }], revoked: [], isFirst: true });
   expect(await (await begin(threadId)).tools()).toEqual([]);
 });
