@@ -120,7 +120,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     const { caller, standing } = await admit(request.raw, { sessions, ticket });
     request.caller = caller;
     keyless.isKnown(request.raw.socket);
-    if (standing) reply.headers(rateHeaders(standing));
+    // On the raw response, so that the responses of /mcp, which are written without Fastify, have them, too.
+    if (standing) reply.raw.setHeaders(new Headers(rateHeaders(standing)));
     return undefined;
   });
 

@@ -1,7 +1,8 @@
 -- Draws requests from token buckets, which fill with time. A draw takes the same number from each.
 -- A: want, buckets [{id, perSecond, burst}]
--- outcome: drawn {granted, remaining, waitMs (until one request is available; 0 if some were granted)}
-local granted, remaining, waitMs = A.want, nil, 0
+-- outcome: drawn {granted, remaining (in the emptiest bucket), emptiest (its place, from 1), waitMs (until one request is
+--    available; 0 if some were granted)}
+local granted, remaining, waitMs, emptiest = A.want, nil, 0, 1
 local levels = {}
 for i, bucket in ipairs(A.buckets) do
   local held = redis.call('HMGET', key('rate', bucket.id), 'level', 'at')
@@ -13,9 +14,9 @@ for i, bucket in ipairs(A.buckets) do
 end
 for i, bucket in ipairs(A.buckets) do
   local level = levels[i] - granted
-  remaining = math.min(remaining or level, level)
+  if not remaining or level < remaining then remaining, emptiest = level, i end
   redis.call('HSET', key('rate', bucket.id), 'level', string.format('%.3f', level), 'at', stamp)
   -- Afterwards the bucket is full, as an absent one is.
   redis.call('PEXPIRE', key('rate', bucket.id), math.ceil(bucket.burst / bucket.perSecond * 1000) + 1000)
 end
-return answer('drawn', { granted = granted, remaining = math.floor(remaining), waitMs = waitMs })
+return answer('drawn', { granted = granted, remaining = math.floor(remaining), emptiest = emptiest, waitMs = waitMs })

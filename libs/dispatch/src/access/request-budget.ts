@@ -15,6 +15,8 @@ export interface Draw {
   granted: number;
   /** Requests left in the emptiest bucket. */
   remaining: number;
+  /** Which of the buckets that is, from 1. */
+  emptiest: number;
   /** Time until one request is available, ms; 0 if some were granted. */
   waitMs: number;
 }

@@ -1,6 +1,6 @@
 import { AppError } from '@harness/contracts';
 import type { RequestBudget } from '@harness/dispatch';
-import type { Holder, TenantLimits } from './tenant-limits.ts';
+import type { CallerLimits, Holder, TenantLimits } from './tenant-limits.ts';
 
 /** A request's place in the budget of its key. */
 export interface RateStanding {
@@ -25,14 +25,20 @@ export interface RequestRate {
 interface Share {
   /** Requests drawn and not yet used. */
   left: number;
-  /** What remained in the budget at the last draw. */
+  /** What remained in the emptiest budget at the last draw, and whose that is. */
   remaining: number;
+  emptiest: 'tenant' | 'key';
+  /** The limits of the last draw, and when it was, ms since 1970. */
+  limits: CallerLimits | undefined;
+  drawnAt: number;
   /** The budget is empty until then, ms since 1970. */
   emptyUntil: number;
   drawing: Promise<void> | undefined;
   usedAt: number;
 }
 
+/** A drawn request is used within this time, ms. */
+const freshMs = 1_000;
 /** Worth of a draw, seconds. */
 const drawSeconds = 0.1;
 /** A share unused for this time is forgotten, with the few requests that it still has, ms. */
@@ -58,13 +64,23 @@ export function createRequestRate(deps: { budget: RequestBudget; limits: TenantL
       return known;
     }
     removeOld(now);
-    const share: Share = { left: 0, remaining: 0, emptyUntil: 0, drawing: undefined, usedAt: now };
+    const share: Share = {
+      left: 0,
+      remaining: 0,
+      emptiest: 'key',
+      limits: undefined,
+      drawnAt: 0,
+      emptyUntil: 0,
+      drawing: undefined,
+      usedAt: now,
+    };
     shares.set(id, share);
     return share;
   };
 
   const draw = async (holder: Holder, share: Share): Promise<void> => {
-    const { tenant, key } = limits.of(holder);
+    const current = limits.of(holder);
+    const { tenant, key } = current;
     const want = Math.max(
       1,
       Math.floor(Math.min(tenant.requestsPerSecond, key.requestsPerSecond) * drawSeconds),
@@ -74,16 +90,19 @@ export function createRequestRate(deps: { budget: RequestBudget; limits: TenantL
       { id: `${holder.tenant}/${holder.keyId}`, perSecond: key.requestsPerSecond, burst: key.burst },
     ];
     const wait = drawSeconds * 1000;
-    const { granted, remaining, waitMs } = await budget
+    const { granted, remaining, emptiest, waitMs } = await budget
       .draw(buckets, want)
-      .catch(() => ({ granted: want, remaining: 0, waitMs: wait }));
+      .catch(() => ({ granted: want, remaining: 0, emptiest: 2, waitMs: wait }));
     share.left += granted;
     share.remaining = remaining;
+    share.emptiest = emptiest === 1 ? 'tenant' : 'key';
+    share.limits = current;
+    share.drawnAt = Date.now();
     share.emptyUntil = Date.now() + waitMs;
   };
 
   const standingOf = (holder: Holder, share: Share): RateStanding => {
-    const { requestsPerSecond, burst } = limits.of(holder).key;
+    const { requestsPerSecond, burst } = limits.of(holder)[share.emptiest];
     return { burst, window: Math.ceil(burst / requestsPerSecond), remaining: share.left + share.remaining };
   };
 
@@ -103,6 +122,10 @@ export function createRequestRate(deps: { budget: RequestBudget; limits: TenantL
   return {
     take(holder) {
       const share = shareOf(holder);
+      // Requests drawn under other limits, or long ago, are none: a lower limit counts at once.
+      const isOld = share.limits !== limits.of(holder) || Date.now() - share.drawnAt > freshMs;
+      if (isOld) share.left = 0;
+      if (share.limits !== limits.of(holder)) share.emptyUntil = 0;
       if (share.left === 0) return takeAfterDraw(holder, share);
       share.left--;
       return standingOf(holder, share);

@@ -228,3 +228,19 @@ test('a list never carries more than 1 MB; metadata is in it on request', async 
   }
   expect(new Set(seen).size).toBe(80);
 });
+
+test('the headers tell the policy that refuses; a lower limit counts at once', async () => {
+  const options = { keys, ...limitsOf({ tenants: { acme: { requestsPerSecond: 1, burst: 3 } } }) };
+  const gateway = await openGateway(options);
+  const get = () => gateway.call('GET', '/v1/tools', { headers: ada });
+  const answers = await Promise.all(Array.from({ length: 6 }, get));
+  const refused = answers.find(({ status }) => status === 429);
+  expect(refused?.headers.get('ratelimit-policy')).toBe('"requests";q=3;w=3');
+  options.limitsFile = LimitsFile.parse({});
+  expect(statuses(await Promise.all(Array.from({ length: 30 }, get)))).toEqual({ 200: 30 });
+  options.limitsFile = LimitsFile.parse({
+    tenants: { acme: { keys: { ada: { requestsPerSecond: 1, burst: 2 } } } },
+  });
+  const lowered = statuses(await Promise.all(Array.from({ length: 20 }, get)));
+  expect(lowered[200] ?? 0).toBeLessThanOrEqual(3);
+});
