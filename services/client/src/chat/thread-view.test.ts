@@ -33,6 +33,11 @@ test.each<[string, (ThreadEvent | 'cut')[], string]>([
     [replayed, started, delta('ab'), delta('c'), message('abc')],
     'abc|',
   ],
+  [
+    'a message whose deltas another message of the person interrupts, once',
+    [replayed, started, delta('ab'), event('run.queued', { runId: 'run_2' }), delta('c'), message('abc')],
+    'abc|',
+  ],
   ['a message without deltas', [replayed, started, message('abc')], 'abc|'],
   [
     'the rest of a message whose deltas were cut off',

@@ -34,6 +34,8 @@ export function createThreadView(threadId: string): ThreadView {
   /** V1: the current message started live. */
   let whole = false;
   let streamed = '';
+  /** The run whose text is being streamed. */
+  let speaker: string | undefined;
   /** The agent has produced text in this run. */
   let spoke = false;
   const unfinished = new Set<string>();
@@ -64,6 +66,7 @@ export function createThreadView(threadId: string): ThreadView {
     if (type === 'agent.message_delta') {
       if (!whole) return [];
       streamed += data.text;
+      speaker = data.runId;
       spoke = true;
       return [{ kind: 'text', text: String(data.text) }];
     }
@@ -71,7 +74,9 @@ export function createThreadView(threadId: string): ThreadView {
     track(event);
     const silent =
       type === 'run.completed' && !spoke && typeof data.result === 'string' && data.result !== '';
-    const ended = silent ? seeText(String(data.result)) : endText();
+    // A message that is sent meanwhile does not end the text of the run before it.
+    const isOfAnother = data.runId !== undefined && data.runId !== speaker && type === 'run.queued';
+    const ended = silent ? seeText(String(data.result)) : isOfAnother ? [] : endText();
     const note = noteOf(event, true);
     return note ? [...ended, { kind: 'note', ...note }] : ended;
   };
