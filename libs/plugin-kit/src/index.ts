@@ -17,6 +17,7 @@ export {
   type Command,
   type CommandRegistry,
   type CommandResult,
+  commandNameIn,
   createCommandRegistry,
 } from './host/commands.ts';
 export { createDetachedContext, silentLogger } from './host/detached-context.ts';

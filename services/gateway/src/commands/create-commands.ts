@@ -17,6 +17,7 @@ import {
   type Command,
   type CommandContext,
   type CommandRegistry,
+  commandNameIn,
   createCommandRegistry,
   type Diagnostic,
 } from '@harness/plugin-kit';
@@ -85,6 +86,11 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
           ...(argumentHint && { argumentHint }),
         })),
       );
+    },
+    nameIn(tenant, line) {
+      changing.update();
+      const command = registry.get(commandNameIn(line));
+      return command && command.isFor?.(tenant) !== false ? `/${command.name}` : undefined;
     },
     async run(caller, threadId, line) {
       changing.update();
