@@ -13,6 +13,7 @@
  *   tasks.ts          /delegate, /tasks, /cancel
  *   leave.ts          /quit, /exit
  */
+import { cleanText } from '@harness/contracts';
 import {
   type Command,
   type CommandContext,
@@ -100,7 +101,7 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
       const call = { meta: { threadId, principal }, view: async () => view };
       const { tenant } = principal;
       const result = await callerScope.run({ tenant, call }, () => registry.dispatch(line, context));
-      return result.isError ? scrubber.json(result) : result;
+      return result.isError ? scrubber.json(result) : { ...result, output: cleanText(result.output) };
     },
   };
 }
