@@ -12,7 +12,7 @@
  *   thread-token.ts  the tokens of sessions
  *   readiness.ts     the body of /readyz
  *   review.ts        the prompt of a reviewer
- *   quote.ts, text.ts, json-depth.ts  quoting, cutting and bounding text and JSON
+ *   text/            cleaning, quoting, cutting and bounding text and JSON
  */
 export * from './audit-record.ts';
 export * from './bus.ts';
@@ -20,11 +20,12 @@ export * from './bus-tools.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './ids.ts';
-export * from './json-depth.ts';
-export * from './quote.ts';
 export * from './readiness.ts';
 export * from './requests.ts';
 export * from './resources.ts';
 export * from './review.ts';
-export * from './text.ts';
+export * from './text/clean-text.ts';
+export * from './text/json-depth.ts';
+export * from './text/quote.ts';
+export * from './text/text.ts';
 export * from './thread-token.ts';

@@ -1,4 +1,4 @@
-import { quote } from './quote.ts';
+import { quote } from './text/quote.ts';
 
 /**
  * First line of the validation plugin's prompt, by which scripted-model recognizes the turn of a reviewer.

@@ -17,6 +17,7 @@ export {
   type Command,
   type CommandRegistry,
   type CommandResult,
+  commandNameIn,
   createCommandRegistry,
 } from './host/commands.ts';
 export { createDetachedContext, silentLogger } from './host/detached-context.ts';
@@ -38,7 +39,6 @@ export { type ProofLimits, proveSchemas } from './schema/prove-schemas.ts';
 export { maxErrors, readableErrors, type SchemaError, schemaErrorOf } from './schema/readable-errors.ts';
 export { createSchemaCompiler, type SchemaCheck, type SchemaCompiler } from './schema/schema.ts';
 export { boundResult, defaultResultLimits, type ResultLimits } from './tools/bound-result.ts';
-export { isClean } from './tools/clean-text.ts';
 export { isInputRequired, needInput } from './tools/input-required.ts';
 export type { ToolMiddleware } from './tools/middleware.ts';
 export type { Given } from './tools/request-meta.ts';

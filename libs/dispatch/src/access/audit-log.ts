@@ -41,7 +41,8 @@ export interface AuditLog {
   }): Promise<{ records: AuditRecord[]; nextCursor: string | null }>;
 }
 
-const cursorPattern = /^\d{1,15}-\d{1,10}$/;
+/** An id of the stream. 0-0 is none, and Redis refuses to read before it. */
+const cursorPattern = /^(?!0+-0+$)\d{1,15}-\d{1,10}$/;
 
 /** Creates the audit log. */
 export function createAuditLog(deps: { redis: Redis; keys: Keys; scripts: Scripts }): AuditLog {

@@ -1,6 +1,5 @@
-import { cutText } from '@harness/contracts';
+import { cleanText, cutText } from '@harness/contracts';
 import type { CommandAnswer, CommandOutput, PluginContext, PluginDefinition } from '../contract/contract.ts';
-import { cleanText } from '../tools/clean-text.ts';
 import { withTimeLimit } from '../tools/time-limit.ts';
 import type { Command } from './commands.ts';
 import type { Offer } from './offer.ts';

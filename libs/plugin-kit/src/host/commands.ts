@@ -55,6 +55,11 @@ export interface CommandRegistry {
 /** The rule for command names. */
 export const commandNamePattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
+const withoutSlash = (line: string): string => line.trim().replace(/^\//, '');
+
+/** The first word of a command line, without the slash: the name of the command that it means, if there is one. */
+export const commandNameIn = (line: string): string => withoutSlash(line).split(/\s/, 1)[0] ?? '';
+
 /** Creates an empty registry. */
 export function createCommandRegistry(deps: { logger?: PluginLogger } = {}): CommandRegistry {
   const { logger = silentLogger } = deps;
@@ -86,9 +91,8 @@ export function createCommandRegistry(deps: { logger?: PluginLogger } = {}): Com
       return { registered: false, error };
     },
     async dispatch(line, context) {
-      const text = line.trim().replace(/^\//, '');
-      const [name = ''] = text.split(/\s/, 1);
-      const args = text.slice(name.length).trim();
+      const name = commandNameIn(line);
+      const args = withoutSlash(line).slice(name.length).trim();
       const command = commands.get(name);
       const isOffered =
         command && (!context.principal || command.isFor?.(context.principal.tenant) !== false);

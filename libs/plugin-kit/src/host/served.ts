@@ -1,5 +1,5 @@
 /** The catalog of what plugins offer to MCP clients besides tools: resources, templates and prompts. */
-import { AppError } from '@harness/contracts';
+import { AppError, cleanJsonTextOf } from '@harness/contracts';
 import { z } from 'zod';
 import type {
   EmbeddedResource,
@@ -14,7 +14,6 @@ import type {
 } from '../contract/contract.ts';
 import { parseUriTemplate, type UriTemplate } from '../load/uri-template.ts';
 import { textOf } from '../text-of.ts';
-import { cleanJsonTextOf } from '../tools/clean-text.ts';
 import { checkInputRequired, isInputRequired } from '../tools/input-required.ts';
 import { type Given, requestMetaOf } from '../tools/request-meta.ts';
 import { withTimeLimit } from '../tools/time-limit.ts';

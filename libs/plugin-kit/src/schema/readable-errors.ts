@@ -1,6 +1,7 @@
 /** Turns Ajv's errors into text for the model or person who wrote the value: field, expectation, actual value. */
+
+import { cleanText } from '@harness/contracts';
 import type { ErrorObject } from 'ajv/dist/2020.js';
-import { cleanText } from '../tools/clean-text.ts';
 
 /** One problem of a value. `instancePath` is a JSON pointer, '' for the value itself. */
 export type SchemaError = Pick<ErrorObject, 'instancePath' | 'keyword' | 'params' | 'schemaPath'> & {

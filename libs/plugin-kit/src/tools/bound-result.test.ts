@@ -81,6 +81,10 @@ describe('text', () => {
     ['a text in variation selectors', `a${String.fromCodePoint(0xe0101, 0xe01ef)}b`, 'ab'],
     ['zero-width spaces', 'a\u200bb\u2060c\ufeffd', 'abcd'],
     ['bidi controls', 'a\u202eb\u2066c\u2069\u202cd', 'abcd'],
+    ['fillers', 'a\u3164b\uffa0c\u115fd\u1160e\u17b4f\u17b5g', 'abcdefg'],
+    ['format characters', 'a\u180eb\u206ac\u206fd\ufff9e\ufffbf\u034fg\u00adh', 'abcdefgh'],
+    ['variation selectors that only hide', 'a\ufe00b\ufe0dc', 'abc'],
+    ['runs of variation selectors', 'a\ufe0f\ufe0eb\ufe0f\u200b\ufe0fc', 'abc'],
     ['nested to survive one pass', '\u001b\u001b[31m[31mx', '[31mx'],
   ])('loses %s', (_what, dirty, clean) => {
     expect(bound([text(dirty)])).toEqual([text(clean)]);

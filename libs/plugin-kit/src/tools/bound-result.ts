@@ -1,8 +1,7 @@
 /** Bounds the size of a tool result, because it fills a model's context and memory. A marker reports every cut. */
-import { AppError, cutText, isDeeperThan } from '@harness/contracts';
+import { AppError, cleanJsonTextOf, cleanText, cutText, isClean, isDeeperThan } from '@harness/contracts';
 import type { ContentBlock, ToolResult } from '../contract/contract.ts';
 import { textOf } from '../text-of.ts';
-import { cleanJsonTextOf, cleanText, isClean } from './clean-text.ts';
 import { failedResultOf } from './tool-result.ts';
 
 /** Limits of a tool result. Markers of cuts are not counted. */

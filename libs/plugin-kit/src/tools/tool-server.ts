@@ -10,7 +10,6 @@
  * - `aliases.ts`           old names of input properties
  * - `tool-result.ts`       parses return values; failures as results
  * - `bound-result.ts`      bounds the size of a result
- * - `clean-text.ts`        removes terminal escapes, control characters and Unicode tags
  * - `middleware.ts`        the interface of code around every call
  * - `permission-filter.ts` the middleware for allow-lists and scopes
  * - `tool-descriptor.ts`   a tool as clients see it

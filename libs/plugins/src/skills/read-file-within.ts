@@ -53,10 +53,21 @@ export async function readFileWithin(folder: string, path: string, limit = maxFi
 
 const missing = (path: string, cause?: unknown) => new Error(`there is no file ${path}`, { cause });
 
+/** Whether a path leads above its folder at any step, even if it returns: it would tell the names of the folders above. */
+function leaves(path: string): boolean {
+  let depth = 0;
+  for (const part of path.split(/[\\/]/)) {
+    if (part === '..') depth--;
+    else if (part !== '' && part !== '.') depth++;
+    if (depth < 0) return true;
+  }
+  return false;
+}
+
 /** The real path of something below the folder. A path that leads out by itself is refused without a look at the disk. */
 async function resolveWithin(folder: string, path: string): Promise<string> {
   const wanted = join(folder, path);
-  if (!isWithin(folder, wanted)) throw new OutsideError(path);
+  if (leaves(path) || !isWithin(folder, wanted)) throw new OutsideError(path);
   const hidden = () => new Error(`${path} is hidden: names that begin with a dot are not read`);
   if (isHidden(path)) throw hidden();
   const resolved = await realpath(wanted).catch((cause: unknown) => {

@@ -15,11 +15,10 @@
  * - `follow-tree.ts`      watches a folder
  * - `folder-digest.ts`    a digest of a folder's content
  */
-import { AppError } from '@harness/contracts';
+import { AppError, isClean } from '@harness/contracts';
 import type { WorkProfile } from '@harness/dispatch';
 import {
   definePlugin,
-  isClean,
   isFor,
   type PluginContext,
   type PluginDefinition,

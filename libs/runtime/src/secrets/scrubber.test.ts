@@ -150,3 +150,11 @@ test('the time is linear in the text, whatever it is', () => {
     expect(performance.now() - begunAt).toBeLessThan(2_000); // quadratic time would be minutes
   }
 });
+
+test('a secret that unseen characters split is found, in text and in a log line', () => {
+  const split = `sk-${'an'}\u001b[0mt-api03-${'x1'.repeat(10)}\u200b${'x1'.repeat(10)}`;
+  expect(text(`key ${split}`)).toBe('key [secret]');
+  expect(line(`${JSON.stringify({ msg: split })}\n`)).toBe('{"msg":"[secret]"}\n');
+  expect(json({ '\u001b[1mmessage': 'a\u202eb' })).toEqual({ message: 'ab' });
+  expect(line('{"msg":"a\\bc"}')).toBe('{"msg":"ac"}');
+});

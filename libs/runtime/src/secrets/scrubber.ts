@@ -1,21 +1,23 @@
 /**
- * Replaces secrets in what leaves a process and is not a regular result: errors, log lines, audit records.
+ * Replaces secrets in what leaves a process and is not a regular result: errors, log lines, audit records. The text is cleaned
+ * first: an unseen character within a secret would hide it from the scrubber, and errors repeat what callers sent.
  *
  *   known-shapes.ts     what secrets look like
  *   secret-settings.ts  the operator's patterns, and the values of secret environment variables
  */
+import { cleanText, isClean } from '@harness/contracts';
 import type { RE2JS } from 're2js';
 import { contextPattern, formatPattern, secretName } from './known-shapes.ts';
 
 /** What stands in place of a secret. */
 export const scrubbed = '[secret]';
 
-/** Replaces secrets by `[secret]`. */
+/** Cleans text (see `cleanText`), then replaces secrets by `[secret]`. */
 export interface Scrubber {
   text(text: string): string;
   /**
    * Scrubs all strings and keys of a JSON value, and strings under names like `password` whatever they are. Returns the
-   * same object if it holds no secret.
+   * same object if nothing changes.
    */
   json<T>(value: T): T;
   /** Scrubs one JSON object in serialized form, such as a log line; the result is JSON. */
@@ -46,7 +48,7 @@ export function createScrubber({ patterns = [], values = [] }: Secrets = {}): Sc
   const [formatInLine, contextInLine] = [new RegExp(inLine), new RegExp(contextPattern, 'i')];
 
   const text = (given: string): string => {
-    const found = given
+    const found = cleanText(given)
       .replace(contexts, (_match, ...groups) => `${keptOf(groups)}${scrubbed}`)
       .replace(formats, scrubbed);
     return patterns.reduce(
@@ -76,11 +78,16 @@ export function createScrubber({ patterns = [], values = [] }: Secrets = {}): Sc
     line(given) {
       // Most lines have nothing to replace and are not parsed. The operator's patterns match the strings themselves,
       // not their serialized form.
-      if (patterns.length === 0 && !formatInLine.test(given) && !contextInLine.test(given)) return given;
+      const isSafe = isClean(given) && !uncleanInLine.test(given);
+      if (isSafe && patterns.length === 0 && !formatInLine.test(given) && !contextInLine.test(given))
+        return given;
       return `${JSON.stringify(json(JSON.parse(given)))}${given.endsWith('\n') ? '\n' : ''}`;
     },
   };
 }
+
+/** Control characters as JSON spells them. */
+const uncleanInLine = /\\(?:u00[01]|[bf])/;
 
 const isSecretName = new RegExp(`^(?:${secretName})$`, 'i');
 

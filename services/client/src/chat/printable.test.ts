@@ -9,7 +9,8 @@ test.each([
   ['over\rwritten\r\nnext', 'over\nwritten\nnext'],
   ['a\u202egnp.exe', 'agnp.exe'],
   ['a\u{E0041}b', 'ab'],
-  ['an escape \u001b]0; that ends nowhere', 'an escape ]0; that ends nowhere'],
+  ['an escape \u001b]0; that ends nowhere', 'an escape 0; that ends nowhere'],
+  ['a\u3164b\u206ac\ufff9d', 'abcd'],
   ['tabs\tand 漢字 and 👩‍💻 stay', 'tabs\tand 漢字 and 👩‍💻 stay'],
 ])('%j is shown as %j', (text, shown) => {
   expect(printableOf(text)).toBe(shown);
@@ -44,7 +45,7 @@ test('oneLineOf returns one line of bounded length', () => {
 });
 
 test('a line of JSON has no raw character that a terminal or an eye misreads, and is the same value', () => {
-  const value = { text: 'a\u009b2Jb\u202ec\u200bd\u{E0101}e\u{E0041}\u007f', 'k\u2066': 1 };
+  const value = { text: 'a\u009b2Jb\u202ec\u200bd\u{E0101}e\u{E0041}\u007f\u115f\ufe0f\ufe0f', 'k\u2066': 1 };
   const line = jsonLineOf(value);
   expect(line).toMatch(/^[\x20-\x7e]*$/);
   expect(JSON.parse(line)).toEqual(value);

@@ -23,6 +23,8 @@ export interface Commands {
   isSkillCommand(skill: Skill): boolean;
   /** Skills without a command because its name is taken. */
   diagnostics(): readonly Diagnostic[];
+  /** The command that a line names, e.g. `/model`; undefined if the tenant is offered none of that name. */
+  nameIn(tenant: string, line: string): string | undefined;
   /**
    * Runs a command line on a thread. An unknown or failed command is a result with `isError`. Throws
    * `thread_not_found`.

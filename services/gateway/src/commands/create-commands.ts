@@ -13,10 +13,12 @@
  *   tasks.ts          /delegate, /tasks, /cancel
  *   leave.ts          /quit, /exit
  */
+import { cleanText } from '@harness/contracts';
 import {
   type Command,
   type CommandContext,
   type CommandRegistry,
+  commandNameIn,
   createCommandRegistry,
   type Diagnostic,
 } from '@harness/plugin-kit';
@@ -86,6 +88,11 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
         })),
       );
     },
+    nameIn(tenant, line) {
+      changing.update();
+      const command = registry.get(commandNameIn(line));
+      return command && command.isFor?.(tenant) !== false ? `/${command.name}` : undefined;
+    },
     async run(caller, threadId, line) {
       changing.update();
       const context = await contextOf(caller, threadId);
@@ -94,7 +101,7 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
       const call = { meta: { threadId, principal }, view: async () => view };
       const { tenant } = principal;
       const result = await callerScope.run({ tenant, call }, () => registry.dispatch(line, context));
-      return result.isError ? scrubber.json(result) : result;
+      return result.isError ? scrubber.json(result) : { ...result, output: cleanText(result.output) };
     },
   };
 }

@@ -166,3 +166,18 @@ test('a field that could reach a prototype is refused, however it is written, at
       expect([path, args, (await call('POST', path, sent)).status]).toEqual([path, args, status]);
     }
 });
+
+test('errors and the output of commands repeat no terminal escape or unseen character', async () => {
+  const { call, url } = await openGateway({ plugins: [probe] });
+  const dirty = 'A\u001b[31mB\u202eC\u{E0041}D';
+  const { threadId } = (await call('POST', '/v1/threads', { body: {} })).body;
+  const run = async (command: string) =>
+    (await call('POST', `/v1/threads/${threadId}/commands`, { body: { command } })).body;
+  expect((await run(`/${dirty}`)).output).toContain('/ABCD');
+  expect((await run(`/model ${dirty}`)).output).toContain('ABCD');
+  const { error } = (await call('GET', `/v1/threads/${encodeURIComponent(dirty)}`)).body;
+  expect(error.message).toContain('ABCD');
+  const session = await beginSession(url);
+  const fault = (await (await session.call(url, dirty)).message()).error;
+  expect(fault.message).toContain('ABCD');
+});

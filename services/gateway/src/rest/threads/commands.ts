@@ -1,4 +1,4 @@
-import { cutText, RunCommand } from '@harness/contracts';
+import { RunCommand } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
@@ -6,10 +6,7 @@ import { answers, jsonSchemaOf, listOf, refTo } from '../../openapi/schemas.ts';
 import { threadParams } from './threads.ts';
 
 /** Adds GET /v1/commands and POST /v1/threads/:threadId/commands. */
-export function addCommandRoutes(
-  app: FastifyInstance,
-  { commands, recordChange, scrubber }: RouteDeps,
-): void {
+export function addCommandRoutes(app: FastifyInstance, { commands, recordChange }: RouteDeps): void {
   const tags = ['commands'];
 
   app.get(
@@ -48,13 +45,12 @@ export function addCommandRoutes(
     async (request) => {
       requireScope(request.caller, 'threads');
       const { command } = request.body;
+      const { tenant } = request.caller.principal;
       const result = await commands.run(request.caller, request.params.threadId, command);
       const outcome = result.code ?? (result.isError ? 'command_failed' : 'ok');
-      recordChange(request, { outcome, about: { command: scrubber.text(nameIn(command)) } });
+      // Only a name that exists: anything else may be what somebody meant to say.
+      recordChange(request, { outcome, about: { command: commands.nameIn(tenant, command) } });
       return result;
     },
   );
 }
-
-/** The name in a command line, without its arguments. */
-const nameIn = (line: string): string => cutText(line.trim().split(/\s/, 1)[0] ?? '', 65);

@@ -1,0 +1,46 @@
+/**
+ * Text that shows all that it says: without what affects models and terminals unseen.
+ */
+
+/**
+ * Removes characters that people do not see but that affect models and terminals: terminal escapes; control characters except
+ * tab and line ends; every character that can hide a text because it is drawn as nothing: Unicode tags, the supplement of
+ * variation selectors and U+FE00 to U+FE0D, zero-width spaces, fillers, soft hyphens, grapheme joiners, interlinear
+ * annotations, deprecated format characters; bidi embeddings, overrides and isolates, which show a text in another order.
+ *
+ * What emoji and scripts need stays: joiners, Mongolian variation selectors, and one selector of text or emoji style (U+FE0E,
+ * U+FE0F) after a character. Two of these in a row mean nothing, and go.
+ */
+export function cleanText(text: string): string {
+  if (isClean(text)) return text;
+  return text.replace(escapes, '').replace(controls, '').replace(unseen, '').replace(selectorRuns, '');
+}
+
+/** Serializes a JSON value with clean strings and keys. Throws what `JSON.stringify` throws. */
+export const cleanJsonTextOf = (value: unknown): string =>
+  JSON.stringify(value, (_key, part: unknown) => {
+    if (typeof part === 'string') return cleanText(part);
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
+    return Object.keys(part).every(isClean)
+      ? part
+      : Object.fromEntries(Object.entries(part).map(([key, each]) => [cleanText(key), each]));
+  });
+
+// An unterminated sequence loses only its first two characters, so that it cannot remove the text after it.
+const escapes =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b[ -~]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
+const unseen =
+  // biome-ignore lint/suspicious/noMisleadingCharacterClass: they are looked for one by one
+  /[\u034f\u00ad\u115f\u1160\u17b4\u17b5\u180e\u200b\u202a-\u202e\u2060\u2066-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb\u{E0000}-\u{E007F}\u{E0100}-\u{E01EF}]/gu;
+// After the others, since these can stand between two selectors.
+const selectorRuns = /[\ufe0e\ufe0f]{2,}/g;
+
+/** True only if `cleanText` would change nothing. `\udb40` starts every Unicode tag and variation selector. */
+export const isClean = (text: string): boolean => !suspicious.test(text);
+const suspicious =
+  // biome-ignore lint/suspicious/noMisleadingCharacterClass: they are looked for one by one
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  /[\u034f\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u115f\u1160\u17b4\u17b5\u180e\u200b\u202a-\u202e\u2060\u2066-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb\udb40]|[\ufe0e\ufe0f]{2}/;
