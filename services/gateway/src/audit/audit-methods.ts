@@ -3,7 +3,7 @@ import { type Audit, isRecorded, isRefusal } from './audit.ts';
 import { auditSource } from './audit-source.ts';
 
 /** MCP methods that change something; tool calls have their own records. */
-const changing = new Set(['tasks/update', 'tasks/cancel']);
+const changing = new Set(['tasks/update', 'tasks/cancel', 'resources/subscribe', 'resources/unsubscribe']);
 
 /** A request of a method, as far as the audit reads it. */
 interface Asked {

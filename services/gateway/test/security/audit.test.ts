@@ -1,4 +1,5 @@
 /** The audit: who did what, through every entrance; and who may read it. */
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -156,7 +157,7 @@ test('every call through REST and both eras of MCP is one record, without argume
   await (await old.call(url, 'p__ok', { args, _meta: { 'claudecode/toolUseId': 'toolu_1' } })).message();
   await (await modern.call(url, 'p__ok', { args })).message();
   await (await modern.request(`${url}`, 'tools/list')).message();
-  const lines = await first(7);
+  const lines = (await first(8)).filter(({ action }) => action !== 'initialize');
   const source = { tenant: 'acme', keyId: 'tools-1', address: '127.0.0.1', action: 'tools/call' };
   const threadId = expect.stringMatching(/^thr_/);
   expect(lines).toMatchObject([
@@ -170,6 +171,25 @@ test('every call through REST and both eras of MCP is one record, without argume
   ]);
   expect(new Set(lines.map(({ requestId }) => requestId)).size).toBe(7);
   expect(JSON.stringify(lines)).not.toMatch(/password|secret answer|boom/);
+});
+
+test('sessions of the 2025 era and their subscriptions are recorded, without the id', async () => {
+  const { url, first } = await openAudited();
+  const session = await beginSession(url, { headers: bearer('key-of-tools') });
+  const uri = 'x://y';
+  for (const method of ['resources/subscribe', 'resources/unsubscribe'])
+    await (await session.request(url, method, { params: { uri } })).message();
+  await session.end(url);
+  const lines = await first(4);
+  const target = createHash('sha256').update(session.sessionId).digest('hex').slice(0, 16);
+  expect(lines.map(partsOf)).toEqual([
+    ['initialize', target, 'ok'],
+    ['resources/subscribe', uri, 'ok'],
+    ['resources/unsubscribe', uri, 'ok'],
+    ['DELETE /mcp', target, 'ok'],
+  ]);
+  for (const line of lines) expect(line).toMatchObject({ tenant: 'acme', keyId: 'tools-1' });
+  expect(JSON.stringify(lines)).not.toContain(session.sessionId);
 });
 
 test('every refusal leaves a record: credentials, scopes, Host, Origin, another caller’s session', async () => {
@@ -186,7 +206,7 @@ test('every refusal leaves a record: credentials, scopes, Host, Origin, another 
   await (
     await modernCaller({ headers: bearer('key-of-tools') }).call(url, 'p__ok', { _meta: named })
   ).message();
-  const lines = await first(8);
+  const lines = (await first(9)).filter(({ action }) => action !== 'initialize');
   expect(lines.map((line) => [line.tenant, line.keyId, ...partsOf(line)])).toEqual([
     [null, null, 'listThreads', null, 'unauthorized'],
     [null, null, 'deleteThread', 'x', 'unauthorized'],

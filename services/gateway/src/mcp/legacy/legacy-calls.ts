@@ -2,6 +2,8 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { AppError } from '@harness/contracts';
 import type { Dispatch, McpSession } from '@harness/dispatch';
 import { type InputRequired, isInputRequired, type LogLevel } from '@harness/plugin-kit';
+import type { Audit } from '../../audit/audit.ts';
+import { auditMethods } from '../../audit/audit-methods.ts';
 import type { Caller } from '../../http/authenticate.ts';
 import { disconnectSignalOf } from '../../http/client-disconnect.ts';
 import type { TenantLimits } from '../../limits/tenant-limits.ts';
@@ -40,6 +42,7 @@ export interface LegacyDeps {
   streams: LegacyStreams;
   answers: Answers;
   faultOf: FaultOf;
+  audit: Audit;
 }
 
 /** One HTTP exchange, its caller, and the session that the caller named. */
@@ -106,26 +109,34 @@ export function createLegacyCalls(deps: LegacyDeps): LegacyCalls {
 
 const cancelled = () => new AppError('turn_cancelled', 'The call was cancelled.');
 
+/** A request of a method that needs a session. */
+interface AskedInSession {
+  caller: Caller;
+  session: McpSession;
+  params: Params;
+}
+
 /** Returns the function that performs one request, with what its client is asked meanwhile. */
-function createPerform({ dispatch: { mcpSessions }, methods, requests }: LegacyDeps) {
+function createPerform({ dispatch: { mcpSessions }, methods, requests, audit }: LegacyDeps) {
   /** Methods that only this era has; they need a session. */
-  const inSession: Record<string, (session: McpSession, params: Params) => Promise<object>> = {
-    async 'logging/setLevel'({ sessionId }, params) {
-      await mcpSessions.setLogLevel(sessionId, readParams('logging/setLevel', params).level);
+  const inSession: Record<string, (asked: AskedInSession) => Promise<object>> = {
+    async 'logging/setLevel'({ session, params }) {
+      await mcpSessions.setLogLevel(session.sessionId, readParams('logging/setLevel', params).level);
       return {};
     },
-    async 'resources/subscribe'(session, params) {
+    async 'resources/subscribe'({ session, params }) {
       const { uri } = readParams('resources/subscribe', params);
       if (uri.length > maxUriChars)
         throw new AppError('invalid_request', `The URI may have ${maxUriChars} characters.`);
       await mcpSessions.subscribe(session, uri);
       return {};
     },
-    async 'resources/unsubscribe'(session, params) {
+    async 'resources/unsubscribe'({ session, params }) {
       await mcpSessions.unsubscribe(session, readParams('resources/unsubscribe', params).uri);
       return {};
     },
   };
+  const audited = auditMethods(inSession, audit);
 
   return async (
     { caller, session }: Exchange,
@@ -134,8 +145,8 @@ function createPerform({ dispatch: { mcpSessions }, methods, requests }: LegacyD
   ): Promise<object> => {
     const { method, params } = incoming;
     if (method === 'ping') return {};
-    const special = inSession[method];
-    if (special && session) return special(session, params);
+    const special = Object.hasOwn(audited, method) ? audited[method] : undefined;
+    if (special && session) return special({ caller, session, params });
     const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
     if (!run) throw new AppError('method_not_allowed', `There is no method "${method}".`);
     checkParams(method, params);

@@ -13,6 +13,7 @@ import { AppError } from '@harness/contracts';
 import type { McpSession } from '@harness/dispatch';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../http/authenticate.ts';
+import { sha256Of } from '../../keys/api-keys.ts';
 import { checkBytes, metadataLimitOf } from '../../limits/check-bytes.ts';
 import { type Incoming, type Params, resultMessage } from '../wire/json-rpc.ts';
 import { acceptedBy } from '../wire/mcp-response.ts';
@@ -34,7 +35,7 @@ interface Http {
 
 /** Creates the legacy era of one gateway. */
 export function createLegacyEra(deps: LegacyDeps) {
-  const { requests, streams } = deps;
+  const { requests, streams, audit } = deps;
   const { mcpSessions } = deps.dispatch;
   const calls = createLegacyCalls(deps);
 
@@ -61,6 +62,17 @@ export function createLegacyEra(deps: LegacyDeps) {
     return { session, result };
   };
 
+  /** Records what an outside caller does with a session; those of agents come and go with their runs. */
+  const record = (
+    { request, caller }: Pick<Http, 'request' | 'caller'>,
+    action: string,
+    sessionId: string,
+  ) => {
+    if (caller.session) return;
+    const target = sha256Of(sessionId).toString('hex').slice(0, 16);
+    audit.record({ caller: caller.principal, source: request.source, action, target, outcome: 'ok' });
+  };
+
   return {
     /**
      * Serves a request whose session, if any, has been looked up. Never throws: errors become the response.
@@ -75,6 +87,7 @@ export function createLegacyEra(deps: LegacyDeps) {
     async post({ request, reply, caller }: Http, incoming: Incoming) {
       if (incoming.kind === 'request' && incoming.method === 'initialize') {
         const { session, result } = await initialize({ caller, params: incoming.params });
+        record({ request, caller }, 'initialize', session.sessionId);
         reply.header(sessionHeader, session.sessionId);
         return reply.send(resultMessage(incoming.id, result));
       }
@@ -110,6 +123,7 @@ export function createLegacyEra(deps: LegacyDeps) {
       if (!session)
         throw new AppError('invalid_request', 'The session is not named. Send the header Mcp-Session-Id.');
       await mcpSessions.end(session);
+      record({ request, caller }, 'DELETE /mcp', session.sessionId);
       return reply.code(204).send();
     },
     close: calls.close,
