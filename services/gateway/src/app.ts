@@ -32,6 +32,7 @@ import { followSkillsAndAgents } from './content/skills-and-agents.ts';
 import { createAdmit } from './http/admit.ts';
 import { type Caller, createAuthenticate } from './http/authenticate.ts';
 import { createAddressOf } from './http/client-address.ts';
+import { continueBody, holdContinue } from './http/continue.ts';
 import { answerPage } from './http/cors.ts';
 import { boundKeyless } from './http/keyless-connections.ts';
 import { rateHeaders } from './http/limit-headers.ts';
@@ -124,6 +125,9 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     if (standing) reply.raw.setHeaders(new Headers(rateHeaders(standing)));
     return undefined;
   });
+
+  holdContinue(app.server);
+  app.addHook('preParsing', async (request, reply) => continueBody(request.raw, reply.raw));
 
   const logRequest = createRequestLog(deps.logger, metrics);
   app.addHook('onResponse', logRequest.routed);

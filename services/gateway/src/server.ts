@@ -9,7 +9,7 @@ import {
 } from 'fastify';
 import type { AppDeps } from './app-deps.ts';
 import { addErrorHandler, createUnroutedHandler, refuseUnread } from './http/errors.ts';
-import { readJson } from './http/json-body.ts';
+import { readJson, requireUtf8 } from './http/json-body.ts';
 import { createValidators } from './openapi/schemas.ts';
 
 /** Largest request body, bytes: the largest bus payload and its JSON envelope. */
@@ -40,7 +40,10 @@ export function openServer(deps: AppDeps, newRequestId: () => string): FastifyIn
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'string' },
-    async (_request: FastifyRequest, text: string) => readJson(text),
+    async ({ headers }: FastifyRequest, text: string) => {
+      requireUtf8(headers['content-type']);
+      return readJson(text);
+    },
   );
   if (deps.onRoute) app.addHook('onRoute', deps.onRoute);
   addErrorHandler(app, deps);

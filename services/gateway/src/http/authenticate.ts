@@ -5,6 +5,7 @@
  *   scopes.ts              scopes of credentials; the pattern of tenant names
  *   same-site.ts           Host and Origin checks
  *   cors.ts                CORS headers and preflights for allowed origins
+ *   continue.ts            100 Continue, only for requests that may be served
  *   json-body.ts           parses request bodies, for REST and MCP
  *   errors.ts              errors as HTTP responses
  *   client-disconnect.ts   detects that a client has disconnected

@@ -4,6 +4,16 @@ import { AppError } from '@harness/contracts';
 /** Largest nesting of a body, levels: limits the recursion of code that walks through values. */
 const maxDepth = 100;
 
+/** Whether a content type names no charset, or UTF-8: the only one that is read. */
+export const isUtf8 = (contentType = ''): boolean =>
+  !/;\s*charset\s*=(?!\s*"?utf-?8"?\s*(?:;|$))/i.test(contentType);
+
+/** Throws `unsupported_media_type` for a body in another charset than UTF-8. */
+export function requireUtf8(contentType: string | undefined): void {
+  if (!isUtf8(contentType))
+    throw new AppError('unsupported_media_type', 'The body is in another charset. Send JSON as UTF-8.');
+}
+
 /**
  * Parses a body. In the result every string is well-formed (half a surrogate pair becomes U+FFFD) and every
  * number is finite. Throws `invalid_request` for text that is not JSON, nested too deeply, has a number out

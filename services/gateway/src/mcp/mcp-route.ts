@@ -27,7 +27,7 @@ import type { Admit } from '../http/admit.ts';
 import { requireToolAccess } from '../http/authenticate.ts';
 import type { AddressOf } from '../http/client-address.ts';
 import { appErrorOf } from '../http/errors.ts';
-import { readJson } from '../http/json-body.ts';
+import { readJson, requireUtf8 } from '../http/json-body.ts';
 import { retryHeaders } from '../http/limit-headers.ts';
 import type { TenantLimits } from '../limits/tenant-limits.ts';
 import { callerScope } from '../tools/caller-scope.ts';
@@ -138,6 +138,7 @@ function readBodies(app: FastifyInstance, shortPath: ShortPath, bodyLimit: numbe
   app.addContentTypeParser(
     'application/json',
     async (request: FastifyRequest, payload: AsyncIterable<Buffer>) => {
+      requireUtf8(request.headers['content-type']);
       const body = shortPath.bodyOf(request.raw) ?? (await bodyOf(payload, bodyLimit));
       return readJson(body.toString('utf8'));
     },

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request as open } from 'node:http';
 import { busTools } from '@harness/contracts';
 import { builtInPlugins } from '@harness/plugins';
 import { expect, test } from 'vitest';
@@ -180,4 +182,42 @@ test('errors and the output of commands repeat no terminal escape or unseen char
   const session = await beginSession(url);
   const fault = (await (await session.call(url, dirty)).message()).error;
   expect(fault.message).toContain('ABCD');
+});
+
+test('100 Continue is sent only to clients with a valid credential', async () => {
+  const { url } = await openGateway({ keys: [keyFor('a-key')] });
+  const ask = async (path: string, key: string, body: string) => {
+    const headers = { ...bearer(key), 'content-type': 'application/json', expect: '100-continue' };
+    const length = { 'content-length': Buffer.byteLength(body) };
+    const asked = open(new URL(path, url), { method: 'POST', headers: { ...headers, ...length } });
+    let isContinued = false;
+    asked.on('continue', () => {
+      isContinued = true;
+      asked.end(body);
+    });
+    asked.flushHeaders();
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    response.resume();
+    asked.destroy();
+    return [isContinued, response.statusCode];
+  };
+  const ping = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+  for (const [path, body, status] of [
+    ['/mcp', ping, 200],
+    ['/v1/threads', '{}', 201],
+  ] as const) {
+    expect([path, ...(await ask(path, 'a-key', body))]).toEqual([path, true, status]);
+    expect([path, ...(await ask(path, 'no-key', body))]).toEqual([path, false, 401]);
+  }
+});
+
+test('a body in another charset than UTF-8 is refused', async () => {
+  const { call } = await openGateway();
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+  const statusOf = async (path: string, charset: string) =>
+    (await call('POST', path, { body, headers: { 'content-type': `application/json; charset=${charset}` } }))
+      .status;
+  for (const charset of ['utf-16', '"utf-16"', 'utf-88'])
+    expect([await statusOf('/mcp', charset), await statusOf('/v1/threads', charset)]).toEqual([415, 415]);
+  for (const charset of ['utf-8', '"UTF-8"']) expect(await statusOf('/mcp', charset)).toBe(200);
 });

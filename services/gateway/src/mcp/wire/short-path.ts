@@ -8,7 +8,8 @@ import { auditSource } from '../../audit/audit-source.ts';
 import type { Admit } from '../../http/admit.ts';
 import { type Caller, requireToolAccess } from '../../http/authenticate.ts';
 import type { AddressOf } from '../../http/client-address.ts';
-import { readJson } from '../../http/json-body.ts';
+import { continueBody } from '../../http/continue.ts';
+import { isUtf8, readJson } from '../../http/json-body.ts';
 import type { ToolCalls } from '../../tools/tool-calls.ts';
 import { type LegacyEra, sessionHeader, speaksLegacy } from '../legacy/legacy-era.ts';
 import type { ModernCall } from '../modern/modern-call.ts';
@@ -104,7 +105,10 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
   };
   const take = (request: IncomingMessage, response: ServerResponse, goOn: () => void) => {
     const begunAt = performance.now();
-    callerOf(request).then((known) => readAndServe(request, response, { known, begunAt, goOn }), goOn);
+    callerOf(request).then((known) => {
+      continueBody(request, response);
+      readAndServe(request, response, { known, begunAt, goOn });
+    }, goOn);
   };
 
   return {
@@ -133,6 +137,7 @@ function isForUs({ method, url, headers }: IncomingMessage, bodyLimit: number): 
     url === '/mcp' &&
     headers.origin === undefined &&
     isJson.test(headers['content-type'] ?? '') &&
+    isUtf8(headers['content-type']) &&
     headers['content-encoding'] === undefined &&
     Number(headers['content-length']) <= bodyLimit
   );
