@@ -11,7 +11,8 @@ import { checkOverlap, checkReader, checkResults, type ThreadFacts } from './che
 test('without fences and without the leash, a worker that was stopped breaks promises, and the checker reports it', async () => {
   const env = { NODE_OPTIONS: `--import=${new URL('unfence.mjs', import.meta.url).href}` };
   const wrong = await violationsOf({ workers: 2, env }, async (story) => {
-    await story.load({ threads: 4, messages: 2, scriptOf: (n) => busyScript(n, 3_000) });
+    // Long enough that the stopped worker's agents still act when a busy machine has started their successors.
+    await story.load({ threads: 4, messages: 1, scriptOf: (n) => busyScript(n, 4 * ttlMs) });
     await until('turns are under way', () => story.effects.read().length > 8);
     // A worker without turns would break nothing.
     const processes = (worker: (typeof story.workers)[number]) =>
