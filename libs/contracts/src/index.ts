@@ -6,6 +6,7 @@
  *   audit-record.ts  schema of a record of the audit
  *   requests.ts      schemas of what callers send
  *   events.ts        types and fields of events
+ *   figures.ts       schemas of the fleet's figures and measured promises
  *   bus.ts           schemas of the bus of external workers
  *   bus-tools.ts     the bus's tools: MCP, REST and documentation from one table
  *   ids.ts           formats of ids, new and derived ids
@@ -19,6 +20,7 @@ export * from './bus.ts';
 export * from './bus-tools.ts';
 export * from './errors.ts';
 export * from './events.ts';
+export * from './figures.ts';
 export * from './ids.ts';
 export * from './readiness.ts';
 export * from './requests.ts';

@@ -7,13 +7,15 @@ import { createTickets, type Tickets } from './access/tickets.ts';
 import { createTokenSecrets, type ReadTokenSecrets } from './access/token-secrets.ts';
 import { createBus } from './bus/bus.ts';
 import type { Bus } from './bus/bus-contract.ts';
-import { type Counters, countersOf } from './counters.ts';
 import { createEventLog, type EventLog } from './events/event-log.ts';
 import { createAcks, noAcks } from './fail-over/acks.ts';
 import { createLosses } from './fail-over/losses.ts';
 import { createRedisChanges } from './fail-over/redis-changes.ts';
 import { watchServer } from './fail-over/redis-server.ts';
 import { createFairShare, type FairShare } from './fair/fair-share.ts';
+import { type Counters, countersOf } from './figures/counters.ts';
+import { createFigures, type Figures } from './figures/figures.ts';
+import { checkOrder, type OrderCheck } from './figures/promises.ts';
 import { createPluginStates, type PluginStates } from './gateway/plugin-states.ts';
 import { createPluginStore, type PluginStore, type StoreOwner } from './gateway/plugin-store.ts';
 import { createProfiles, type Profiles } from './gateway/profiles.ts';
@@ -73,6 +75,9 @@ export interface Dispatch extends ToolAuthority {
   storeOf(owner: StoreOwner): PluginStore;
   /** Sends an event to the plugins of every gateway, as a signal. Throws `unavailable`. */
   broadcast(event: string, data: unknown): Promise<void>;
+  figures: Figures;
+  /** Reads the latest threads of a tenant back and checks their order. Throws `unavailable`. */
+  checkOrder(tenant: string): Promise<OrderCheck>;
   /** Reads the counters of the fleet. Throws `unavailable`. */
   counters(): Promise<Counters>;
   /** Called when Redis has become another one, by a fail-over or a restart: recent writes may be lost. */
@@ -137,6 +142,8 @@ export function createDispatch(deps: {
     pluginStates: createPluginStates(withReplicas),
     profiles: createProfiles(withReplicas),
     audit: createAuditLog(parts),
+    figures: createFigures(parts),
+    checkOrder: (tenant) => checkOrder({ redis, keys }, tenant),
     issuedKeys: createIssuedKeys(parts),
     tokenSecrets: createTokenSecrets(parts),
     tickets: createTickets(parts),

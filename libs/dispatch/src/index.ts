@@ -5,7 +5,6 @@
  *
  *   dispatch.ts  createDispatch: builds every room
  *   limits.ts    bounds that the scripts enforce
- *   counters.ts  totals of the fleet, for metrics
  *   redis/       keys, scripts and how they are run, pub/sub
  *   thread/      threads, their runs and mailboxes
  *   lease/       a worker's hold on threads, doorbells
@@ -14,6 +13,7 @@
  *   events/      the event log and its subscribers
  *   access/      API keys made by the API; the audit log
  *   bus/         tasks for external workers
+ *   figures/     totals of the fleet, and the check of its promises
  *   worker/      consumers, liveness and sweep of a worker
  *   gateway/     what gateways share; the authority of sessions at tool calls
  *   fail-over/   acks by replicas, and what a fail-over took back
@@ -31,6 +31,13 @@ export { startBusSweeper } from './bus/bus-sweeper.ts';
 export { createDispatch, type Dispatch } from './dispatch.ts';
 export type { EventLog, EventScope } from './events/event-log.ts';
 export type { Subscriber } from './events/log-reader.ts';
+export {
+  type Counted,
+  durationFields,
+  type Figures,
+  type FleetTotals,
+  sumOfDurations,
+} from './figures/figures.ts';
 export type { PluginStates } from './gateway/plugin-states.ts';
 export type { PluginStore } from './gateway/plugin-store.ts';
 export type {
@@ -46,6 +53,7 @@ export type { Lease } from './lease/lease.ts';
 export type {
   Begin,
   Claim,
+  DeadAttempt,
   Ending,
   HeldThread,
   Hold,

@@ -54,6 +54,7 @@ import { addSharedSchemas } from './openapi/schemas.ts';
 import { addBusRoutes } from './rest/bus/bus.ts';
 import { addAgentRoutes } from './rest/operate/agents.ts';
 import { addAuditRoute } from './rest/operate/audit.ts';
+import { addFigureRoutes } from './rest/operate/figures.ts';
 import { addHealthRoutes } from './rest/operate/health.ts';
 import { addKeyRoutes } from './rest/operate/keys.ts';
 import { addMetricsRoute } from './rest/operate/metrics.ts';
@@ -211,6 +212,7 @@ function addRestRoutes(scope: FastifyInstance, routes: RouteDeps & { registry: R
   addSessionRoutes(scope, routes);
   addWorkerRoutes(scope, routes);
   addBusRoutes(scope, routes);
+  addFigureRoutes(scope, routes);
   addMetricsRoute(scope, routes);
   addKeyRoutes(scope, routes);
   addAuditRoute(scope, routes);

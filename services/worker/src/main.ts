@@ -3,6 +3,7 @@ import { followPluginStates, pluginTenantsOf, startPlugins } from '@harness/plug
 import { onShutdown, runMain } from '@harness/runtime';
 import { loadWorkerConfig, useTempDir } from './config.ts';
 import { type Base, openBase } from './process/base.ts';
+import { createFigureBook } from './process/figure-book.ts';
 import { startLeash } from './process/hold-leash.ts';
 import { createSessionOpener } from './session/open-session.ts';
 import { createRoomElsewhere } from './session/room-elsewhere.ts';
@@ -163,6 +164,12 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
       },
     },
   );
+  const figures = createFigureBook({
+    figures: dispatch.figures,
+    workerId,
+    totals: () => ({ evicted: pool.counts().evicted, transcriptErrors: lending.transcriptErrors() }),
+    logger,
+  });
   const worker = createWorker({
     dispatch,
     hooks: host.hooks,
@@ -177,7 +184,10 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
     turnTimeoutMs: config.HARNESS_TURN_TIMEOUT_MS,
     maxTurns: maxSessions,
     onDrain: () => process.kill(process.pid, 'SIGTERM'),
-    onTurn: metrics.turnEnded,
+    onTurn(seen) {
+      metrics.turnEnded(seen);
+      figures.turnEnded(seen);
+    },
   });
   sessions.evicted.notify = worker.onEvict;
   await report();
@@ -211,7 +221,7 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
     redis: base.writes.trouble(),
     healthy: liveness.healthy(),
   });
-  return { worker, liveness, control, consumers, sweeper };
+  return { worker, liveness, control, consumers, sweeper, figures };
 }
 
 /**
@@ -220,7 +230,7 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
  */
 function endInOrder(base: Base, parts: { sessions: Sessions; plugins: Plugins; fleet: Fleet }): void {
   const { config, dispatch, logger, escapes } = base;
-  const { worker, liveness, control, consumers, sweeper } = parts.fleet;
+  const { worker, liveness, control, consumers, sweeper, figures } = parts.fleet;
   const { spares, opener, leash, homes } = parts.sessions;
   onShutdown(
     async () => {
@@ -231,6 +241,7 @@ function endInOrder(base: Base, parts: { sessions: Sessions; plugins: Plugins; f
       await consumers.drain(config.HARNESS_DRAIN_MS, worker.stopTurns);
       control.abort();
       await worker.leave();
+      await figures.close();
       await liveness.end();
       await dispatch.doorbell.remove(base.workerId);
       await opener.killAll();

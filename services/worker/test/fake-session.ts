@@ -28,7 +28,7 @@ export function createFakeSession(sessionId = 'session'): FakeSession {
         else open.push({ question, resolve, reject });
       }),
     answer(text) {
-      open.shift()?.resolve({ outcome: 'success', text, usage });
+      open.shift()?.resolve({ outcome: 'success', text, usage, models: [] });
     },
     die() {
       ended = true;

@@ -62,6 +62,8 @@ export interface Replicas {
   send(replica: string, signal: Signal): Promise<void>;
   /** Whether a gateway is alive. Throws `unavailable`. */
   isAlive(replica: string): Promise<boolean>;
+  /** Whether this gateway has the lowest id of the live ones: it reports what is the same for all. Throws `unavailable`. */
+  isFirst(): Promise<boolean>;
   /** Whether no other gateway is alive. Throws `unavailable`. */
   isAlone(): Promise<boolean>;
   /** Adds a listener; `missed`: signals may have been lost. The returned function removes it. */
@@ -139,6 +141,12 @@ export function createReplicas(deps: {
     await Promise.all([hear(''), hear(`:${id}`)]);
   };
 
+  const isNoneAlive = async (which: (other: string) => boolean) => {
+    const others = (await reached(redis.zrange(alive, '0', '-1'))).filter(which);
+    const found = await reached(Promise.all(others.map((other) => redis.exists(keys.of('gw', other)))));
+    return !found.includes(1);
+  };
+
   return {
     id,
     listen,
@@ -151,11 +159,8 @@ export function createReplicas(deps: {
     },
     broadcast: (signal) => send(signal),
     send: (replica, signal) => send(signal, replica),
-    async isAlone() {
-      const others = (await reached(redis.zrange(alive, '0', '-1'))).filter((other) => other !== id);
-      const found = await Promise.all(others.map((other) => redis.exists(keys.of('gw', other))));
-      return !found.includes(1);
-    },
+    isAlone: () => isNoneAlive((other) => other !== id),
+    isFirst: () => isNoneAlive((other) => other < id),
     isAlive: async (replica) => (await reached(redis.exists(keys.of('gw', replica)))) === 1,
     onSignal(listener) {
       listeners.add(listener);

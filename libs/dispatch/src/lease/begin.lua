@@ -1,7 +1,8 @@
 -- Step 4: begins the next turn of a thread, if there is mail. Each new nonce is one attempt; a call with the
 -- same nonce is the same attempt.
 -- A: threadId, me, epoch, nonce
--- outcome: run | cancelled | interrupted | park {run, thread, task?, setup} | empty {thread?, setup? (a
+-- outcome: run | cancelled | interrupted | park {run, thread, task?, setup, died? {nonce, begunAt, seenAt}: the previous
+--    attempt, whose process ended without handing it back} | empty {thread?, setup? (a
 --    prewarm is requested)} | fenced
 -- Repair: mail that is already done is dropped; a run whose result was stored before its commit was torn is
 --    finished, not run again; a gap (mail accepted, then lost with a torn log) is counted and skipped.
@@ -52,11 +53,17 @@ while true do
 end
 
 local isNew = thread.nonce ~= A.nonce
+local died
+if isNew and thread.nonce then
+  local latest = redis.call('XREVRANGE', key('ev', A.threadId), '+', '-', 'COUNT', 1)[1]
+  died = { nonce = thread.nonce, begunAt = thread.begunAt, seenAt = latest and string.match(latest[1], '^%d+') or nil }
+end
 local attempt = tonumber(thread.attempt) or 0
 if isNew then
   attempt = attempt + 1
   thread.attempt, thread.nonce, thread.run, thread.last = attempt, A.nonce, runId, math.max(last, seq)
-  redis.call('HSET', th, 'attempt', attempt, 'nonce', A.nonce, 'run', runId, 'last', thread.last)
+  thread.begunAt = stamp
+  redis.call('HSET', th, 'attempt', attempt, 'nonce', A.nonce, 'begunAt', stamp, 'run', runId, 'last', thread.last)
 end
 local outcome = 'run'
 if run.cancel then
@@ -72,7 +79,7 @@ elseif isNew then
   setFields(key('run', runId), { status = 'running', attempt = attempt, startedAt = run.startedAt, began = began, tools = tools, scopes = run.scopes })
   addEvent(A.threadId, 'run.started', cjson.encode({ runId = runId, attempt = attempt }))
 end
-local found = { run = run, thread = thread, setup = setupOf(thread) }
+local found = { run = run, thread = thread, setup = setupOf(thread), died = died }
 if run.taskId then
   found.task = hash(key('task', run.taskId))
 elseif run.kind == 'notification' then

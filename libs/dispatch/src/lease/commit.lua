@@ -11,9 +11,19 @@ local done = tonumber(thread[3]) or 0
 local found = redis.call('HMGET', key('run', A.runId), 'narrowed', 'input', 'kind', 'heldBy')
 -- The session was given fewer tools than the run began with: see narrow.lua.
 local narrowed = found[1] ~= false
-if done >= A.seq then return answer('repeat', { narrowed = narrowed, remaining = (tonumber(thread[4]) or 0) - done }) end
-if not isHolder(thread[1], thread[2]) then return answer('fenced') end
-if A.seq ~= done + 1 then return answer('out_of_order') end
+local function refuse(why) redis.call('HINCRBY', P .. 'refused', why, 1) end
+if done >= A.seq then
+  refuse('repeated')
+  return answer('repeat', { narrowed = narrowed, remaining = (tonumber(thread[4]) or 0) - done })
+end
+if not isHolder(thread[1], thread[2]) then
+  refuse('stale')
+  return answer('fenced')
+end
+if A.seq ~= done + 1 then
+  refuse('outOfOrder')
+  return answer('out_of_order')
+end
 if not found[2] then return answer('gone') end
 
 local rung = {}

@@ -26,7 +26,18 @@ import type { WorkProfile } from '../gateway/profiles.ts';
 import { type Hash, taskOf } from '../redis/records.ts';
 import { listOf, type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import type { Doorbell } from './doorbell.ts';
-import type { Begin, Claim, Ending, HeldNow, HeldThread, Hold, LeaseEvent, Looked, Turn } from './turn.ts';
+import type {
+  Begin,
+  Claim,
+  DeadAttempt,
+  Ending,
+  HeldNow,
+  HeldThread,
+  Hold,
+  LeaseEvent,
+  Looked,
+  Turn,
+} from './turn.ts';
 
 const lua = scriptsBeside(import.meta.url, {
   confirmed: ['commit'],
@@ -187,6 +198,7 @@ interface Begun {
   thread?: Hash;
   task?: Hash;
   setup?: Setup;
+  died?: { nonce: string; begunAt?: string; seenAt?: string };
 }
 
 interface Setup {
@@ -228,7 +240,7 @@ function heldThreadOf(
 function turnOf(
   hold: Hold,
   nonce: string,
-  { run, thread, task, setup }: { run: Hash; thread: Hash; task?: Hash; setup?: Setup },
+  { run, thread, task, setup, died }: Begun & { run: Hash; thread: Hash },
 ): Turn {
   return {
     ...heldThreadOf(hold, { thread, setup, run }),
@@ -241,5 +253,19 @@ function turnOf(
     task: task?.taskId ? taskOf(task) : undefined,
     failure: run.failure === undefined ? undefined : JSON.parse(run.failure),
     createdAtMs: Number(run.createdAt),
+    died: died && deadAttemptOf(died, Number(thread.begunAt)),
+  };
+}
+
+function deadAttemptOf(
+  { nonce, begunAt, seenAt }: NonNullable<Begun['died']>,
+  nextBegunAtMs: number,
+): DeadAttempt {
+  const seenAtMs = Number(seenAt ?? begunAt ?? nextBegunAtMs);
+  return {
+    nonce,
+    begunAtMs: Number(begunAt ?? seenAtMs),
+    seenAtMs,
+    silentMs: Math.max(0, nextBegunAtMs - seenAtMs),
   };
 }

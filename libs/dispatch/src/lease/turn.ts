@@ -70,6 +70,18 @@ export interface Turn extends HeldThread {
   /** Reviews of bus work only: the work failed, so there is no result to review. */
   failure?: ErrorBody | undefined;
   createdAtMs: number;
+  /** The previous attempt, if its process ended without handing the turn back. */
+  died?: DeadAttempt | undefined;
+}
+
+/** An attempt whose process ended in the middle of it. */
+export interface DeadAttempt {
+  nonce: string;
+  begunAtMs: number;
+  /** When the thread had its latest event. */
+  seenAtMs: number;
+  /** How long the thread had no event until the next attempt began, ms. */
+  silentMs: number;
 }
 
 /**

@@ -64,6 +64,9 @@
  * | server | hash | replicationId: of the Redis seen last; changes: how often it changed |
  * | ack | string | a marker that replicas confirm |
  * | runs | hash | <status>:<path> -> number of runs that have their result |
+ * | refused | hash | repeated, stale, outOfOrder -> number of results that a commit refused |
+ * | figures · uses | hash | totals of the fleet: durations by phase, path and bucket; use of models by model, agent and tenant |
+ * | figbatch:<workerId> | string | the latest batch of figures of a worker, with a TTL |
  * | gaps · dropped · escapes · lost | counter | mail lost with a torn log; mail to deleted threads; processes that ended because of an uncaught error; mail that a fail-over took back |
  */
 export interface Keys {
@@ -85,6 +88,9 @@ export interface Keys {
       | 'secret'
       | 'pend'
       | 'runs'
+      | 'refused'
+      | 'figures'
+      | 'uses'
       | 'btenants'
       | 'bcounts'
       | 'gateways'

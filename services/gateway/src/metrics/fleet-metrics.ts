@@ -1,12 +1,10 @@
 /**
- * Metrics of the whole fleet, read from Redis at each scrape. Every gateway reports the same values, so
- * aggregate them with max, never with sum.
+ * Metrics of the whole fleet, read from Redis at each scrape. One gateway reports them: the live one with the
+ * lowest id. The others leave them out, so sum and max are the same.
  */
-import { SessionPath, type WorkerInfo } from '@harness/contracts';
+import { type Durations, SessionPath, type WorkerInfo } from '@harness/contracts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { RouteDeps } from '../app-deps.ts';
-
-const ofFleet = 'Of the whole fleet, the same at every gateway: use max, not sum';
 
 /**
  * Registers the metrics. Returns the function that updates them; it throws `unavailable` while Redis is
@@ -18,13 +16,14 @@ export function addFleetMetrics(
 ): () => Promise<void> {
   const registers = [registry];
   const gauge = (name: string, help: string, labelNames: string[] = []) =>
-    new Gauge({ name, help: `${help}. ${ofFleet}`, labelNames, registers });
+    new Gauge({ name, help, labelNames, registers });
   /** A counter whose total is kept elsewhere. */
   const total = (name: string, help: string, labelNames: string[] = []) =>
-    new Counter({ name, help: `${help}. ${ofFleet}`, labelNames, registers });
+    new Counter({ name, help, labelNames, registers });
   const pending = gauge('harness_threads_pending', 'Threads with unfinished mail');
   const workers = gauge('harness_workers', 'Live workers');
   const sessions = gauge('harness_sessions', 'Agent processes by state', ['state']);
+  const sessionsMax = gauge('harness_sessions_max', 'Limit of agent processes of the live workers');
   const oldest = gauge(
     'harness_oldest_waiting_seconds',
     'Age of the oldest message that waits for a worker and not for its own thread; 0 if none does',
@@ -33,30 +32,33 @@ export function addFleetMetrics(
     'status',
     'path',
   ]);
-  const turns = gauge('harness_turns', 'harness_runs_total by path only: runs that got a session', ['path']);
-  const evicted = gauge(
-    'harness_sessions_evicted',
-    'Sessions that live workers ended to free a slot or after the idle time',
+  const turns = total('harness_turns_total', 'Finished runs that got a session, by path', ['path']);
+  const followUps = total(
+    'harness_follow_up_turns_total',
+    'Turns after the first one of their thread, by path: the share of warm ones is the warm-hit rate',
+    ['path'],
   );
-  const hitRate = gauge(
-    'harness_session_hit_rate',
-    'Share of the turns of live workers that found their session warm',
+  const evicted = total(
+    'harness_sessions_evicted_total',
+    'Sessions ended to free a slot or after the idle time',
   );
-  const lost = gauge(
-    'harness_transcript_errors',
+  const transcriptErrors = total(
+    'harness_transcript_errors_total',
     'ALARM when it rises: a transcript could not be written; that thread stays on its worker until it is',
+  );
+  const modelLabels = ['model', 'agent', 'tenant'];
+  const requests = total('harness_model_requests_total', 'Requests to models', modelLabels);
+  const tokens = total('harness_model_tokens_total', 'Tokens of models', [...modelLabels, 'direction']);
+  const cost = total(
+    'harness_model_cost_usd_total',
+    'Cost of models in US dollars, as estimated by the Agent SDK',
+    modelLabels,
   );
   const busTasks = gauge('harness_bus_tasks', 'Tasks on the bus by state; dead ones need an operator', [
     'state',
   ]);
   const busWorkers = gauge('harness_bus_workers', 'Known external workers');
   const busPolling = gauge('harness_bus_workers_polling', 'External workers that wait for a task');
-  const differing = new Gauge({
-    name: 'harness_gateways_with_other_folders',
-    help: 'Live gateways whose folder of skills or agents differs from that of this gateway; should be 0',
-    labelNames: ['kind'],
-    registers,
-  });
   const gaps = total('harness_mail_gaps_total', 'ALARM: accepted mail lost with a torn log');
   const escapes = total(
     'harness_process_escapes_total',
@@ -71,12 +73,32 @@ export function addFleetMetrics(
     'harness_redis_changes_total',
     'Changes of the Redis instance, by a fail-over or a restart',
   );
+  const refused = total(
+    'harness_results_refused_total',
+    'Results that were refused: already stored, of a worker that lost the thread, or out of order',
+    ['why'],
+  );
+  const phases = histogram(registry, {
+    name: 'harness_run_seconds',
+    help: 'Duration of the phases of runs by session path: queued, session, first_token, total',
+  });
+  const failOvers = histogram(registry, {
+    name: 'harness_failover_seconds',
+    help: 'From the last event of an interrupted turn until another process continues it',
+  });
+  const differing = new Gauge({
+    name: 'harness_gateways_with_other_folders',
+    help: 'Live gateways whose folder of skills or agents differs from that of this gateway; should be 0',
+    labelNames: ['kind'],
+    registers,
+  });
 
-  const collect = async () => {
-    const [counters, fleet, buses] = await Promise.all([
+  return async () => {
+    const [counters, fleet, buses, totals] = await Promise.all([
       dispatch.counters(),
       dispatch.workers.list(),
       dispatch.bus.totals(),
+      dispatch.figures.read(),
     ]);
     const sum = (of: (worker: WorkerInfo) => number) => sumOf(fleet, of);
     pending.set(counters.pending);
@@ -86,19 +108,28 @@ export function addFleetMetrics(
       idle: sum((worker) => worker.sessions - worker.busy),
       spare: sum((worker) => worker.spares),
     });
-    const warm = sum((worker) => worker.paths.warm ?? 0);
-    runs.reset();
+    sessionsMax.set(sum((worker) => worker.maxSessions));
+    oldest.set(counters.oldestWaitingMs / 1000);
+    for (const counter of [runs, turns, followUps, requests, tokens, cost, refused]) counter.reset();
     for (const { status, path, count } of counters.runs) runs.inc({ status, path }, count);
-    for (const path of SessionPath.options)
-      turns.set(
+    for (const path of SessionPath.options) {
+      turns.inc(
         { path },
         sumOf(counters.runs, (run) => (run.path === path ? run.count : 0)),
       );
-    oldest.set(counters.oldestWaitingMs / 1000);
-    const all = sum((worker) => sumOf(Object.values(worker.paths), (count) => count));
-    hitRate.set(all === 0 ? 1 : warm / all);
-    evicted.set(sum((worker) => worker.evicted));
-    lost.set(sum((worker) => worker.transcriptErrors));
+      followUps.inc({ path }, totals.followUps[path] ?? 0);
+    }
+    for (const { inputTokens, outputTokens, costUsd, requests: count, ...labels } of totals.uses) {
+      requests.inc(labels, count);
+      tokens.inc({ ...labels, direction: 'input' }, inputTokens);
+      tokens.inc({ ...labels, direction: 'output' }, outputTokens);
+      cost.inc(labels, costUsd);
+    }
+    for (const [why, count] of Object.entries(counters.refused)) refused.inc({ why }, count);
+    phases.set(totals.phases.map(({ phase, path, durations }) => ({ labels: { phase, path }, durations })));
+    failOvers.set([{ labels: {}, durations: totals.failOvers }]);
+    setTotal(evicted, totals.sessionsEvicted);
+    setTotal(transcriptErrors, totals.transcriptErrors);
     setAll(busTasks, 'state', {
       queued: buses.queued,
       assigned: buses.assigned,
@@ -115,7 +146,45 @@ export function addFleetMetrics(
     setTotal(lostMail, counters.lost);
     setTotal(redisChanges, counters.redisChanges);
   };
-  return collect;
+}
+
+interface Series {
+  labels: Record<string, string>;
+  durations: Durations;
+}
+
+/** Registers a histogram whose values are kept elsewhere; prom-client's own one can only observe. */
+function histogram(
+  registry: Registry,
+  { name, help }: { name: string; help: string },
+): { set(series: readonly Series[]): void } {
+  let current: readonly Series[] = [];
+  const valuesOf = ({ labels, durations: { count, sum, buckets } }: Series) => [
+    ...buckets.map(({ le, count: value }) => ({
+      labels: { ...labels, le },
+      value,
+      metricName: `${name}_bucket`,
+    })),
+    { labels: { ...labels, le: '+Inf' }, value: count, metricName: `${name}_bucket` },
+    { labels, value: sum, metricName: `${name}_sum` },
+    { labels, value: count, metricName: `${name}_count` },
+  ];
+  const metric = {
+    name,
+    get: async () => ({
+      name,
+      help,
+      type: 'histogram',
+      aggregator: 'sum',
+      values: current.flatMap(valuesOf),
+    }),
+  };
+  registry.registerMetric(metric as unknown as Gauge);
+  return {
+    set(series) {
+      current = series;
+    },
+  };
 }
 
 function setTotal(counter: Counter, total: number): void {

@@ -6,13 +6,22 @@
  *   plugin-metrics.ts   processes of isolated plugins at this gateway
  */
 import { Counter, Histogram, type Registry } from 'prom-client';
+import type { ToolCall } from '../tools/tool-call.ts';
+
+/** A call of a tool that has ended. */
+export interface ToolCalled {
+  tool: string;
+  transport: ToolCall['door'] | 'session';
+  isError: boolean;
+  seconds: number;
+}
 
 /** Records what the gateway does. */
 export interface GatewayMetrics {
   /** A response was sent, by Fastify or by the short path of /mcp. */
   answered(request: { method: string; route: string; status: number; seconds: number }): void;
   /** A call of an existing tool has ended. */
-  toolCalled(call: { tool: string; isError: boolean; seconds: number }): void;
+  toolCalled(call: ToolCalled): void;
   /** Audit records were not stored in Redis. */
   auditDropped(count: number): void;
   /** A probe write to Redis succeeded after this time. */
@@ -38,7 +47,7 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
   const calls = new Histogram({
     name: 'harness_tool_call_seconds',
     help: `Tool calls at this gateway; "other": tools beyond the first ${maxToolLabels} called`,
-    labelNames: ['tool', 'outcome'],
+    labelNames: ['tool', 'transport', 'outcome'],
     buckets: [0.005, 0.025, 0.1, 0.5, 2, 10, 60],
     registers,
   });
@@ -64,8 +73,8 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
     answered({ method, route, status, seconds }) {
       requestOf(method, route, String(status)).observe(seconds);
     },
-    toolCalled({ tool, isError, seconds }) {
-      callOf(labelOf(tool), isError ? 'error' : 'ok').observe(seconds);
+    toolCalled({ tool, transport, isError, seconds }) {
+      callOf(labelOf(tool), transport, isError ? 'error' : 'ok').observe(seconds);
     },
     auditDropped: (count) => auditDropped.inc(count),
     redisWritten: (seconds) => redis.observe(seconds),

@@ -26,6 +26,7 @@ import type { Audit } from '../audit/audit.ts';
 import { createToolAudit } from '../audit/audit-tool-calls.ts';
 import { type Caller, requireScope, requireToolAccess } from '../http/authenticate.ts';
 import type { Slots } from '../limits/slots.ts';
+import type { ToolCalled } from '../metrics/gateway-metrics.ts';
 import { callerScope } from './caller-scope.ts';
 import type { ToolCall } from './tool-call.ts';
 
@@ -68,7 +69,7 @@ export function createToolCalls(deps: {
   /** Places for calls in progress. */
   slots: Slots;
   /** Called when a call of an existing tool has ended. */
-  onCalled?: (call: { tool: string; isError: boolean; seconds: number }) => void;
+  onCalled?: (call: ToolCalled) => void;
 }): ToolCalls {
   const { dispatch, plugins } = deps;
   const audit = createToolAudit(deps.audit);
@@ -169,7 +170,10 @@ export function createToolCalls(deps: {
         ? once(dispatch.ledger, { ...caller.session, toolUseId: call.toolUseId }, run)
         : run();
     });
-  const timed = async (name: string, run: () => Promise<ToolOutcome>): Promise<ToolOutcome> => {
+  const timed = async (
+    { name, transport }: { name: string; transport: ToolCalled['transport'] },
+    run: () => Promise<ToolOutcome>,
+  ): Promise<ToolOutcome> => {
     const begunAt = performance.now();
     let isError = true;
     try {
@@ -179,7 +183,7 @@ export function createToolCalls(deps: {
     } finally {
       // Names that do not exist are no labels: callers could create any number of them.
       if (deps.onCalled && plugins.toolServer?.find(name))
-        deps.onCalled({ tool: name, isError, seconds: (performance.now() - begunAt) / 1000 });
+        deps.onCalled({ tool: name, transport, isError, seconds: (performance.now() - begunAt) / 1000 });
     }
   };
 
@@ -198,7 +202,8 @@ export function createToolCalls(deps: {
     present,
     async call(caller, toolCall) {
       const giveBack = deps.slots.take(caller.principal);
-      return timed(toolCall.name, () => audited(caller, toolCall)).finally(giveBack);
+      const transport = caller.session ? 'session' : toolCall.door;
+      return timed({ name: toolCall.name, transport }, () => audited(caller, toolCall)).finally(giveBack);
     },
     async beforeTask(caller, { name, arguments: input, door: _, ...call }) {
       const toolServer = serverFor(caller, name);

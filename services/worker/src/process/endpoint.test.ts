@@ -66,13 +66,23 @@ test('turns are counted by outcome and path; attempts and durations are recorded
   const { get, metrics } = await openTestEndpoint();
   const timings = { queuedMs: 20, sessionMs: 400, firstTokenMs: null, totalMs: 900 };
   const usage = { inputTokens: 10, outputTokens: 5, costUsd: 0.25 };
-  metrics.turnEnded({ attempt: 1, outcome: 'success', path: 'warm', timings, usage });
+  metrics.turnEnded({
+    attempt: 1,
+    outcome: 'success',
+    path: 'warm',
+    timings,
+    usage,
+    uses: [],
+    isFollowUp: false,
+  });
   metrics.turnEnded({
     attempt: 2,
     outcome: 'handed back',
     path: 'none',
     timings: undefined,
     usage: undefined,
+    uses: [],
+    isFollowUp: false,
   });
   metrics.countSessions(() => ({
     sessions: 3,

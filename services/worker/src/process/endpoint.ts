@@ -6,6 +6,7 @@
  *   worker-trouble.ts   why the worker is not ready (/readyz)
  *   worker-metrics.ts   the metrics (/metrics)
  *   turn-seen.ts        observes a turn for the metrics
+ *   figure-book.ts      adds what this worker counts to the totals of the fleet
  *   hold-leash.ts       starts the leash process and reports to it
  *   leash.ts            the leash process: kills the agents of an unresponsive worker
  */

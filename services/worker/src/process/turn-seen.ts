@@ -1,4 +1,4 @@
-import type { FinalRunStatus, SessionPath } from '@harness/contracts';
+import type { FinalRunStatus, ModelUse, SessionPath } from '@harness/contracts';
 import type { Ending, Turn } from '@harness/dispatch';
 import type { TurnEnd } from '../turn/end-turn.ts';
 import type { TurnDeps } from '../turn/turn.ts';
@@ -12,6 +12,11 @@ export interface TurnSeen {
   path: SessionPath | 'none';
   timings: Ending['timings'];
   usage: Ending['usage'];
+  /** Use of models, by this agent and tenant. */
+  uses: ModelUse[];
+  /** Not the first turn of its thread. */
+  isFollowUp: boolean;
+  died?: Turn['died'];
 }
 
 /** Runs one turn with observed `deps`, and calls `onTurn` once, however the turn ends. */
@@ -23,12 +28,18 @@ export async function seeTurn(
   let path: TurnSeen['path'] = 'none';
   let ending: Ending | undefined;
   let end: TurnEnd | undefined;
+  const uses: ModelUse[] = [];
   try {
     end = await run({
       ...deps,
       onPath(found) {
         path = found;
         deps.onPath(found);
+      },
+      onUsed(models) {
+        const { tenant, agent } = turn;
+        uses.push(...models.map((used) => ({ ...used, agent: agent?.name ?? '', tenant })));
+        deps.onUsed(models);
       },
       onCommitted(committedTurn, committed, remaining) {
         ending = committed;
@@ -44,6 +55,9 @@ export async function seeTurn(
       path,
       timings: ending?.timings,
       usage: ending?.usage,
+      uses,
+      isFollowUp: turn.finishedRuns > 0,
+      died: turn.died,
     });
   }
 }

@@ -7,6 +7,7 @@
  * This folder:
  *   session-options.ts     the SDK's options; starts the subprocess
  *   session-events.ts      SDK messages -> thread events
+ *   model-usage.ts         SDK messages -> tokens and cost of a turn
  *   session-home.ts        folders of sessions
  *   inbox.ts               the iterable that the SDK reads prompts from
  *   transcript-writer.ts   buffers transcript entries that could not be written
@@ -32,6 +33,7 @@ import { AppError, type Usage } from '@harness/contracts';
 import type { TranscriptState, TranscriptStore } from '@harness/dispatch';
 import { withTimeLimit } from '@harness/plugin-kit';
 import { createInbox } from './inbox.ts';
+import { createUsageMeter, type TurnUse } from './model-usage.ts';
 import { eventsOf, type SessionEvent } from './session-events.ts';
 import {
   type McpEndpoint,
@@ -44,8 +46,8 @@ import { createTranscriptWriter, type TranscriptWriter } from './transcript-writ
 
 /** The model's response to a prompt; `error`: the model or the SDK failed, but the session continues. */
 export type Answer =
-  | { outcome: 'success'; text: string; usage: Usage }
-  | { outcome: 'error'; message: string; usage: Usage };
+  | { outcome: 'success'; text: string; usage: Usage; models: TurnUse[] }
+  | { outcome: 'error'; message: string; usage: Usage; models: TurnUse[] };
 
 /** A prompt. */
 export interface Question {
@@ -159,7 +161,7 @@ function createSession(
   let transcript: TranscriptState = 'whole';
   let pending: Pending | undefined;
   let ended = false;
-  let totalCostUsd = 0;
+  const meter = createUsageMeter();
 
   const end = (why: string) => {
     ended = true;
@@ -182,14 +184,14 @@ function createSession(
   };
   const take = (message: SDKMessage) => {
     if (message.type === 'result') {
-      const costUsd = costOf(message, totalCostUsd);
-      totalCostUsd = message.total_cost_usd;
+      const used = meter.endTurn(message);
       if (!pending || !answers(message, pending.uuid)) return;
-      pending.resolve(answerOf(message, costUsd));
+      pending.resolve({ ...outcomeOf(message), ...used });
       pending = undefined;
     } else if (message.type === 'system' && lostTranscript.has(message.subtype)) {
       void catchUp();
     } else if (pending) {
+      meter.see(message);
       for (const event of eventsOf(message)) pending.onEvent(event);
     }
   };
@@ -246,18 +248,6 @@ function createSession(
 /** Subtypes of the SDK's system messages after it gave up writing entries to the store. */
 const lostTranscript = new Set<string>(['mirror_error', 'session_writes_lost']);
 
-/**
- * Cost of one turn, USD. The difference of totals is only a fallback, because the total may include earlier
- * processes after a resume.
- */
-function costOf(result: SDKResultMessage, before: number): number {
-  const { model_usage_since_last_result: since } = result as {
-    model_usage_since_last_result?: Record<string, { costUSD?: number }>;
-  };
-  if (!since) return Math.max(0, result.total_cost_usd - before);
-  return Object.values(since).reduce((sum, { costUSD = 0 }) => sum + costUSD, 0);
-}
-
 /** Whether the result is for the message: one result may name the uuids of several messages. */
 function answers(result: SDKResultMessage, uuid: string): boolean {
   const named = result as { user_message_uuids?: string[]; user_message_uuid?: string };
@@ -267,15 +257,11 @@ function answers(result: SDKResultMessage, uuid: string): boolean {
 }
 
 /** `is_error` decides, not `subtype`: a model failure has subtype "success". */
-function answerOf(result: SDKResultMessage, costUsd: number): Answer {
-  const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } = result.usage;
-  const usage: Usage = {
-    inputTokens: input_tokens + (cache_read_input_tokens ?? 0) + (cache_creation_input_tokens ?? 0),
-    outputTokens: output_tokens,
-    costUsd,
-  };
+function outcomeOf(
+  result: SDKResultMessage,
+): { outcome: 'success'; text: string } | { outcome: 'error'; message: string } {
   const text = textOf(result);
-  return result.is_error ? { outcome: 'error', message: text, usage } : { outcome: 'success', text, usage };
+  return result.is_error ? { outcome: 'error', message: text } : { outcome: 'success', text };
 }
 
 /** The text of a result; with an output schema its JSON. */

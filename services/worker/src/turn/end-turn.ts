@@ -5,6 +5,7 @@ import type { SessionPath } from '@harness/contracts';
 import { type Ending, type Lease, type Turn, untilReached } from '@harness/dispatch';
 import type { HookRunner } from '@harness/plugin-kit';
 import type { Scrubber } from '@harness/runtime';
+import type { TurnUse } from '../session/model-usage.ts';
 import type { Answer, Session } from '../session/session.ts';
 import { afterFailure, type Failure } from './task-outcome.ts';
 
@@ -61,6 +62,7 @@ export interface Asked {
   answering: Promise<Answer>;
   path: SessionPath;
   timings(): Ending['timings'];
+  onUsed(models: readonly TurnUse[]): void;
 }
 
 /** Time for the session to end its turn after an interrupt, ms; then it is killed. */
@@ -142,7 +144,9 @@ export async function endStopped(
     await handBack(turn, deps);
     return 'handed back';
   }
-  const kept = asked !== undefined && (await interrupted(asked));
+  const answer = asked && (await interrupted(asked));
+  const kept = answer !== undefined;
+  if (answer) asked?.onUsed(answer.models);
   if (!kept) deps.evict(threadId);
   const ends = {
     timeout: { code: 'turn_timeout', message: `The turn did not end within ${deps.turnTimeoutMs} ms.` },
@@ -150,25 +154,22 @@ export async function endStopped(
     interrupted: { code: 'turn_cancelled', message: 'A later message interrupted the run.' },
   };
   const warmForMs = kept ? deps.sessionTtlMs : undefined;
-  const rest = asked ? { timings: asked.timings(), path: asked.path, warmForMs } : {};
+  const rest = asked ? { timings: asked.timings(), path: asked.path, usage: answer?.usage, warmForMs } : {};
   const end = await failTurn(turn, { ...rest, status: reason, error: ends[reason] }, deps);
   if (kept) deps.give(threadId);
   return end;
 }
 
-/** Interrupts the session. Returns true when it ended its turn in time and can be kept. */
-async function interrupted({ session, answering }: Asked): Promise<boolean> {
+/** Interrupts the session. Returns its response when it ended its turn in time and can be kept. */
+async function interrupted({ session, answering }: Asked): Promise<Answer | undefined> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), interruptGraceMs);
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), interruptGraceMs);
   });
   const settled = session
     .interrupt()
     .then(() => answering)
-    .then(
-      () => true,
-      () => false,
-    );
+    .catch(() => undefined);
   try {
     return await Promise.race([settled, late]);
   } finally {

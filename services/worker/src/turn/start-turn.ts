@@ -176,5 +176,6 @@ function turnDepsOf(deps: TurnStarterDeps, onPath: TurnDeps['onPath']): TurnDeps
       if (underWay && remaining > 0) underWay.isRung = true;
     },
     onPath,
+    onUsed: () => undefined,
   };
 }

@@ -12,6 +12,7 @@
 import { type SessionPath, toAppError } from '@harness/contracts';
 import { type Ending, promptUuidOf, type Turn } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
+import type { TurnUse } from '../session/model-usage.ts';
 import type { Answer, Session } from '../session/session.ts';
 import type { Lent } from '../session/session-lending.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
@@ -40,6 +41,8 @@ export interface TurnDeps extends EndDeps {
   nextCounter(threadId: string): number;
   /** Called for every turn that got a session. */
   onPath(path: SessionPath): void;
+  /** Called with what the model used. */
+  onUsed(models: readonly TurnUse[]): void;
 }
 
 const continuation =
@@ -136,7 +139,7 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   });
 
   if (stop.signal.aborted || !deps.healthy()) {
-    return endStopped(parts, { session, answering, path, timings });
+    return endStopped(parts, { session, answering, path, timings, onUsed: deps.onUsed });
   }
   if (answer === undefined || answer instanceof Error) {
     deps.logger.warn(
@@ -146,6 +149,7 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
     deps.evict(threadId);
     return 'again';
   }
+  deps.onUsed(answer.models);
   const rest = { usage: answer.usage, timings: timings(), path, warmForMs: deps.sessionTtlMs };
   if (answer.outcome === 'error') {
     const error = { code: 'model_error', message: answer.message };

@@ -7,8 +7,8 @@ import { addPluginMetrics } from '../../metrics/plugin-metrics.ts';
 import { answers } from '../../openapi/schemas.ts';
 
 /**
- * Adds `/metrics` for Prometheus: metrics of this gateway, from `registry`, and of the fleet. While Redis is
- * unreachable the metrics of the fleet are missing and `harness_redis_up` is 0.
+ * Adds `/metrics` for Prometheus: metrics of this gateway, from `registry`, and at one gateway those of the fleet. While
+ * Redis is unreachable the metrics of the fleet are missing and `harness_redis_up` is 0.
  */
 export function addMetricsRoute(app: FastifyInstance, deps: RouteDeps & { registry: Registry }): void {
   const { registry } = deps;
@@ -20,6 +20,16 @@ export function addMetricsRoute(app: FastifyInstance, deps: RouteDeps & { regist
     help: '1: Redis responds to this gateway; 0: it does not, so the metrics of the fleet are missing',
     registers: [registry],
   });
+  const ofFleet = new Gauge({
+    name: 'harness_fleet_metrics',
+    help: '1: this gateway also reports the metrics of the whole fleet; one gateway does',
+    registers: [registry],
+  });
+  const firstAndCollected = async () => {
+    if (!(await deps.dispatch.replicas.isFirst())) return false;
+    await collect();
+    return true;
+  };
   app.get(
     '/metrics',
     {
@@ -38,15 +48,13 @@ export function addMetricsRoute(app: FastifyInstance, deps: RouteDeps & { regist
     },
     async (request, reply) => {
       requireScope(request.caller, 'metrics');
-      const collected = await collect().then(
-        () => true,
-        (error) => {
-          request.log.warn({ err: error }, 'metrics: those of the fleet cannot be read');
-          return false;
-        },
-      );
-      redisUp.set(collected ? 1 : 0);
-      const texts = [await registry.metrics(), ...(collected ? [await fleet.metrics()] : [])];
+      const isFirst = await firstAndCollected().catch((error) => {
+        request.log.warn({ err: error }, 'metrics: those of the fleet cannot be read');
+        return undefined;
+      });
+      redisUp.set(isFirst === undefined ? 0 : 1);
+      ofFleet.set(isFirst ? 1 : 0);
+      const texts = [await registry.metrics(), ...(isFirst ? [await fleet.metrics()] : [])];
       return reply.type(registry.contentType).send(texts.join('\n'));
     },
   );

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
-import type { Keys } from './redis/keys.ts';
-import { reached } from './redis/reached.ts';
-import { oldestWaitingMs } from './thread/waiting.ts';
+import type { Keys } from '../redis/keys.ts';
+import { reached } from '../redis/reached.ts';
+import { oldestWaitingMs } from '../thread/waiting.ts';
 
 /**
  * Counters of the whole fleet. Totals only rise; they are kept in Redis, so they survive the processes that
@@ -24,18 +24,23 @@ export interface Counters {
   oldestWaitingMs: number;
   /** Runs that have their result; path `none`: the run ended without a session. */
   runs: { status: string; path: string; count: number }[];
+  /** Results that a commit refused. */
+  refused: { repeated: number; stale: number; outOfOrder: number };
 }
 
 /** Reads the counters of the fleet. Throws `unavailable` when Redis does not answer. */
 export async function countersOf({ redis, keys }: { redis: Redis; keys: Keys }): Promise<Counters> {
   const names = (['gaps', 'dropped', 'escapes', 'lost'] as const).map(keys.one);
-  const [[gaps, dropped, escapes, lost], redisChanges, pending, waitingMs, runs] = await Promise.all([
-    reached(redis.mget(names)),
-    reached(redis.hget(keys.one('server'), 'changes')),
-    reached(redis.zcard(keys.one('pend'))),
-    oldestWaitingMs({ redis, keys }),
-    reached(redis.hgetall(keys.one('runs'))),
-  ]);
+  const [[gaps, dropped, escapes, lost], redisChanges, pending, waitingMs, runs, refused] = await Promise.all(
+    [
+      reached(redis.mget(names)),
+      reached(redis.hget(keys.one('server'), 'changes')),
+      reached(redis.zcard(keys.one('pend'))),
+      oldestWaitingMs({ redis, keys }),
+      reached(redis.hgetall(keys.one('runs'))),
+      reached(redis.hgetall(keys.one('refused'))),
+    ],
+  );
   return {
     gaps: Number(gaps),
     dropped: Number(dropped),
@@ -44,6 +49,11 @@ export async function countersOf({ redis, keys }: { redis: Redis; keys: Keys }):
     redisChanges: Number(redisChanges),
     pending,
     oldestWaitingMs: waitingMs,
+    refused: {
+      repeated: Number(refused.repeated ?? 0),
+      stale: Number(refused.stale ?? 0),
+      outOfOrder: Number(refused.outOfOrder ?? 0),
+    },
     runs: Object.entries(runs).map(([kind, count]) => {
       const [status = '', path = ''] = kind.split(':');
       return { status, path, count: Number(count) };
