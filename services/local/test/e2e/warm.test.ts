@@ -131,7 +131,9 @@ test('a transcript that cannot be written is reported, keeps its thread on its w
   await expect.poll(async () => (await sessionOf(fleet, threadId)).movable).toBe(false);
   const alarm = async () =>
     Number(
-      (await (await fetch(`${fleet.url}/metrics`)).text()).match(/^harness_transcript_errors_total (\d+)/m)?.[1],
+      (await (await fetch(`${fleet.url}/metrics`)).text()).match(
+        /^harness_transcript_errors_total (\d+)/m,
+      )?.[1],
     );
   await expect.poll(alarm).toBeGreaterThan(0);
 

@@ -51,15 +51,24 @@ export function createUsageMeter(): UsageMeter {
         } = used;
         return {
           model,
-          requests: counted.get(model) ?? 0,
+          requests: takeFrom(counted, model),
           inputTokens: inputTokens + cacheReadInputTokens + cacheCreationInputTokens,
           outputTokens,
           costUsd: used.costUSD ?? 0,
         };
       });
+      // A response may name its model otherwise than the request did: by an alias, or with a date.
+      const rest = [...counted.values()].reduce((sum, count) => sum + count, 0);
+      if (models[0]) models[0].requests += rest;
       return { usage: since ? sumOf(models) : totalsOf(result, costBefore), models };
     },
   };
+}
+
+function takeFrom(counts: Map<string, number>, name: string): number {
+  const count = counts.get(name) ?? 0;
+  counts.delete(name);
+  return count;
 }
 
 const sumOf = (models: readonly TurnUse[]): Usage => ({
