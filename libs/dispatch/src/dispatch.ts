@@ -100,7 +100,7 @@ export interface Dispatch extends ToolAuthority {
  * Creates all rooms on one Redis. `subscriber`: a separate connection, since Redis lets a subscribed
  * connection do nothing else. `tag`: the hash tag of all keys. `acks`: number of replicas that must confirm a
  * write before callers and workers are notified of it; 0 = none. `quotaOf`: what tenants and keys may hold; absent = no
- * limits.
+ * limits. `traceNow`: the span of this context as a traceparent; what it causes in other processes joins its trace.
  */
 export function createDispatch(deps: {
   redis: Redis;
@@ -110,6 +110,7 @@ export function createDispatch(deps: {
   limits?: Partial<Limits>;
   acks?: number;
   quotaOf?: QuotaOf | undefined;
+  traceNow?: () => string | undefined;
 }): Dispatch {
   const { redis, logger } = deps;
   const keys = createKeys(deps.tag);
@@ -122,7 +123,8 @@ export function createDispatch(deps: {
   const doorbell = createDoorbell({ redis, keys, fair, logger });
   const feed = createFeed({ redis: deps.subscriber, logger });
   const quotaOf = quotaInScript(deps.quotaOf);
-  const parts = { redis, keys, scripts, doorbell, logger, feed, quotaOf };
+  const { traceNow = () => undefined } = deps;
+  const parts = { redis, keys, scripts, doorbell, logger, feed, quotaOf, traceNow };
   const threads = createThreads({ ...parts, losses });
   const tasks = createTasks(parts);
   const replicas = createReplicas(parts);

@@ -16,6 +16,7 @@
  *   escapes.ts         uncaught errors
  *   shutdown.ts        orderly exit
  *   event-stream.ts    reads the SSE stream of a gateway
+ *   tracing/           spans of OpenTelemetry
  */
 export * from './child.ts';
 export * from './config.ts';
@@ -33,3 +34,5 @@ export * from './redis-address.ts';
 export * from './secrets/scrubber.ts';
 export * from './secrets/secret-settings.ts';
 export * from './shutdown.ts';
+export * from './tracing/tracing.ts';
+export * from './tracing/tracing-config.ts';

@@ -1,3 +1,4 @@
+import { trace } from '@opentelemetry/api';
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
 import { createScrubber, type Scrubber } from './secrets/scrubber.ts';
 
@@ -28,9 +29,16 @@ export function createLogger(service: string, level: string, options: LoggerOpti
     base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { err: withoutCommand },
+    mixin: spanNow,
     hooks: { streamWrite: (line: string) => scrubber.line(bounded(line)) },
   };
   return destination ? pino(settings, destination) : pino(settings);
+}
+
+/** The ids of the span in which a line is logged. */
+function spanNow(): object {
+  const span = trace.getActiveSpan()?.spanContext();
+  return span ? { trace_id: span.traceId, span_id: span.spanId } : {};
 }
 
 /** A line of bounded length, so that the time to look through it is bounded, too. */

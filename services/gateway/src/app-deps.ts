@@ -1,7 +1,7 @@
 import type { Dispatch, TokenSecrets, WriteProbe } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import type { AgentSet, SkillSet, StartedPlugins } from '@harness/plugins';
-import type { Logger, Scrubber } from '@harness/runtime';
+import type { Logger, Scrubber, Tracing } from '@harness/runtime';
 import type { RouteOptions } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { AuditOutput } from './audit/audit.ts';
@@ -24,6 +24,8 @@ export interface AppDeps {
   dispatch: Dispatch;
   plugins: PluginHost & Partial<Pick<StartedPlugins, 'processOf' | 'importTools'>>;
   logger: Logger;
+  /** Default: traces are off. */
+  tracing?: Tracing | undefined;
   /** Replaces secrets in errors and in what is logged about them. */
   scrubber: Scrubber;
   /** Where audit records are written, besides Redis. Default: nowhere. */

@@ -21,6 +21,7 @@
  *   metrics/      Prometheus metrics
  */
 import fastifySwagger from '@fastify/swagger';
+import { noTracing } from '@harness/runtime';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import type { AppDeps, GatewaySlots, RouteDeps } from './app-deps.ts';
@@ -39,6 +40,7 @@ import { rateHeaders } from './http/limit-headers.ts';
 import { createRequestLog } from './http/request-log.ts';
 import { createSiteCheck } from './http/same-site.ts';
 import { createStreamTickets, ticketOf } from './http/stream-tickets.ts';
+import { traceRequests } from './http/trace-requests.ts';
 import { followIssuedKeys } from './keys/issued-keys.ts';
 import { createFailedAttempts } from './limits/failed-attempts.ts';
 import { createRequestRate } from './limits/request-rate.ts';
@@ -90,6 +92,8 @@ declare module 'fastify' {
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const newRequestId = createRequestIds(deps.dispatch.replicas.id);
   const app = openServer(deps, newRequestId);
+  const { tracing = noTracing } = deps;
+  traceRequests(app, tracing);
   addSharedSchemas(app);
 
   const { registry = new Registry() } = deps;
@@ -171,6 +175,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
         skills,
         changes,
         audit,
+        tracing,
         newRequestId,
         addressOf,
         admit: async (request, options) => {

@@ -9,6 +9,7 @@ import {
   envRedisUrl,
   envSecretPatterns,
   envTokenSecrets,
+  envTracing,
   loadConfig,
   scrubberOf,
 } from '@harness/runtime';
@@ -77,6 +78,7 @@ const schema = z.object({
   ...envPluginTenants,
   ...envFleetLimits,
   ...envSecretPatterns,
+  ...envTracing,
   HARNESS_TURN_TIMEOUT_MS: envInteger(1000, 86_400_000).default(600_000),
   /** A file to which audit records are appended, one JSON object a line. */
   HARNESS_AUDIT_FILE: z.string().optional(),

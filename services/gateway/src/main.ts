@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { createDispatch, startBusSweeper } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
@@ -15,6 +16,7 @@ import {
   openLineFile,
   openStandardOutput,
   runMain,
+  startTracing,
   watchEscapes,
 } from '@harness/runtime';
 import { collectDefaultMetrics, Registry } from 'prom-client';
@@ -34,6 +36,8 @@ runMain(async () => {
   const logger = createLogger('gateway', config.LOG_LEVEL, { destination: output, scrubber });
   const auditOutputs = auditOutputsOf(config, { output, logger });
   const escapes = watchEscapes(logger);
+  const instance = randomUUID().slice(0, 8);
+  const tracing = await startTracing(config, { service: 'harness-gateway', instance, scrubber });
   const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'fail-fast' });
   const [redis, subscriber] = [connect(), connect()];
   const limitsFile =
@@ -48,6 +52,7 @@ runMain(async () => {
     limits,
     acks,
     quotaOf: quotasIn(tenantLimits),
+    traceNow: tracing.current,
   });
   escapes.onEscape(() => dispatch.countEscape().catch(() => undefined));
   await Promise.all([redis, subscriber].map(untilReady));
@@ -95,6 +100,7 @@ runMain(async () => {
     dispatch,
     plugins,
     logger,
+    tracing,
     scrubber,
     auditOutputs,
     keys: config.keys,
@@ -136,6 +142,7 @@ runMain(async () => {
       await plugins.close();
       await dispatch.close();
       redis.disconnect();
+      await tracing.close();
       for (const one of auditOutputs) one.flushSync();
     },
     { logger, limitMs: config.HARNESS_LEAVE_MS + 15_000, escapes },

@@ -8,6 +8,7 @@ import {
   envRedisUrl,
   envSecretPatterns,
   envTokenSecrets,
+  envTracing,
   loadConfig,
   scrubberOf,
 } from '@harness/runtime';
@@ -34,6 +35,7 @@ const schema = z.object({
   HARNESS_DRAIN_MS: envInteger(0, 3_600_000).default(30_000),
   ...envFleetLimits,
   ...envSecretPatterns,
+  ...envTracing,
   /** Port of /healthz, /readyz and /metrics: 0 = any free port; unset = not served. */
   HARNESS_WORKER_PORT: envInteger(0, 65535).optional(),
   HARNESS_WORKER_HOST: z.string().default('127.0.0.1'),

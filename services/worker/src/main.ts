@@ -15,6 +15,7 @@ import { createSpares } from './session/spares.ts';
 import { createThreadHolds } from './session/thread-holds.ts';
 import { createThreadSlots } from './session/thread-slots.ts';
 import { createInvoker } from './turn/invoker.ts';
+import { recordTurn } from './turn/trace-turn.ts';
 import { turnScope } from './turn/turn-scope.ts';
 import { createWorker } from './worker.ts';
 
@@ -116,7 +117,7 @@ async function openPlugins(base: Base, { pool, opener }: Sessions) {
 
 /** Step 4: joins the fleet: heartbeat, doorbells, control messages, sweep. */
 async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
-  const { config, dispatch, logger, redis, workerId, metrics } = base;
+  const { config, dispatch, logger, redis, workerId, metrics, tracing } = base;
   const { keys, scripts, doorbell, fair, lease, feed, workers } = dispatch;
   const { slots, pool, spares, opener, maxSessions } = sessions;
   const holds = createThreadHolds({ slots, pool, lease });
@@ -184,9 +185,11 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
     turnTimeoutMs: config.HARNESS_TURN_TIMEOUT_MS,
     maxTurns: maxSessions,
     onDrain: () => process.kill(process.pid, 'SIGTERM'),
-    onTurn(seen) {
+    tracing,
+    onTurn(seen, turn) {
       metrics.turnEnded(seen);
       figures.turnEnded(seen);
+      recordTurn(tracing, turn, seen);
     },
   });
   sessions.evicted.notify = worker.onEvict;
@@ -253,6 +256,7 @@ function endInOrder(base: Base, parts: { sessions: Sessions; plugins: Plugins; f
       await dispatch.close();
       base.redis.disconnect();
       await base.endpoint?.close();
+      await base.tracing.close();
     },
     { logger, limitMs: config.HARNESS_DRAIN_MS + 20_000, escapes },
   );

@@ -28,7 +28,7 @@ export function createFakeSession(sessionId = 'session'): FakeSession {
         else open.push({ question, resolve, reject });
       }),
     answer(text) {
-      open.shift()?.resolve({ outcome: 'success', text, usage, models: [] });
+      open.shift()?.resolve({ outcome: 'success', text, usage, models: [], requests: [] });
     },
     die() {
       ended = true;

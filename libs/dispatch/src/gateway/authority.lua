@@ -2,17 +2,18 @@
 -- is in progress.
 -- A: tokens [{threadId, epoch, owner?}] (`owner` is absent in tokens of earlier releases)
 -- outcome: ok {each}, in the order of the tokens: {outcome: ok, runId, attempt, scopes?, tools? (JSON texts: what the run
---          was narrowed to)} | {idle} (no run under way) | {stale} | {gone}
+--          was narrowed to), trace? (the span of the turn)} | {idle} (no run under way) | {stale} | {gone}
 local function authorityOf(token)
-  local thread = redis.call('HMGET', key('th', token.threadId), 'tenant', 'owner', 'epoch', 'run', 'attempt')
+  local thread = redis.call('HMGET', key('th', token.threadId), 'tenant', 'owner', 'epoch', 'run', 'attempt', 'nonce')
   local tenant, owner, epoch, run, attempt = unpack(thread)
   if not tenant then return { outcome = 'gone' } end
   local isOwner = not token.owner or owner == token.owner
   if not isOwner or tonumber(epoch) ~= token.epoch or not livingId(owner) then return { outcome = 'stale' } end
   if not run then return { outcome = 'idle' } end
-  local rights = redis.call('HMGET', key('run', run), 'tools', 'scopes', 'keyId', 'rightsUntil', 'grantedAt')
-  if isRevoked(tenant, rights[3], { untilMs = rights[4], grantedAt = rights[5] }) then rights = { '[]', '[]' } end
-  return { outcome = 'ok', runId = run, attempt = tonumber(attempt) or 1, tools = rights[1] or nil, scopes = rights[2] or nil }
+  local rights = redis.call('HMGET', key('run', run), 'tools', 'scopes', 'keyId', 'rightsUntil', 'grantedAt', 'trace')
+  if isRevoked(tenant, rights[3], { untilMs = rights[4], grantedAt = rights[5] }) then rights[1], rights[2] = '[]', '[]' end
+  return { outcome = 'ok', runId = run, attempt = tonumber(attempt) or 1, tools = rights[1] or nil, scopes = rights[2] or nil,
+    trace = spanOf(rights[6], thread[6] or run) }
 end
 local each = {}
 for i, token in ipairs(A.tokens) do each[i] = authorityOf(token) end

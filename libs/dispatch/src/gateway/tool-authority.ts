@@ -25,6 +25,8 @@ export type Authority =
       attempt: number;
       scopes?: readonly string[] | undefined;
       tools?: readonly string[] | undefined;
+      /** The span of the turn, if it is traced. */
+      trace?: string | undefined;
     }
   | { outcome: 'idle' }
   | { outcome: 'stale' | 'gone' };

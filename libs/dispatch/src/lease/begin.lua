@@ -43,7 +43,7 @@ while true do
     if run.final then
       finishRun(A.threadId, seq, run)
       done = seq
-      thread.attempt, thread.nonce = nil, nil
+      thread.attempt, thread.nonce, thread.tried = nil, nil, nil
     elseif run.input then
       break
     else
@@ -54,16 +54,17 @@ end
 
 local isNew = thread.nonce ~= A.nonce
 local died
-if isNew and thread.nonce then
+-- `tried` outlives the change of the owner, unlike `nonce`.
+if isNew and thread.tried then
   local latest = redis.call('XREVRANGE', key('ev', A.threadId), '+', '-', 'COUNT', 1)[1]
-  died = { nonce = thread.nonce, begunAt = thread.begunAt, seenAt = latest and string.match(latest[1], '^%d+') or nil }
+  died = { nonce = thread.tried, begunAt = thread.begunAt, seenAt = latest and string.match(latest[1], '^%d+') or nil }
 end
 local attempt = tonumber(thread.attempt) or 0
 if isNew then
   attempt = attempt + 1
   thread.attempt, thread.nonce, thread.run, thread.last = attempt, A.nonce, runId, math.max(last, seq)
   thread.begunAt = stamp
-  redis.call('HSET', th, 'attempt', attempt, 'nonce', A.nonce, 'begunAt', stamp, 'run', runId, 'last', thread.last)
+  redis.call('HSET', th, 'attempt', attempt, 'nonce', A.nonce, 'tried', A.nonce, 'begunAt', stamp, 'run', runId, 'last', thread.last)
 end
 local outcome = 'run'
 if run.cancel then

@@ -8,7 +8,7 @@
 local th = key('th', A.threadId)
 local thread = redis.call('HMGET', th, 'owner', 'epoch', 'done', 'last', 'tenant')
 local done = tonumber(thread[3]) or 0
-local found = redis.call('HMGET', key('run', A.runId), 'narrowed', 'input', 'kind', 'heldBy')
+local found = redis.call('HMGET', key('run', A.runId), 'narrowed', 'input', 'kind', 'heldBy', 'trace')
 -- The session was given fewer tools than the run began with: see narrow.lua.
 local narrowed = found[1] ~= false
 local function refuse(why) redis.call('HINCRBY', P .. 'refused', why, 1) end
@@ -46,6 +46,7 @@ end
 if not A.task or open then
   for _, mail in ipairs(A.mail or {}) do
     mail.chain = redis.call('HGET', key('run', A.runId), 'chain')
+    mail.trace = spanOf(found[5], A.runId)
     local isFeedback = task and mail.kind == 'feedback'
     -- Kept so that repair-task.lua can send the feedback again if a torn log loses the mail.
     if isFeedback then redis.call('HSET', key('task', task.taskId), 'words', mail.input) end

@@ -6,7 +6,7 @@ local th = key('th', A.threadId)
 if redis.call('HGET', th, 'nonce') == A.nonce then
   local runId = redis.call('HGET', th, 'run')
   redis.call('HINCRBY', th, 'attempt', -1)
-  redis.call('HDEL', th, 'nonce', 'run')
+  redis.call('HDEL', th, 'nonce', 'run', 'tried')
   if runId and redis.call('EXISTS', key('run', runId)) == 1 then redis.call('HSET', key('run', runId), 'status', 'pending') end
 end
 return answer('ok')

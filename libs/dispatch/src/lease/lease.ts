@@ -253,6 +253,7 @@ function turnOf(
     task: task?.taskId ? taskOf(task) : undefined,
     failure: run.failure === undefined ? undefined : JSON.parse(run.failure),
     createdAtMs: Number(run.createdAt),
+    trace: run.trace,
     died: died && deadAttemptOf(died, Number(thread.begunAt)),
   };
 }

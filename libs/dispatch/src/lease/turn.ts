@@ -70,6 +70,8 @@ export interface Turn extends HeldThread {
   /** Reviews of bus work only: the work failed, so there is no result to review. */
   failure?: ErrorBody | undefined;
   createdAtMs: number;
+  /** The span that caused the run, as a traceparent; undefined: it is not traced. */
+  trace?: string | undefined;
   /** The previous attempt, if its process ended without handing the turn back. */
   died?: DeadAttempt | undefined;
 }

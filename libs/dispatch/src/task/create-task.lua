@@ -1,6 +1,6 @@
 -- Creates a delegated task, its thread and its first mail, once per key, within the limits of depth, fan-out
 -- and chain.
--- A: tenant, taskId, threadId, runId, prompt, maxIterations, target (fleet | bus), model?, agent?, allowedTools? [name],
+-- A: tenant, taskId, threadId, runId, prompt, maxIterations, target (fleet | bus), model?, agent?, allowedTools? [name], trace?,
 --    sender? {keyId, scopes?, tools?}, quota?, parentThreadId?, idemHash? + bodyHash? (REST),
 --    call? {runId, toolUseId?, argsHash, attempt} (a turn's tool call)
 -- outcome: created | existing {taskId, owner?} | conflict | parent_not_found | agent_not_found | depth |
@@ -80,7 +80,7 @@ A.rightsUntil = creator[3] or sender.rightsUntil
 A.grantedAt = creator[4] or stamp
 A.heldBy = hold('openTasks', A.tenant, A.taskId)
 countRun(A.tenant)
-for _, name in ipairs({ 'parentThreadId', 'parentAlias', 'model', 'keyId', 'scopes', 'tools', 'rightsUntil', 'grantedAt', 'heldBy' }) do
+for _, name in ipairs({ 'parentThreadId', 'parentAlias', 'model', 'keyId', 'scopes', 'tools', 'rightsUntil', 'grantedAt', 'heldBy', 'trace' }) do
   if A[name] then redis.call('HSET', task, name, A[name]) end
 end
 redis.call('ZADD', key('tasks', A.tenant), now, A.taskId)
@@ -107,6 +107,6 @@ if A.target == 'bus' then
 else
   deliver(A.threadId, { runId = A.runId, kind = 'delegate', input = A.prompt, model = A.model, chain = chain,
     taskId = A.taskId, iteration = 1, keyId = A.keyId, scopes = A.scopes, rightsUntil = A.rightsUntil,
-    grantedAt = A.grantedAt })
+    grantedAt = A.grantedAt, trace = A.trace })
 end
 return answer('created', { taskId = A.taskId, threadId = A.threadId })

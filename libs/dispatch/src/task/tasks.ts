@@ -104,8 +104,9 @@ export function createTasks(deps: {
   doorbell: Doorbell;
   logger: Log;
   quotaOf: QuotaInScript;
+  traceNow(): string | undefined;
 }): Tasks {
-  const { quotaOf, redis, keys, scripts, doorbell } = deps;
+  const { quotaOf, redis, keys, scripts, doorbell, traceNow } = deps;
   const checkins = new Queue(checkinQueue, { connection: redis, prefix: keys.bull, skipMetasUpdate: true });
   checkins.on('error', (error) => deps.logger.debug({ err: error }, 'tasks: check-in queue error'));
 
@@ -139,6 +140,7 @@ export function createTasks(deps: {
       const answer = await scripts.call<Created>(lua['create-task'], {
         ...wish,
         sender,
+        trace: traceNow(),
         quota: quotaOf({ tenant: wish.tenant, keyId: sender?.keyId }),
         target,
         maxIterations,

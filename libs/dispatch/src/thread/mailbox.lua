@@ -13,7 +13,7 @@ local function deliver(threadId, mail)
   if tail then seq = math.max(seq, tonumber(string.match(tail[1], '^%d+')) + 1) end
   local run = { runId = mail.runId, threadId = threadId, tenant = thread[1], alias = thread[2] or nil, seq = seq,
     kind = mail.kind, status = 'pending', attempt = 0, input = mail.input, createdAt = stamp, chain = mail.chain or mail.runId }
-  for _, name in ipairs({ 'model', 'metadata', 'taskId', 'iteration', 'failure', 'keyId', 'scopes', 'tools', 'rightsUntil', 'grantedAt', 'heldBy' }) do run[name] = mail[name] end
+  for _, name in ipairs({ 'model', 'metadata', 'taskId', 'iteration', 'failure', 'keyId', 'scopes', 'tools', 'rightsUntil', 'grantedAt', 'heldBy', 'trace' }) do run[name] = mail[name] end
   setFields(key('run', mail.runId), run)
   redis.call('HSET', th, 'last', seq, 'updatedAt', stamp)
   redis.call('XADD', key('mb', threadId), seq .. '-0', 'runId', mail.runId, 'kind', mail.kind)
@@ -26,6 +26,11 @@ local function deliver(threadId, mail)
   return run
 end
 
+-- The trace of what a run causes: the same one, below the span of the run. Span ids are those of `spanIdOf`.
+local function spanOf(trace, id)
+  return trace and string.sub(trace, 1, 36) .. string.sub(redis.sha1hex(id), 1, 16) .. '-01' or nil
+end
+
 -- Delivers system mail once per id. Mail to a deleted thread is dropped and counted; a full mailbox does not
 -- refuse it.
 -- Returns nil if nothing was delivered, else the thread's live owner or ''.
@@ -36,6 +41,7 @@ local function deliverOnce(mail)
   end
   local sent = key('sent', mail.id)
   if redis.call('EXISTS', sent) == 1 then return nil end
+  mail.trace = mail.trace or (mail.taskId and redis.call('HGET', key('task', mail.taskId), 'trace')) or nil
   deliver(mail.threadId, mail)
   redis.call('SET', sent, mail.runId, 'PX', C.idemTtlMs)
   return liveOwner(mail.threadId) or ''
@@ -65,7 +71,7 @@ local function finishRun(threadId, seq, run)
   local th = key('th', threadId)
   if run.kind == 'message' then dropHeld('waitingMessages', run.tenant, run.runId, run.heldBy) end
   redis.call('DEL', key('led', threadId))
-  redis.call('HDEL', th, 'nonce', 'run', 'attempt')
+  redis.call('HDEL', th, 'nonce', 'run', 'attempt', 'tried')
   redis.call('HSET', th, 'done', seq)
   redis.call('XDEL', key('mb', threadId), seq .. '-0')
   local remaining = number(th, 'last') - seq

@@ -66,8 +66,9 @@ export function createRuns(deps: {
   doorbell: Doorbell;
   losses: Losses;
   quotaOf: QuotaInScript;
+  traceNow(): string | undefined;
 }): Runs {
-  const { quotaOf, redis, keys, scripts, doorbell, losses } = deps;
+  const { quotaOf, redis, keys, scripts, doorbell, losses, traceNow } = deps;
   const hashOf = (runId: string): Promise<Hash> => reached(redis.hgetall(keys.of('run', runId)));
   const notFound = (runId: string) => new AppError('run_not_found', `There is no run ${runId}.`);
 
@@ -106,6 +107,7 @@ export function createRuns(deps: {
           scopes: sender?.scopes && jsonOf(sender.scopes),
           tools: sender?.tools && jsonOf(sender.tools),
           rightsUntil: sender?.rightsUntil,
+          trace: traceNow(),
         },
         quota: quotaOf({ tenant, keyId: sender?.keyId }),
       });

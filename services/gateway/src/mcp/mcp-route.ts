@@ -16,7 +16,7 @@ import { AppError } from '@harness/contracts';
 import type { Dispatch, TokenSecrets } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import type { SkillSet } from '@harness/plugins';
-import type { Logger, Scrubber } from '@harness/runtime';
+import type { Logger, Scrubber, Tracing } from '@harness/runtime';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import type { GatewaySlots } from '../app-deps.ts';
 import type { Audit } from '../audit/audit.ts';
@@ -29,6 +29,7 @@ import type { AddressOf } from '../http/client-address.ts';
 import { appErrorOf } from '../http/errors.ts';
 import { readJson, requireUtf8 } from '../http/json-body.ts';
 import { retryHeaders } from '../http/limit-headers.ts';
+import { traceparentOf } from '../http/trace-requests.ts';
 import type { TenantLimits } from '../limits/tenant-limits.ts';
 import { callerScope } from '../tools/caller-scope.ts';
 import type { ToolCalls } from '../tools/tool-calls.ts';
@@ -55,6 +56,7 @@ export interface McpDeps {
   limits: TenantLimits;
   scrubber: Scrubber;
   audit: Audit;
+  tracing: Tracing;
   /** Makes the id of a request that Fastify does not see. */
   newRequestId(): string;
   addressOf: AddressOf;
@@ -118,11 +120,14 @@ export function addMcpRoute(app: FastifyInstance, given: McpDeps): void {
     const caller = await callerOf(request);
     // Resources, prompts and questions before a task run plugin code, which needs the caller's scope.
     const { tenant, keyId } = caller.principal;
-    return callerScope.run({ tenant, keyId, call: tools.outerCallOf(caller) }, () => {
+    const serve = () => {
       const http = { request, reply, caller };
       const post = classify(request.headers, request.body);
       return post.era === 'modern' ? modern.post(http, post.call) : legacy.post(http, post.incoming);
-    });
+    };
+    return callerScope.run({ tenant, keyId, call: tools.outerCallOf(caller) }, () =>
+      deps.tracing.within(traceparentOf(request.headers.traceparent), serve),
+    );
   });
   app.get('/mcp', hidden, async (request, reply) => legacy.get(request, reply, await callerOf(request)));
   app.delete('/mcp', hidden, async (request, reply) =>

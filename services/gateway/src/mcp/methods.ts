@@ -12,7 +12,7 @@ import type {
 } from '@harness/plugin-kit';
 import { isInputRequired } from '@harness/plugin-kit';
 import { type Caller, requireScope } from '../http/authenticate.ts';
-import { traceparentOf } from '../tools/caller-scope.ts';
+import { traceparentOf } from '../http/trace-requests.ts';
 import type { ToolCall } from '../tools/tool-call.ts';
 import type { ToolCalls } from '../tools/tool-calls.ts';
 import type { Params } from './wire/json-rpc.ts';

@@ -14,11 +14,6 @@ export interface CallerScope {
   call?: OuterCall;
 }
 
-const traceparentPattern = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
-/** Returns a valid W3C traceparent as sent by a caller; undefined for anything else. */
-export const traceparentOf = (sent: unknown): string | undefined =>
-  typeof sent === 'string' && traceparentPattern.test(sent) ? sent : undefined;
-
 /** The caller of the current request as a sender: agents that it starts have at most its rights. */
 export async function currentSender(): Promise<Sender> {
   const { call } = callerScope.getStore() ?? {};

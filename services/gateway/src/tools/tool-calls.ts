@@ -5,6 +5,7 @@
  * This folder:
  *   tool-call.ts         the type of a tool call
  *   caller-scope.ts      the caller on whose behalf plugin code runs
+ *   trace-tool-call.ts   the spans of a tool call
  *   tool-lock-file.ts    reads and writes the tool lock
  *   write-tool-lock.ts   `npm run tools:lock`
  */
@@ -22,6 +23,7 @@ import {
   type ToolView,
 } from '@harness/plugin-kit';
 import { busPluginName, type OuterCall } from '@harness/plugins';
+import { noTracing, type Tracing } from '@harness/runtime';
 import type { Audit } from '../audit/audit.ts';
 import { createToolAudit } from '../audit/audit-tool-calls.ts';
 import { type Caller, requireScope, requireToolAccess } from '../http/authenticate.ts';
@@ -29,6 +31,7 @@ import type { Slots } from '../limits/slots.ts';
 import type { ToolCalled } from '../metrics/gateway-metrics.ts';
 import { callerScope } from './caller-scope.ts';
 import type { ToolCall } from './tool-call.ts';
+import { createToolTrace } from './trace-tool-call.ts';
 
 /** Tools as one caller may use them. */
 export interface ToolCalls {
@@ -68,11 +71,13 @@ export function createToolCalls(deps: {
   audit: Audit;
   /** Places for calls in progress. */
   slots: Slots;
+  tracing?: Tracing | undefined;
   /** Called when a call of an existing tool has ended. */
   onCalled?: (call: ToolCalled) => void;
 }): ToolCalls {
   const { dispatch, plugins } = deps;
   const audit = createToolAudit(deps.audit);
+  const traced = createToolTrace(deps.tracing ?? noTracing);
   /** Cached per caller object, so that a caller's list is found without comparing lists. */
   const views = new WeakMap<Caller, ToolView>();
   const viewOf = (caller: Caller): ToolView => {
@@ -163,8 +168,10 @@ export function createToolCalls(deps: {
       from(meta);
       const { tenant } = caller.principal;
       const run = () =>
-        callerScope.run({ tenant, call: { meta, view: viewNowOf(caller) } }, () =>
-          toolServer.call(name, { input, meta, view: viewOf(caller) }),
+        traced.plugin({ name, meta }, (meta) =>
+          callerScope.run({ tenant, call: { meta, view: viewNowOf(caller) } }, () =>
+            toolServer.call(name, { input, meta, view: viewOf(caller) }),
+          ),
         );
       return caller.session && call.toolUseId && toolServer.runsOnce(name)
         ? once(dispatch.ledger, { ...caller.session, toolUseId: call.toolUseId }, run)
@@ -203,7 +210,9 @@ export function createToolCalls(deps: {
     async call(caller, toolCall) {
       const giveBack = deps.slots.take(caller.principal);
       const transport = caller.session ? 'session' : toolCall.door;
-      return timed({ name: toolCall.name, transport }, () => audited(caller, toolCall)).finally(giveBack);
+      return timed({ name: toolCall.name, transport }, () =>
+        traced.call(caller, toolCall, () => audited(caller, toolCall)),
+      ).finally(giveBack);
     },
     async beforeTask(caller, { name, arguments: input, door: _, ...call }) {
       const toolServer = serverFor(caller, name);

@@ -1,6 +1,13 @@
 import { newWorkerId } from '@harness/contracts';
 import { createDispatch } from '@harness/dispatch';
-import { ConfigError, connectRedis, createLogger, fleetLimitsOf, watchEscapes } from '@harness/runtime';
+import {
+  ConfigError,
+  connectRedis,
+  createLogger,
+  fleetLimitsOf,
+  startTracing,
+  watchEscapes,
+} from '@harness/runtime';
 import type { WorkerConfig } from '../config.ts';
 import { openEndpoint } from './endpoint.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
@@ -16,6 +23,11 @@ export async function openBase(config: WorkerConfig) {
   const logger = createLogger('worker', config.LOG_LEVEL, { scrubber: config.scrubber }).child({ workerId });
   const escapes = watchEscapes(logger);
   const metrics = createWorkerMetrics();
+  const tracing = await startTracing(config, {
+    service: 'harness-worker',
+    instance: workerId,
+    scrubber: config.scrubber,
+  });
   /** The state that the endpoint reports; replaced when the worker has joined the fleet. */
   const status = { state: (): WorkerState => ({ phase: 'starting', redis: undefined, healthy: false }) };
   // First: a bad port is reported at once, and /healthz responds while the worker waits for Redis.
@@ -33,7 +45,14 @@ export async function openBase(config: WorkerConfig) {
   const redis = connect();
   const limits = fleetLimitsOf(config);
   const acks = config.HARNESS_REDIS_ACKS;
-  const dispatch = createDispatch({ redis, subscriber: connect(), logger, limits, acks });
+  const dispatch = createDispatch({
+    redis,
+    subscriber: connect(),
+    logger,
+    limits,
+    acks,
+    traceNow: tracing.current,
+  });
   escapes.onEscape(() => {
     metrics.escaped();
     dispatch.countEscape().catch(() => undefined);
@@ -49,6 +68,7 @@ export async function openBase(config: WorkerConfig) {
     logger,
     escapes,
     metrics,
+    tracing,
     status,
     endpoint,
     redis,

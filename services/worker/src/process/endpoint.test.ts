@@ -72,8 +72,6 @@ test('turns are counted by outcome and path; attempts and durations are recorded
     path: 'warm',
     timings,
     usage,
-    uses: [],
-    isFollowUp: false,
   });
   metrics.turnEnded({
     attempt: 2,
@@ -81,8 +79,6 @@ test('turns are counted by outcome and path; attempts and durations are recorded
     path: 'none',
     timings: undefined,
     usage: undefined,
-    uses: [],
-    isFollowUp: false,
   });
   metrics.countSessions(() => ({
     sessions: 3,

@@ -21,7 +21,7 @@ export interface WorkerMetrics {
   text(): Promise<string>;
   /** Adds the metrics of sessions, read at each scrape. */
   countSessions(read: () => SessionCounts): void;
-  turnEnded(seen: TurnSeen): void;
+  turnEnded(seen: Pick<TurnSeen, 'attempt' | 'outcome' | 'path' | 'timings' | 'usage'>): void;
   /** A probe write to Redis succeeded after this time. */
   redisWritten(seconds: number): void;
   /** Counts an uncaught error, after which the worker exits. */

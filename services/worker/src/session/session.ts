@@ -29,11 +29,11 @@ import {
   type SDKResultMessage,
   type SDKUserMessage,
 } from '@anthropic-ai/claude-agent-sdk';
-import { AppError, type Usage } from '@harness/contracts';
+import { AppError } from '@harness/contracts';
 import type { TranscriptState, TranscriptStore } from '@harness/dispatch';
 import { withTimeLimit } from '@harness/plugin-kit';
 import { createInbox } from './inbox.ts';
-import { createUsageMeter, type TurnUse } from './model-usage.ts';
+import { createUsageMeter, type TurnUsage } from './model-usage.ts';
 import { eventsOf, type SessionEvent } from './session-events.ts';
 import {
   type McpEndpoint,
@@ -46,8 +46,8 @@ import { createTranscriptWriter, type TranscriptWriter } from './transcript-writ
 
 /** The model's response to a prompt; `error`: the model or the SDK failed, but the session continues. */
 export type Answer =
-  | { outcome: 'success'; text: string; usage: Usage; models: TurnUse[] }
-  | { outcome: 'error'; message: string; usage: Usage; models: TurnUse[] };
+  | ({ outcome: 'success'; text: string } & TurnUsage)
+  | ({ outcome: 'error'; message: string } & TurnUsage);
 
 /** A prompt. */
 export interface Question {
@@ -213,6 +213,7 @@ function createSession(
       if (ended) return Promise.reject(new AppError('session_failed', 'The agent process has ended.'));
       return new Promise((resolve, reject) => {
         pending = { ...question, resolve, reject };
+        meter.beginTurn();
         inbox.push({
           type: 'user',
           uuid: question.uuid as `${string}-${string}-${string}-${string}-${string}`,

@@ -5,7 +5,7 @@ import type { SessionPath } from '@harness/contracts';
 import { type Ending, type Lease, type Turn, untilReached } from '@harness/dispatch';
 import type { HookRunner } from '@harness/plugin-kit';
 import type { Scrubber } from '@harness/runtime';
-import type { TurnUse } from '../session/model-usage.ts';
+import type { TurnUsage } from '../session/model-usage.ts';
 import type { Answer, Session } from '../session/session.ts';
 import { afterFailure, type Failure } from './task-outcome.ts';
 
@@ -62,7 +62,7 @@ export interface Asked {
   answering: Promise<Answer>;
   path: SessionPath;
   timings(): Ending['timings'];
-  onUsed(models: readonly TurnUse[]): void;
+  onUsed(used: TurnUsage): void;
 }
 
 /** Time for the session to end its turn after an interrupt, ms; then it is killed. */
@@ -146,7 +146,7 @@ export async function endStopped(
   }
   const answer = asked && (await interrupted(asked));
   const kept = answer !== undefined;
-  if (answer) asked?.onUsed(answer.models);
+  if (answer) asked?.onUsed(answer);
   if (!kept) deps.evict(threadId);
   const ends = {
     timeout: { code: 'turn_timeout', message: `The turn did not end within ${deps.turnTimeoutMs} ms.` },

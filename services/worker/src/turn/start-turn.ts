@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { runUuidOf, type SessionPath, toAppError } from '@harness/contracts';
 import type { Dispatch, HeldThread, Hold, Liveness, Turn } from '@harness/dispatch';
 import type { HookRunner } from '@harness/plugin-kit';
-import type { Logger, Scrubber } from '@harness/runtime';
+import type { Logger, Scrubber, Tracing } from '@harness/runtime';
 import { seeTurn, type TurnSeen } from '../process/turn-seen.ts';
 import type { SessionLending } from '../session/session-lending.ts';
 import type { SessionPool } from '../session/session-pool.ts';
 import type { ThreadHolds } from '../session/thread-holds.ts';
 import type { ThreadSlots, TurnUnderWay } from '../session/thread-slots.ts';
 import { failTurn, handBack, refuseTurn, type TurnEnd, withWrite } from './end-turn.ts';
+import { turnSpanOf } from './trace-turn.ts';
 import { runTurn, type TurnDeps } from './turn.ts';
 
 /** What the start of a turn needs. */
@@ -25,7 +26,8 @@ export interface TurnStarterDeps {
   sessionTtlMs: number;
   turnTimeoutMs: number;
   /** Called once for each attempt at a run, after its end. */
-  onTurn(seen: TurnSeen): void;
+  onTurn(seen: TurnSeen, turn: Turn): void;
+  tracing: Tracing;
 }
 
 /** Which work a worker that shuts down still does. */
@@ -71,10 +73,12 @@ export function createTurnStarter(deps: TurnStarterDeps, stopping: Readonly<Stop
     stats.turns++;
     const log = logger.child({ threadId, runId: turn.runId });
     log.debug({ kind: turn.kind, attempt: turn.attempt, epoch: turn.hold.epoch }, 'turn begins');
-    const end = await seeTurn(turn, { deps: turnDeps, onTurn: deps.onTurn }, (seen) =>
-      outcome === 'run'
-        ? tryTurn(turn, { stop: underWay.stop, lastTry }, seen)
-        : refuseTurn(turn, outcome, seen),
+    const end = await deps.tracing.within(turnSpanOf(turn), () =>
+      seeTurn(turn, { deps: turnDeps, onTurn: deps.onTurn }, (seen) =>
+        outcome === 'run'
+          ? tryTurn(turn, { stop: underWay.stop, lastTry }, seen)
+          : refuseTurn(turn, outcome, seen),
+      ),
     );
     log.debug({ end }, 'turn ended');
     // If the thread is lost, the release is fenced. Otherwise the next claim starts a new epoch with new

@@ -8,11 +8,12 @@
  *   task-outcome.ts   what follows for a task from the end of its turn
  *   turn-scope.ts     the turn within which plugin code runs
  *   invoker.ts        `ctx.invoker` of plugins at a worker
+ *   trace-turn.ts     the spans of a turn
  */
 import { type SessionPath, toAppError } from '@harness/contracts';
 import { type Ending, promptUuidOf, type Turn } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
-import type { TurnUse } from '../session/model-usage.ts';
+import type { TurnUsage } from '../session/model-usage.ts';
 import type { Answer, Session } from '../session/session.ts';
 import type { Lent } from '../session/session-lending.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
@@ -42,7 +43,7 @@ export interface TurnDeps extends EndDeps {
   /** Called for every turn that got a session. */
   onPath(path: SessionPath): void;
   /** Called with what the model used. */
-  onUsed(models: readonly TurnUse[]): void;
+  onUsed(used: TurnUsage): void;
 }
 
 const continuation =
@@ -149,7 +150,7 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
     deps.evict(threadId);
     return 'again';
   }
-  deps.onUsed(answer.models);
+  deps.onUsed(answer);
   const rest = { usage: answer.usage, timings: timings(), path, warmForMs: deps.sessionTtlMs };
   if (answer.outcome === 'error') {
     const error = { code: 'model_error', message: answer.message };

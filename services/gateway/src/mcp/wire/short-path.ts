@@ -4,12 +4,14 @@
  * one well-formed request. It passes all others to Fastify together with the body that it has read.
  */
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Tracing } from '@harness/runtime';
 import { auditSource } from '../../audit/audit-source.ts';
 import type { Admit } from '../../http/admit.ts';
 import { type Caller, requireToolAccess } from '../../http/authenticate.ts';
 import type { AddressOf } from '../../http/client-address.ts';
 import { continueBody } from '../../http/continue.ts';
 import { isUtf8, readJson } from '../../http/json-body.ts';
+import { traceparentOf } from '../../http/trace-requests.ts';
 import type { ToolCalls } from '../../tools/tool-calls.ts';
 import { type LegacyEra, sessionHeader, speaksLegacy } from '../legacy/legacy-era.ts';
 import type { ModernCall } from '../modern/modern-call.ts';
@@ -24,6 +26,7 @@ export interface ShortPathDeps {
   tools: ToolCalls;
   legacy: LegacyEra;
   modern: ModernEra;
+  tracing: Tracing;
   /** Largest body, bytes. */
   bodyLimit: number;
   addressOf: AddressOf;
@@ -74,13 +77,15 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
     if (!isToolRequest(post, headers)) return false;
     const caller = known.session ? await tools.present(known) : known;
     const source = { address: deps.addressOf(request), requestId: deps.newRequestId() };
+    const within = (serving: () => unknown) =>
+      void deps.tracing.within(traceparentOf(headers.traceparent), () => auditSource.run(source, serving));
     if (post.era === 'modern') {
       const { call } = post;
-      void auditSource.run(source, () => modern.serve({ headers, response, caller }, call));
+      within(() => modern.serve({ headers, response, caller }, call));
     } else {
       const { incoming } = post;
       const session = await legacy.sessionOf(headers, caller);
-      void auditSource.run(source, () => legacy.serve({ headers, response, caller, session }, incoming));
+      within(() => legacy.serve({ headers, response, caller, session }, incoming));
     }
     return true;
   };

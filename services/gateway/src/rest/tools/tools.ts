@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { requireScope } from '../../http/authenticate.ts';
 import { disconnectSignalOf } from '../../http/client-disconnect.ts';
+import { traceparentOf } from '../../http/trace-requests.ts';
 import { answers, jsonSchemaOf, listOf, refTo } from '../../openapi/schemas.ts';
-import { traceparentOf } from '../../tools/caller-scope.ts';
 
 interface ToolRoute {
   Params: { name: string };

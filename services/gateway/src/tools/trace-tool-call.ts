@@ -1,0 +1,70 @@
+import { isInputRequired, type PluginToolMeta, type ToolOutcome } from '@harness/plugin-kit';
+import { inSpan, type Tracing } from '@harness/runtime';
+import type { Caller } from '../http/authenticate.ts';
+import type { ToolCall } from './tool-call.ts';
+
+/** Records the spans of tool calls, by the conventions of OpenTelemetry for MCP and generative AI. */
+export interface ToolTrace {
+  /**
+   * A call. Of a session: below the turn in progress, and not at all if its run is not traced; the session does not need to
+   * send a trace context. Of another caller: below the traceparent in its `_meta`, with a link to its HTTP request; else below
+   * that request.
+   */
+  call(caller: Caller, call: ToolCall, run: () => Promise<ToolOutcome>): Promise<ToolOutcome>;
+  /** The work of the plugin; its meta has the span, so that a plugin in another process can continue the trace. */
+  plugin<Meta extends Pick<PluginToolMeta, 'traceparent'> | { traceparent?: string | undefined }>(
+    call: { name: string; meta: Meta },
+    run: (meta: Meta) => Promise<ToolOutcome>,
+  ): Promise<ToolOutcome>;
+}
+
+/** Creates it. While traces are off it calls through. */
+export function createToolTrace(tracing: Tracing): ToolTrace {
+  if (!tracing.isOn) return { call: (_caller, _call, run) => run(), plugin: ({ meta }, run) => run(meta) };
+
+  const placeOf = ({ session, authority }: Caller, { traceparent }: ToolCall) => {
+    if (session) return { parent: authority?.outcome === 'ok' ? authority.trace : undefined };
+    const current = tracing.current();
+    if (traceparent === undefined) return { parent: current };
+    return { parent: traceparent, links: current ? [current] : [] };
+  };
+
+  return {
+    async call(caller, toolCall, run) {
+      const { name, door, toolUseId, arguments: input } = toolCall;
+      const { parent, links = [] } = placeOf(caller, toolCall);
+      if (caller.session && parent === undefined) return run();
+      const content = tracing.hasContent;
+      const spec = {
+        name: `tools/call ${name}`,
+        kind: 'SERVER' as const,
+        parent,
+        links,
+        attributes: {
+          'mcp.method.name': 'tools/call',
+          'gen_ai.operation.name': 'execute_tool',
+          'gen_ai.tool.name': name,
+          'harness.transport': caller.session ? 'session' : door,
+          'harness.tenant': caller.principal.tenant,
+          ...(toolUseId && { 'gen_ai.tool.call.id': toolUseId }),
+          ...(content && { 'gen_ai.tool.call.arguments': JSON.stringify(input ?? null) }),
+        },
+      };
+      return inSpan(tracing, spec, async (span) => {
+        const outcome = await run();
+        if (!isInputRequired(outcome)) {
+          if (outcome.isError) span.fail('tool_error');
+          if (content) span.set({ 'gen_ai.tool.call.result': JSON.stringify(outcome.content) });
+        }
+        return outcome;
+      });
+    },
+    plugin({ name, meta }, run) {
+      const current = tracing.current();
+      if (current === undefined) return run(meta);
+      const [plugin = name] = name.split('__', 1);
+      const spec = { name: `plugin ${plugin}`, parent: current, attributes: { 'harness.plugin': plugin } };
+      return inSpan(tracing, spec, (span) => run({ ...meta, traceparent: span.traceparent }));
+    },
+  };
+}
