@@ -23,6 +23,7 @@ import { figureOf, quantile, ratioOf, textOf } from './figures.ts';
 import { reportChanges } from './mcp/changes.ts';
 import { reportLimits } from './mcp/limits.ts';
 import { reportMcp } from './mcp/measure-mcp.ts';
+import { reportTraces } from './mcp/traces.ts';
 import { reportPluginHost } from './plugins/plugin-host.ts';
 import { countSpared, measurePaths } from './sessions/paths.ts';
 import { reportSse } from './sse/sse-fan-out.ts';
@@ -50,6 +51,7 @@ const sections: Record<string, (redisUrl: string) => Promise<void>> = {
   faults: reportFaults,
   'plugin-host': (redisUrl) => reportPluginHost({ redisUrl, rounds, seconds: mcpSeconds }),
   limits: (redisUrl) => reportLimits({ redisUrl, rounds, seconds: mcpSeconds }),
+  traces: (redisUrl) => reportTraces({ redisUrl, rounds, seconds: mcpSeconds }),
   mcp: (redisUrl) => reportMcp({ redisUrl, rounds, seconds: mcpSeconds }),
 };
 

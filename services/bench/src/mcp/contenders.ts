@@ -86,14 +86,8 @@ export async function startContender(
       const gateway = await openGateway(tools, redisUrl, { withKey: false });
       return contend(name, gateway, { era: '2026', prefix: 'bench__' });
     }
-    case 'ours 2026': {
-      const gateway = await openGateway(tools, redisUrl);
-      return contend(name, gateway, {
-        era: '2026',
-        headers: { authorization: `Bearer ${key}` },
-        prefix: 'bench__',
-      });
-    }
+    case 'ours 2026':
+      return startOurs(redisUrl, { tools });
     case 'ours 2026, isolated': {
       const gateway = await openGateway(tools, redisUrl, { isolation: 'process' });
       const contender = contend(name, gateway, {
@@ -104,6 +98,19 @@ export async function startContender(
       return { ...contender, helpers: childrenOf(contender.pid) };
     }
   }
+}
+
+/** This gateway with a key, for clients of 2026-07-28. `env`: more of its environment. */
+export async function startOurs(
+  redisUrl: string,
+  { tools = 10, env = {} }: { tools?: 10 | 500; env?: Record<string, string> } = {},
+): Promise<Contender> {
+  const gateway = await openGateway(tools, redisUrl, { env });
+  return contend('ours 2026', gateway, {
+    era: '2026',
+    headers: { authorization: `Bearer ${key}` },
+    prefix: 'bench__',
+  });
 }
 
 const startPeer = (main: string, tools: number) =>
@@ -118,13 +125,18 @@ const startPeer = (main: string, tools: number) =>
 const openGateway = (
   tools: number,
   redisUrl: string,
-  { isolation = 'none', withKey = true }: { isolation?: 'process' | 'none'; withKey?: boolean } = {},
+  {
+    isolation = 'none',
+    withKey = true,
+    env = {},
+  }: { isolation?: 'process' | 'none'; withKey?: boolean; env?: Record<string, string> } = {},
 ) =>
   startGateway(redisUrl, {
     ...(withKey && { HARNESS_API_KEY: key }),
     HARNESS_TOKEN_SECRET: secret,
     HARNESS_PLUGIN_ISOLATION: isolation,
     HARNESS_PLUGINS: inThisFolder(`echo-plugin-${tools}.ts`),
+    ...env,
   });
 
 async function beginSession(url: string, headers: Record<string, string>): Promise<Record<string, string>> {

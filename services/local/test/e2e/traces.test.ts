@@ -42,7 +42,6 @@ test('a delegated, reviewed, killed and resumed run is one trace without an orph
 
   const spans = ofTrace();
   const tree = treeOf(spans, 'b'.repeat(16));
-  console.log(tree.join('\n'));
   expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(spans.length);
   const depthOf = (line: string) => line.search(/\S/) / 2;
   const chainTo = (name: string) => {
@@ -87,4 +86,57 @@ test('a delegated, reviewed, killed and resumed run is one trace without an orph
     failOvers: { count: 1 },
     checked: { threads: 2, gaps: 0, doubles: 0, reorderings: 0 },
   });
+});
+
+test('a tool call over MCP joins the trace in its _meta, and links its HTTP request; content only where it is asked for', async () => {
+  const collector = await openCollector();
+  const fleet = await openFleet({
+    workers: 0,
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true',
+    },
+  });
+  const [ofMeta, ofHttp] = ['c', 'd'].map((digit) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`);
+  const call = async (_meta: object, headers: Record<string, string>) => {
+    const response = await fetch(`${fleet.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/call',
+        'mcp-name': 'time__current_time',
+        ...headers,
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: {
+          name: 'time__current_time',
+          arguments: { timezone: 'Asia/Tokyo' },
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+            'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+            'io.modelcontextprotocol/clientCapabilities': {},
+            ..._meta,
+          },
+        },
+      }),
+    });
+    expect(await response.text()).toContain('GMT+9');
+  };
+  await call({ traceparent: ofMeta }, { traceparent: ofHttp ?? '' });
+  await call({}, { traceparent: ofHttp ?? '' });
+  const calls = () => collector.spans().filter(({ name }) => name === 'tools/call time__current_time');
+  await expect.poll(() => calls().length).toBe(2);
+  const [first, second] = calls();
+  expect(first).toMatchObject({
+    traceId: 'c'.repeat(32),
+    parent: 'c'.repeat(16),
+    links: ['d'.repeat(16)],
+    attributes: { 'harness.transport': 'mcp', 'gen_ai.tool.call.arguments': '{"timezone":"Asia/Tokyo"}' },
+  });
+  expect(second).toMatchObject({ traceId: 'd'.repeat(32), parent: 'd'.repeat(16), links: [] });
 });

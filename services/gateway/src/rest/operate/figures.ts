@@ -20,12 +20,12 @@ export function addFigureRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
       schema: {
         tags,
         operationId: 'getFigures',
-        summary: 'Figures of the whole fleet (scope metrics or fleet)',
+        summary: 'Figures of the whole fleet (scope fleet)',
         response: answers({ 200: jsonSchemaOf(figuresSchema) }),
       },
     },
     async (request): Promise<FleetFigures> => {
-      requireFigures(request.caller);
+      requireScope(request.caller, 'fleet');
       const [counters, fleet, bus, totals] = await Promise.all([
         dispatch.counters(),
         dispatch.workers.list(),
@@ -62,12 +62,12 @@ export function addFigureRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
       schema: {
         tags,
         operationId: 'getPromises',
-        summary: 'What is promised, as measured in this fleet (scope metrics or fleet)',
+        summary: 'What is promised, as measured in this fleet (scope fleet)',
         response: answers({ 200: jsonSchemaOf(promisesSchema) }),
       },
     },
     async (request): Promise<Promises> => {
-      requireFigures(request.caller);
+      requireScope(request.caller, 'fleet');
       const [counters, { followUps, failOvers }, checked] = await Promise.all([
         dispatch.counters(),
         dispatch.figures.read(),
@@ -85,10 +85,6 @@ export function addFigureRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
       };
     },
   );
-}
-
-function requireFigures(caller: Parameters<typeof requireScope>[0]): void {
-  if (!caller.principal.scopes.includes('fleet')) requireScope(caller, 'metrics');
 }
 
 /** Estimates a percentile, s, by interpolation within its bucket; null: no values, or above the last bucket. */
