@@ -110,3 +110,7 @@ export const RunCommand = z.strictObject({
   command: NonBlank.describe('As a person types it, e.g. "/use release-notes"'),
 });
 export type RunCommand = z.infer<typeof RunCommand>;
+
+/** Enables or disables an upstream for the whole fleet. */
+export const UpdateUpstream = z.strictObject({ enabled: z.boolean() });
+export type UpdateUpstream = z.infer<typeof UpdateUpstream>;

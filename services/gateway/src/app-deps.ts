@@ -18,6 +18,7 @@ import type { TenantLimits } from './limits/tenant-limits.ts';
 import type { OAuthSettings } from './oauth/settings.ts';
 import type { EventStreams } from './rest/threads/event-stream.ts';
 import type { ToolCalls } from './tools/tool-calls.ts';
+import type { Upstreams, UpstreamsDeps } from './upstreams/follow-upstreams.ts';
 
 /** What `createApp` needs. */
 export interface AppDeps {
@@ -62,6 +63,8 @@ export interface AppDeps {
   agentsDirectory?: string | undefined;
   /** How often the folders of other gateways are compared with those of this one. */
   folderChecking?: FolderChecking | undefined;
+  /** Other people's MCP servers. Default: none. */
+  upstreams?: Pick<UpstreamsDeps, 'file' | 'env' | 'unprefixed'> | undefined;
   /** Longest wait of `runs/wait`, ms. */
   waitLimitMs: number;
   /** Aborted when shutdown begins: requests are still served, but /readyz fails. */
@@ -80,7 +83,8 @@ export interface GatewaySlots {
 }
 
 /** What the routes need: the app's dependencies and what `createApp` makes from them. */
-export interface RouteDeps extends AppDeps {
+export interface RouteDeps extends Omit<AppDeps, 'upstreams'> {
+  upstreams: Upstreams;
   tools: ToolCalls;
   skills: SkillSet;
   commands: Commands;

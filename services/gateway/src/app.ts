@@ -16,6 +16,7 @@
  *   tools/        tool calls from REST and MCP: rights, audit, ledger, tool lock
  *   threads/      accepting messages and tasks, following a run to its end
  *   commands/     slash commands
+ *   upstreams/    other people's MCP servers
  *   content/      skills and agents of this gateway's folders, and their changes
  *   audit/        who did what
  *   metrics/      Prometheus metrics
@@ -62,6 +63,7 @@ import { addKeyRoutes } from './rest/operate/keys.ts';
 import { addMetricsRoute } from './rest/operate/metrics.ts';
 import { addPluginRoutes } from './rest/operate/plugins.ts';
 import { addSkillRoutes } from './rest/operate/skills.ts';
+import { addUpstreamRoutes } from './rest/operate/upstreams.ts';
 import { addWorkerRoutes } from './rest/operate/workers.ts';
 import { addTaskRoutes } from './rest/tasks/tasks.ts';
 import { addCommandRoutes } from './rest/threads/commands.ts';
@@ -74,6 +76,7 @@ import { addThreadRoutes } from './rest/threads/threads.ts';
 import { addToolRoutes } from './rest/tools/tools.ts';
 import { bodyLimit, openServer } from './server.ts';
 import { createToolCalls } from './tools/tool-calls.ts';
+import { followUpstreams } from './upstreams/follow-upstreams.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -149,7 +152,9 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const written = await followSkillsAndAgents(deps, changes);
   app.addHook('onClose', written.close);
   const { skills, agents, folders } = written;
-  const offered = { ...deps, tools, skills, agents };
+  const upstreams = followUpstreams({ ...deps, ...(deps.upstreams ?? noUpstreams), changes });
+  app.addHook('onClose', upstreams.close);
+  const offered = { ...deps, upstreams, tools, skills, agents };
   const writes = deps.dispatch.probeWrites({ onWritten: metrics.redisWritten });
   app.addHook('onClose', async () => writes.close());
   const routes: RouteDeps = {
@@ -212,6 +217,7 @@ function addRestRoutes(scope: FastifyInstance, routes: RouteDeps & { registry: R
   addToolRoutes(scope, routes);
   addPluginRoutes(scope, routes);
   addSkillRoutes(scope, routes);
+  addUpstreamRoutes(scope, routes);
   addAgentRoutes(scope, routes);
   addCommandRoutes(scope, routes);
   addSessionRoutes(scope, routes);
@@ -223,6 +229,8 @@ function addRestRoutes(scope: FastifyInstance, routes: RouteDeps & { registry: R
   addAuditRoute(scope, routes);
   addHealthRoutes(scope, routes);
 }
+
+const noUpstreams = { file: undefined, env: {}, unprefixed: [] };
 
 /** Places of the whole gateway: what one process serves well. */
 const slotsOf = (limits: TenantLimits): GatewaySlots => ({

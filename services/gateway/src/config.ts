@@ -20,6 +20,7 @@ import { apiKeyOf, loadApiKeys } from './keys/api-keys.ts';
 import { loadLimits } from './limits/limits-file.ts';
 import { isOrigin, isTrustedUrl, loopbackHosts, oauthSettingsOf } from './oauth/settings.ts';
 import { readToolLock } from './tools/tool-lock-file.ts';
+import { loadUpstreams } from './upstreams/file/upstreams-file.ts';
 
 const trustedUrl = z.string().refine(isTrustedUrl, 'must be an https URL (http only on loopback)');
 
@@ -72,6 +73,8 @@ const schema = z.object({
   /** 1: code in a skill's folder is loaded into the gateway. */
   HARNESS_SKILLS_CODE: z.enum(['0', '1']).default('0'),
   HARNESS_AGENTS_DIR: z.string().optional(),
+  /** Other people's MCP servers, in the formats that people have. */
+  HARNESS_UPSTREAMS_FILE: z.string().optional(),
   /** Plugins whose tools and prompts may have names without the plugin prefix. */
   HARNESS_UNPREFIXED_PLUGINS: envList.default([]),
   ...envIsolation,
@@ -100,6 +103,11 @@ export async function loadGatewayConfig(env = process.env) {
   const limitsPath = config.HARNESS_LIMITS_FILE;
   const limitsFile =
     limitsPath === undefined ? undefined : { path: limitsPath, limits: await loadLimits(limitsPath) };
+  const upstreamsPath = config.HARNESS_UPSTREAMS_FILE;
+  const upstreamsFile =
+    upstreamsPath === undefined
+      ? undefined
+      : { path: upstreamsPath, content: await loadUpstreams(upstreamsPath, env), env };
   createAddressOf(config.HARNESS_TRUSTED_PROXIES); // throws for an entry that it cannot read
   const oauth = oauthSettingsOf(config);
   if (keys.length === 0 && !keyFile?.keys.length && !oauth && !loopbackHosts.has(config.HOST)) {
@@ -112,6 +120,7 @@ export async function loadGatewayConfig(env = process.env) {
     keys,
     keyFile,
     limitsFile,
+    upstreamsFile,
     oauth,
     isolated: isolationOf(config, env),
     scrubber: scrubberOf(config, env),

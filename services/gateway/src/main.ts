@@ -28,6 +28,7 @@ import { followLimitsFile } from './limits/limits-file.ts';
 import { createTenantLimits, noLimitsFile, quotasIn } from './limits/tenant-limits.ts';
 import { createThreadInvoker } from './threads/thread-invoker.ts';
 import { callerScope } from './tools/caller-scope.ts';
+import { followUpstreamsFile } from './upstreams/file/upstreams-file.ts';
 
 runMain(async () => {
   const config = await loadGatewayConfig();
@@ -43,6 +44,7 @@ runMain(async () => {
   const limitsFile =
     config.limitsFile && followLimitsFile(config.limitsFile.path, { ...config.limitsFile, logger });
   const tenantLimits = createTenantLimits(() => limitsFile?.current() ?? noLimitsFile);
+  const upstreamsFile = config.upstreamsFile && followUpstreamsFile(config.upstreamsFile, logger);
   const limits = fleetLimitsOf(config);
   const acks = config.HARNESS_REDIS_ACKS;
   const dispatch = createDispatch({
@@ -107,6 +109,11 @@ runMain(async () => {
     keyFile,
     oauth: config.oauth,
     limits: tenantLimits,
+    upstreams: {
+      file: upstreamsFile,
+      env: config.upstreamsFile?.env ?? {},
+      unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
+    },
     tenantsOf: config.tenantsOf,
     trustedProxies: config.HARNESS_TRUSTED_PROXIES,
     tokenSecrets,
@@ -138,6 +145,7 @@ runMain(async () => {
       stopNoting();
       keyFile?.close();
       limitsFile?.close();
+      upstreamsFile?.close();
       busSweeper.close();
       await plugins.close();
       await dispatch.close();

@@ -1,19 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createDispatch, type Dispatch, type Ending, type Liveness, startLiveness } from '@harness/dispatch';
-import { definePlugin, type PluginDefinition } from '@harness/plugin-kit';
+import { definePlugin, type PluginDefinition, type ToolLocking } from '@harness/plugin-kit';
 import { builtInPlugins, startPlugins } from '@harness/plugins';
 import { connectRedis, createLogger, createScrubber, type Logger, type Scrubber } from '@harness/runtime';
 import type { FastifyInstance } from 'fastify';
 import { inject, onTestFinished } from 'vitest';
 import { createApp } from '../src/app.ts';
 import type { AuditOutput } from '../src/audit/audit.ts';
+import type { FollowedFile } from '../src/follow-file.ts';
 import { type ApiKey, apiKeyOf } from '../src/keys/api-keys.ts';
 import type { KeyFile } from '../src/keys/key-file.ts';
 import { createTenantLimits, type LimitsFile, noLimitsFile, quotasIn } from '../src/limits/tenant-limits.ts';
 import type { OAuthSettings } from '../src/oauth/settings.ts';
 import { createThreadInvoker } from '../src/threads/thread-invoker.ts';
 import { callerScope } from '../src/tools/caller-scope.ts';
+import type { UpstreamsFile } from '../src/upstreams/file/upstreams-file.ts';
 
 const silent = createLogger('test', 'silent');
 export const tokenSecret = 'a secret of at least sixteen characters';
@@ -65,6 +67,10 @@ export interface GatewayOptions {
   tenantsOf?: (plugin: string) => readonly string[] | undefined;
   failuresPerSecond?: number;
   trustedProxies?: string[];
+  /** Upstreams, in the format of their file. */
+  upstreams?: FollowedFile<UpstreamsFile> | UpstreamsFile;
+  unprefixed?: string[];
+  toolLock?: ToolLocking;
   folderChecking?: { everyMs: number; graceMs: number };
 }
 
@@ -96,6 +102,8 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     outerCall: () => callerScope.getStore()?.call,
     tenantNow: () => callerScope.getStore()?.tenant,
     tenantsOf: options.tenantsOf,
+    toolLock: options.toolLock,
+    unprefixed: options.unprefixed ?? [],
     invokerOf: (plugin) => createThreadInvoker({ dispatch, namingSecret: tokenSecrets.naming, plugin }),
   });
   const routes: Gateway['routes'] = [];
@@ -119,6 +127,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     forkWaitMs: options.forkWaitMs,
     agentsDirectory: options.agentsDirectory,
     folderChecking: options.folderChecking,
+    upstreams: upstreamsOf(options),
     allowedHosts: ['gateway.test'],
     allowedOrigins: ['https://app.test'],
     waitLimitMs: options.waitLimitMs ?? 20_000,
@@ -133,6 +142,13 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
   });
   return { url, app, dispatch, routes, call: callerAt(url) };
 }
+
+const upstreamsOf = ({ upstreams, unprefixed = [] }: GatewayOptions) =>
+  upstreams && {
+    file: 'current' in upstreams ? upstreams : { current: () => upstreams, onChange: () => undefined },
+    env: process.env,
+    unprefixed,
+  };
 
 const callerAt =
   (url: string): Gateway['call'] =>

@@ -4,6 +4,7 @@ import { builtInPlugins } from '@harness/plugins';
 import { onTestFinished } from 'vitest';
 import { openAuthorizationServer, trusting } from './authorization-server.ts';
 import { bearer, connectTestRedis, type Gateway, keyFor, openFakeWorker, openGateway } from './fixture.ts';
+import { fileOf } from './published-servers.ts';
 
 /** The public routes; all others need a credential. */
 export const publicUrls = [
@@ -61,6 +62,7 @@ export async function openHouse(): Promise<House> {
       keyFor('key-without-bus', { tenant: 'acme', scopes: ['threads', 'tools', 'tasks', 'admin'] }),
     ],
     waitLimitMs: 100,
+    upstreams: fileOf({ someone: { command: 'true', disabled: true } }),
   });
   const redis = connectTestRedis();
   const { dispatch } = gateway;
@@ -102,6 +104,7 @@ export async function openHouse(): Promise<House> {
     name,
     workerName: name,
     plugin: 'counter',
+    upstream: 'someone',
   };
   /** Routes that need another bus task. */
   const elsewhere: Record<string, string> = {
@@ -131,6 +134,7 @@ export async function openHouse(): Promise<House> {
     'POST /v1/tasks': { prompt: 'x', parentThreadId: threadId },
     'POST /v1/tools/:name': { threadId },
     'PATCH /v1/plugins/:plugin': { enabled: true },
+    'PATCH /v1/upstreams/:upstream': { enabled: true },
     'POST /api/prewarm': { threadId },
     'POST /mcp': {
       jsonrpc: '2.0',

@@ -31,6 +31,10 @@ export type Signal =
   /** With `keyId`: only for the clients of that principal. */
   | { kind: 'list_changed'; list: 'tools' | 'resources' | 'prompts'; keyId?: string }
   | { kind: 'plugins_changed' }
+  /** Every gateway connects to this upstream anew. */
+  | { kind: 'upstream_reconnect'; upstream: string }
+  /** A thread was deleted: what upstreams hold for it can go. */
+  | { kind: 'thread_deleted'; tenant: string; threadId: string }
   /** API keys of the tenant were made or deleted. */
   | { kind: 'keys_changed'; tenant: string }
   /** An event from a plugin to the plugins of every gateway. */

@@ -25,8 +25,12 @@ export interface PluginResource {
   title?: string;
   description?: string;
   mimeType?: string;
+  /** Further fields of the resource for MCP clients, such as `size` and `annotations`. */
+  extra?: Readonly<Record<string, unknown>>;
   /** Runs in the gateway, for at most 60 s. */
   read(ctx: PluginContext, meta: PluginRequestMeta): MaybePromise<ReadReturn>;
+  /** Called when a client subscribes to the resource, for a plugin that must ask elsewhere to be notified of changes. */
+  onSubscribe?(ctx: PluginContext, uri: string): MaybePromise<void>;
 }
 
 /**
@@ -49,6 +53,12 @@ export interface PluginResourceTemplate {
   title?: string;
   description?: string;
   mimeType?: string;
+  /** Further fields of the template for MCP clients. */
+  extra?: Readonly<Record<string, unknown>>;
+  /** Whether a URI is one of this family; default: as `uriTemplate` says. For templates with other expressions of RFC 6570. */
+  matches?(uri: string): boolean;
+  /** As of a resource. */
+  onSubscribe?(ctx: PluginContext, uri: string): MaybePromise<void>;
   /** Runs in the gateway, for at most 60 s. `variables` are decoded. */
   read(
     ctx: PluginContext,
@@ -67,7 +77,17 @@ export interface PluginResourceTemplate {
 export type ReadReturn = string | EmbeddedResource[] | InputRequired;
 
 /** Suggests values that begin with what the user has typed. `others`: the arguments that are chosen already. */
-export type Completer = (value: string, others: Readonly<Record<string, string>>) => MaybePromise<string[]>;
+export type Completer = (
+  value: string,
+  others: Readonly<Record<string, string>>,
+) => MaybePromise<string[] | CompletionValues>;
+
+/** Some of the values that fit; `total` of them exist, where that is known. */
+export interface CompletionValues {
+  values: string[];
+  total?: number;
+  hasMore?: boolean;
+}
 
 /**
  * A prompt that a client offers to its user.
@@ -87,12 +107,21 @@ export interface PluginPrompt {
   title?: string;
   description?: string;
   arguments?: readonly PromptArgument[];
+  /** Further fields of the prompt for MCP clients. */
+  extra?: Readonly<Record<string, unknown>>;
   /** Runs in the gateway, for at most 60 s. A string is short for one message of the user. At most 10 MiB as JSON. */
   get(
     ctx: PluginContext,
     args: Readonly<Record<string, string>>,
     meta: PluginRequestMeta,
-  ): MaybePromise<string | PromptMessage[] | InputRequired>;
+  ): MaybePromise<string | PromptMessage[] | PromptResult | InputRequired>;
+}
+
+/** The messages of a prompt, with a description of this use of it. */
+export interface PromptResult {
+  messages: PromptMessage[];
+  description?: string;
+  _meta?: Record<string, unknown>;
 }
 
 /** An argument of a prompt. A request without a required argument is refused with `invalid_request`. */

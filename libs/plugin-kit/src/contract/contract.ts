@@ -96,6 +96,13 @@ export interface PluginTool {
   /** Schema of the input object; `{}` allows any object. Enforced before the handler runs; no value is coerced. */
   schema: JsonSchema;
   /**
+   * `true`: the handler forwards the call to a server that owns the schemas and enforces them, so the host only requires an
+   * object and passes on what comes back. An author's own tools leave it out.
+   */
+  isForwarded?: true;
+  /** Further fields of the tool for MCP clients, such as `icons` and `_meta`. */
+  extra?: Readonly<Record<string, unknown>>;
+  /**
    * Runs in the gateway. It is declared as a method so that an author may narrow the type of `input` to what the schema
    * guarantees.
    */

@@ -193,10 +193,12 @@ describe('names', () => {
       },
     ]);
     const review = async () =>
-      (await host.servedFor('any').prompt('review', {}, {})) as unknown as [{ content: { text: string } }];
-    expect((await review())[0].content.text).toBe('by a');
+      (await host.servedFor('any').prompt('review', {}, {})) as unknown as {
+        messages: [{ content: { text: string } }];
+      };
+    expect((await review()).messages[0].content.text).toBe('by a');
     host.disable({ all: ['a'], tenants: {} });
-    expect((await review())[0].content.text).toBe('by b');
+    expect((await review()).messages[0].content.text).toBe('by b');
   });
 });
 

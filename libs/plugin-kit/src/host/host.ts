@@ -36,7 +36,7 @@ import { createSnapshots } from './snapshots.ts';
 
 /** The running plugins of a process. Disabling or replacing a plugin makes a new snapshot of what they offer. */
 export interface PluginHost {
-  /** All running plugins, in the given order, including disabled ones. */
+  /** All running plugins, in the given order, including disabled ones; then those that were added, by name. */
   readonly plugins: readonly PluginDefinition[];
   /** The tools of enabled plugins. */
   readonly tools: readonly CollectedTool[];
@@ -58,6 +58,18 @@ export interface PluginHost {
    * Throws, and changes nothing, if no such plugin runs or the tool server rejects the tools.
    */
   replace(plugin: PluginDefinition): void;
+  /**
+   * Adds a plugin while the process runs, or replaces one that was added: a plugin without hooks, whose `register`, `start` and
+   * `stop` are not called. The tool lock applies to it. `tenants`: the only ones that are given it. Throws, and changes nothing,
+   * for a name that another plugin has, and if the tool server rejects the tools.
+   */
+  add(plugin: PluginDefinition, given?: { tenants?: readonly string[] | undefined }): void;
+  /** Removes a plugin that was added; running calls continue to their end. */
+  remove(pluginName: string): void;
+  /** The only tenants that are given a plugin; undefined = all. */
+  tenantsOf(pluginName: string): readonly string[] | undefined;
+  /** The tool lock in effect. */
+  readonly toolLock: ToolLocking | undefined;
   readonly diagnostics: readonly Diagnostic[];
   readonly hooks: HookRunner;
   /** Never rejects; a second call waits for the first. */
@@ -116,6 +128,7 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
   const plugins = running.map(({ plugin }) => plugin);
   const contexts = new Map(running.map(({ plugin, ctx }) => [plugin.name, ctx]));
   const contextOf = (pluginName: string) => contexts.get(pluginName) as PluginContext;
+  const added = new Map<string, PluginDefinition>();
   if (toolLock) steps.diagnostics.push(...lockDiagnosticsOf(plugins, toolLock));
   const offering = { contextOf, logger, toolTimeoutMs, toolLock, middleware, tenantsOf };
   const snapshots = createSnapshots(plugins, offering);
@@ -123,7 +136,9 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
   let closing: Promise<void> | undefined;
 
   return {
-    plugins,
+    get plugins() {
+      return [...plugins, ...byName(added.values())];
+    },
     get tools() {
       return snapshots.current().tools;
     },
@@ -137,6 +152,19 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
     isEnabled,
     disable: snapshots.disable,
     replace: snapshots.replace,
+    add(plugin, { tenants } = {}) {
+      const { name } = plugin;
+      if (plugins.some((other) => other.name === name))
+        throw new Error(`The name "${name}" belongs to another plugin.`);
+      if (!contexts.has(name)) contexts.set(name, deps.contextOf(plugin));
+      snapshots.add(plugin, tenants);
+      added.set(name, plugin);
+    },
+    remove(name) {
+      if (added.delete(name)) snapshots.remove(name);
+    },
+    tenantsOf: snapshots.tenantsOf,
+    toolLock,
     diagnostics: steps.diagnostics,
     hooks: createHookRunner({
       registered: running.map(({ plugin, hooks }) => ({ pluginName: plugin.name, hooks })),
@@ -151,6 +179,9 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
     },
   };
 }
+
+const byName = (plugins: Iterable<PluginDefinition>) =>
+  [...plugins].sort((one, other) => (one.name < other.name ? -1 : 1));
 
 /** Runs the steps in the life of a plugin: register, start, stop. A step that fails becomes a diagnostic. */
 interface Steps {

@@ -22,9 +22,9 @@ it('accepts a string as one text', async () => {
   expect(await catalog.read('note://a', {})).toEqual([
     { uri: 'note://a', mimeType: 'text/plain', text: 'words' },
   ]);
-  expect(await catalog.prompt('notes__ask', {}, {})).toEqual([
-    { role: 'user', content: { type: 'text', text: 'words' } },
-  ]);
+  expect(await catalog.prompt('notes__ask', {}, {})).toEqual({
+    messages: [{ role: 'user', content: { type: 'text', text: 'words' } }],
+  });
 });
 
 it.each([

@@ -2,6 +2,7 @@
 import { AppError, cleanJsonTextOf } from '@harness/contracts';
 import { z } from 'zod';
 import type {
+  CompletionValues,
   EmbeddedResource,
   InputRequired,
   PluginContext,
@@ -11,6 +12,7 @@ import type {
   PluginResource,
   PluginResourceTemplate,
   PromptMessage,
+  PromptResult,
 } from '../contract/contract.ts';
 import { parseUriTemplate, type UriTemplate } from '../load/uri-template.ts';
 import { textOf } from '../text-of.ts';
@@ -49,9 +51,11 @@ export interface ServedCatalog {
     name: string,
     args: Readonly<Record<string, string>>,
     meta: Given<PluginRequestMeta>,
-  ): Promise<PromptMessage[] | InputRequired>;
+  ): Promise<PromptResult | InputRequired>;
   /** Empty without a completer. Rejects with `prompt_not_found` or `resource_not_found`. */
-  complete(completion: Completion): Promise<string[]>;
+  complete(completion: Completion): Promise<CompletionValues>;
+  /** Notifies the owner of a resource that a client has subscribed to it. Rejects with the owner's error. */
+  subscribe(uri: string): Promise<void>;
 }
 
 type Owned<Part> = { part: Part; plugin: PluginDefinition };
@@ -61,6 +65,7 @@ const timeoutMs = 60_000;
 const maxServedBytes = 10 * 1024 * 1024;
 const Contents = z.array(ResourceContents);
 const Messages = z.array(z.looseObject({ role: z.enum(['user', 'assistant']), content: ContentBlock }));
+const Prompted = z.looseObject({ messages: Messages, description: z.string().optional() });
 
 /** Builds the catalog. When two plugins offer the same URI or prompt name, the first one keeps it. */
 export function createServedCatalog(
@@ -74,7 +79,7 @@ export function createServedCatalog(
     for (const part of plugin.resources ?? [])
       if (!resources.has(part.uri)) resources.set(part.uri, { part, plugin });
     for (const part of plugin.resourceTemplates ?? [])
-      templates.push({ part, plugin, template: parseUriTemplate(part.uriTemplate) });
+      templates.push({ part, plugin, template: templateOf(part) });
     for (const part of plugin.prompts ?? []) {
       const name = qualifiedNameOf(plugin, part.name);
       if (!prompts.has(name)) prompts.set(name, { part, plugin });
@@ -89,8 +94,14 @@ export function createServedCatalog(
   };
 
   return {
-    resources: [...resources.values()].map(({ part: { read: _, ...descriptor } }) => descriptor),
-    templates: templates.map(({ part: { read: _, complete: __, ...descriptor } }) => descriptor),
+    resources: [...resources.values()].map(({ part }) => {
+      const { read: _, onSubscribe: __, tenants: ___, extra, ...descriptor } = part;
+      return { ...descriptor, ...extra };
+    }),
+    templates: templates.map(({ part }) => {
+      const { read: _, complete: __, onSubscribe: ___, matches: ____, extra, ...descriptor } = part;
+      return { ...descriptor, ...extra };
+    }),
     prompts: [...prompts].map(([name, { part }]) => promptDescriptorOf(name, part)),
     async read(uri, given) {
       const found = resources.get(uri);
@@ -120,11 +131,10 @@ export function createServedCatalog(
       const ctx = contextOf(plugin.name);
       const returned = await limited(given, (meta) => part.get(ctx, args, meta));
       if (isInputRequired(returned)) return returned;
-      const messages =
-        typeof returned === 'string'
-          ? [{ role: 'user', content: { type: 'text', text: returned } }]
-          : returned;
-      return checked(Messages, messages) as PromptMessage[];
+      if (typeof returned === 'string')
+        return checkedPrompt({ messages: [{ role: 'user', content: { type: 'text', text: returned } }] });
+      if (Array.isArray(returned)) return { messages: checked(Messages, returned) as PromptMessage[] };
+      return checkedPrompt(returned);
     },
     async complete({ ref, argument, others }) {
       const completers =
@@ -135,10 +145,28 @@ export function createServedCatalog(
           : templates.find(({ part }) => part.uriTemplate === ref.uriTemplate)?.part.complete;
       if ('uriTemplate' in ref && !templates.some(({ part }) => part.uriTemplate === ref.uriTemplate))
         throw noResource(ref.uriTemplate);
-      return limited({}, async () => (await completers?.[argument.name]?.(argument.value, others)) ?? []);
+      const found = await limited(
+        {},
+        async () => (await completers?.[argument.name]?.(argument.value, others)) ?? [],
+      );
+      return Array.isArray(found) ? { values: found, total: found.length } : found;
+    },
+    async subscribe(uri) {
+      const exact = resources.get(uri);
+      const found = exact ?? templates.find(({ template }) => template.match(uri));
+      if (!found) return;
+      await limited({}, () => found.part.onSubscribe?.(contextOf(found.plugin.name), uri));
     },
   };
 }
+
+/** The rule by which a URI is one of a template's: the author's own, or that of the template. */
+function templateOf({ uriTemplate, matches }: PluginResourceTemplate): UriTemplate {
+  if (!matches) return parseUriTemplate(uriTemplate);
+  return { match: (uri) => (matches(uri) ? {} : undefined) };
+}
+
+const checkedPrompt = (returned: PromptResult) => checked(Prompted, returned) as PromptResult;
 
 /** Runs a handler with a meta and a time limit. Throws if it asks the client for input that the client cannot give. */
 async function limited<T>(
@@ -190,11 +218,15 @@ function jsonTextOf(value: unknown): string {
   }
 }
 
-function promptDescriptorOf(name: string, { title, description, ...rest }: PluginPrompt): PromptDescriptor {
+function promptDescriptorOf(
+  name: string,
+  { title, description, extra, ...rest }: PluginPrompt,
+): PromptDescriptor {
   return {
     name,
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),
     arguments: (rest.arguments ?? []).map(({ complete: _, ...argument }) => argument),
+    ...extra,
   };
 }

@@ -31,6 +31,10 @@ export interface Snapshots {
    * or the tool server rejects the tools.
    */
   replace(plugin: PluginDefinition): void;
+  /** Adds or replaces a plugin, for all tenants or for these only. Throws, and changes nothing, like `replace`. */
+  add(plugin: PluginDefinition, tenants: readonly string[] | undefined): void;
+  remove(pluginName: string): void;
+  tenantsOf(pluginName: string): readonly string[] | undefined;
 }
 
 /** Creates the snapshots of these running plugins, all enabled. */
@@ -47,11 +51,18 @@ export function createSnapshots(
     tenantsOf: ((pluginName: string) => readonly string[] | undefined) | undefined;
   },
 ): Snapshots {
-  const { contextOf, logger, toolLock, middleware, tenantsOf = () => undefined } = deps;
+  const { contextOf, logger, toolLock, middleware } = deps;
+  const accepted = (plugin: PluginDefinition) =>
+    toolLock?.enforce ? acceptedOf(plugin, toolLock.lock) : plugin;
   /** The tool lock does not cover a replaced plugin: skills come from the operator's own folder. */
-  const offered = new Map(
-    plugins.map((plugin) => [plugin.name, toolLock?.enforce ? acceptedOf(plugin, toolLock.lock) : plugin]),
-  );
+  const offered = new Map(plugins.map((plugin) => [plugin.name, accepted(plugin)]));
+  /** Sorted, so that every gateway lists tools in the same order, whichever plugin was added first. */
+  let added = new Map<string, { plugin: PluginDefinition; tenants: readonly string[] | undefined }>();
+  const tenantsOf = (name: string): readonly string[] | undefined => {
+    const configured = deps.tenantsOf?.(name);
+    const own = added.get(name)?.tenants;
+    return own && configured ? own.filter((tenant) => configured.includes(tenant)) : (own ?? configured);
+  };
   const collected = new WeakMap<PluginDefinition, CollectedTool[]>();
   /** Cached by plugin object: the tool server keeps what it compiled for the same tool object. */
   const toolsOf = (plugin: PluginDefinition): CollectedTool[] => {
@@ -60,8 +71,9 @@ export function createSnapshots(
     return tools;
   };
   const snapshotWithout = (disabled: DisabledPlugins): Snapshot => {
-    const offer = createOffer(disabled, { plugins: [...offered.values()], tenantsOf });
-    const enabled = [...offered.values()].filter(({ name }) => offer.isOffered(name));
+    const all = [...offered.values(), ...[...added.values()].map(({ plugin }) => plugin)];
+    const offer = createOffer(disabled, { plugins: all, tenantsOf });
+    const enabled = all.filter(({ name }) => offer.isOffered(name));
     const tools = enabled.flatMap(toolsOf);
     const options = { contextOf, logger, defaultTimeoutMs: deps.toolTimeoutMs, middleware, offer };
     return {
@@ -74,6 +86,16 @@ export function createSnapshots(
     };
   };
   let snapshot = snapshotWithout({ all: [], tenants: {} });
+  const change = (next: typeof added) => {
+    const before = added;
+    added = new Map([...next].sort(([one], [other]) => (one < other ? -1 : 1)));
+    try {
+      snapshot = snapshotWithout(snapshot.disabled);
+    } catch (error) {
+      added = before;
+      throw error;
+    }
+  };
 
   return {
     current: () => snapshot,
@@ -92,6 +114,12 @@ export function createSnapshots(
         offered.set(plugin.name, before);
         throw error;
       }
+    },
+    add: (plugin, tenants) => change(new Map(added).set(plugin.name, { plugin: accepted(plugin), tenants })),
+    tenantsOf,
+    remove(pluginName) {
+      const rest = new Map(added);
+      if (rest.delete(pluginName)) change(rest);
     },
   };
 }

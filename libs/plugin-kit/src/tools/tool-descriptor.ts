@@ -9,20 +9,25 @@ export interface ToolDescriptor {
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
   readonly annotations?: ToolAnnotations;
+  /** Fields of forwarded tools, such as `icons` and `_meta`. */
+  readonly [further: string]: unknown;
 }
 
 /** Makes a frozen copy, so that the plugin cannot change what is listed and enforced. */
 export function descriptorOf(tool: CollectedTool): ToolDescriptor {
   const { title, outputSchema, annotations, idempotent } = tool;
+  const { description, extra } = tool;
   const hints = { ...(idempotent === undefined ? {} : { idempotentHint: idempotent }), ...annotations };
   return Object.freeze({
     name: tool.qualifiedName,
     ...(title === undefined ? {} : { title }),
-    description: tool.description,
+    // Servers of others may have tools without a description.
+    ...(tool.isForwarded && description === '' ? {} : { description }),
     inputSchema: frozenSchemaOf(tool.schema),
     ...(outputSchema === undefined ? {} : { outputSchema: frozenSchemaOf(outputSchema) }),
     ...(Object.keys(hints).length === 0 ? {} : { annotations: Object.freeze(hints) }),
-  });
+    ...extra,
+  } as ToolDescriptor);
 }
 
 /** Copies a schema. Adds a missing `type: 'object'`, because MCP clients refuse a schema without it. */

@@ -11,10 +11,18 @@ import type { Diagnostic } from '../load/loader.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { descriptorOf, type ToolDescriptor } from './tool-descriptor.ts';
 
-/** `version` is the plugin's version when the part was accepted; it is for people only. */
+/**
+ * `version` is the plugin's version when the part was accepted; it is for people only. The parts of upstreams, which change without
+ * a release of this gateway, also have the name of their plugin and what was accepted, so that a difference can be shown.
+ */
 const Entries = z.record(
   z.string(),
-  z.object({ version: z.string().optional(), sha256: z.string().regex(/^[0-9a-f]{64}$/) }),
+  z.object({
+    version: z.string().optional(),
+    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    upstream: z.string().optional(),
+    seen: z.record(z.string(), z.unknown()).optional(),
+  }),
 );
 const ToolLockFile = z.object({
   /** By qualified name. */
@@ -40,7 +48,8 @@ export interface LockedPart {
   name: string;
   pluginName: string;
   version: string;
-  /** Of everything that a client sees of it. */
+  /** Everything that a client sees of it, and its hash. */
+  seen: Record<string, unknown>;
   sha256: string;
   /** The part of the plugin's definition. */
   part: object;
@@ -61,54 +70,71 @@ function partsOf(plugin: PluginDefinition): LockedPart[] {
   const of = (
     kind: LockKind,
     part: object,
-    { name, sha256 }: { name: string; sha256: string },
+    { name, seen }: { name: string; seen: Record<string, unknown> },
   ): LockedPart => ({
     kind,
     name,
     pluginName: plugin.name,
     version: plugin.version,
-    sha256,
+    seen,
+    sha256: hashOf(seen),
     part,
   });
   const collected = collectTools([plugin]);
   return [
     ...tools.map((tool, at) => {
       const descriptor = descriptorOf(collected[at] as (typeof collected)[number]);
-      return of('tools', tool, { name: descriptor.name, sha256: hashOfTool(descriptor) });
+      return of('tools', tool, { name: descriptor.name, seen: seenOfTool(descriptor) });
     }),
     ...prompts.map((prompt) => {
       const { title, description, arguments: args = [] } = prompt;
       const name = qualifiedNameOf(plugin, prompt.name);
       const shown = args.map(({ complete: _, ...argument }) => argument);
-      return of('prompts', prompt, { name, sha256: hashOf({ name, title, description, arguments: shown }) });
+      return of('prompts', prompt, { name, seen: { name, title, description, arguments: shown } });
     }),
     ...resources.map((resource) => {
       const { uri, name, title, description, mimeType } = resource;
       return of('resources', resource, {
         name: uri,
-        sha256: hashOf({ uri, name, title, description, mimeType }),
+        seen: { uri, name, title, description, mimeType },
       });
     }),
     ...resourceTemplates.map((template) => {
       const { uriTemplate, name, title, description, mimeType } = template;
-      const sha256 = hashOf({ uriTemplate, name, title, description, mimeType });
-      return of('resources', template, { name: uriTemplate, sha256 });
+      const seen = { uriTemplate, name, title, description, mimeType };
+      return of('resources', template, { name: uriTemplate, seen });
     }),
     ...commands.map((command) => {
       const { name, description, argumentHint } = command;
-      return of('commands', command, { name, sha256: hashOf({ name, description, argumentHint }) });
+      return of('commands', command, { name, seen: { name, description, argumentHint } });
     }),
   ];
 }
 
-/** Makes a lock that accepts these plugins as they are now. */
-export function lockOf(plugins: readonly PluginDefinition[]): Record<LockKind, ToolLock['tools']> {
-  const parts = lockedPartsOf(plugins).sort((one, other) => (one.name < other.name ? -1 : 1));
+/** Makes a lock that accepts these plugins, and upstreams, as they are now. */
+export function lockOf(
+  plugins: readonly PluginDefinition[],
+  upstreams: readonly PluginDefinition[] = [],
+): Record<LockKind, ToolLock['tools']> {
+  const isUpstream = new Set(upstreams.map(({ name }) => name));
+  const parts = lockedPartsOf([...plugins, ...upstreams]).sort((one, other) =>
+    one.name < other.name ? -1 : 1,
+  );
   const entriesOf = (wanted: LockKind) =>
     Object.fromEntries(
       parts
         .filter(({ kind }) => kind === wanted)
-        .map(({ name, version, sha256 }) => [name, { ...(version !== undefined && { version }), sha256 }]),
+        .map(({ name, version, sha256, pluginName, seen }) => [
+          name,
+          {
+            ...(version !== undefined && { version }),
+            sha256,
+            ...(isUpstream.has(pluginName) && {
+              upstream: pluginName,
+              seen: JSON.parse(JSON.stringify(seen)),
+            }),
+          },
+        ]),
     );
   return {
     tools: entriesOf('tools'),
@@ -118,11 +144,14 @@ export function lockOf(plugins: readonly PluginDefinition[]): Record<LockKind, T
   };
 }
 
-/** SHA-256, in hex, of everything that a client sees of the tool. */
-export function hashOfTool(descriptor: ToolDescriptor): string {
+/** Everything of a tool that a model or a client follows. */
+function seenOfTool(descriptor: ToolDescriptor): Record<string, unknown> {
   const { name, title, description, inputSchema, outputSchema, annotations } = descriptor;
-  return hashOf({ name, title, description, inputSchema, outputSchema, annotations });
+  return { name, title, description, inputSchema, outputSchema, annotations };
 }
+
+/** SHA-256, in hex, of everything that a client sees of the tool. */
+export const hashOfTool = (descriptor: ToolDescriptor): string => hashOf(seenOfTool(descriptor));
 
 const hashOf = (seen: object): string => createHash('sha256').update(canonicalJson(seen)).digest('hex');
 
@@ -172,8 +201,10 @@ export function compareWithLock(parts: readonly LockedPart[], lock: ToolLock): L
     drifted: notAccepted.filter(isKnown),
     unknown: notAccepted.filter((part) => !isKnown(part)),
     missing: lockKinds.flatMap((kind) =>
-      Object.keys(lock[kind] ?? {})
-        .filter((name) => !offered.has(`${kind} ${name}`))
+      Object.entries(lock[kind] ?? {})
+        // An upstream is compared by itself, when it is connected.
+        .filter(([name, { upstream }]) => upstream === undefined && !offered.has(`${kind} ${name}`))
+        .map(([name]) => name)
         .map((name) => ({ kind, name })),
     ),
   };

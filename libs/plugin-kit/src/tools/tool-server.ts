@@ -229,10 +229,20 @@ function entryOf(tool: CollectedTool, compiler: SchemaCompiler): Entry {
   return {
     tool,
     descriptor,
-    checkInput: lazily(() => compiler.compile(inputSchema)),
-    checkOutput: outputSchema && lazily(() => compiler.compile(outputSchema)),
+    ...(tool.isForwarded
+      ? { checkInput: checkObject, checkOutput: undefined }
+      : {
+          checkInput: lazily(() => compiler.compile(inputSchema)),
+          checkOutput: outputSchema && lazily(() => compiler.compile(outputSchema)),
+        }),
   };
 }
+
+/** The check of a forwarded tool: its server has the schema, perhaps of a dialect or with keywords that are unknown here. */
+const checkObject: SchemaCheck = (value) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? []
+    : [{ instancePath: '', keyword: 'type', params: {}, schemaPath: '#/type', message: 'must be object' }];
 
 /** Compiles at the first use: a worker has all tools and calls few, and the validation has compiled the schema before. */
 function lazily(compile: () => SchemaCheck): SchemaCheck {

@@ -90,10 +90,10 @@ test('every part of a plugin works in a separate process', async () => {
     argument: { name: 'place', value: 't' },
     others: {},
   };
-  expect(await served.complete(completion)).toEqual(['there']);
-  expect(await served.prompt('whole__greet', { who: 'Ada' }, {})).toMatchObject([
-    { content: { text: 'Greet Ada' } },
-  ]);
+  expect(await served.complete(completion)).toMatchObject({ values: ['there'] });
+  expect(await served.prompt('whole__greet', { who: 'Ada' }, {})).toMatchObject({
+    messages: [{ content: { text: 'Greet Ada' } }],
+  });
   const shout = commands.find(({ name }) => name === 'shout');
   expect(await shout?.execute('hi', { threadId: 'thr_y' } as never)).toEqual({ output: 'HI thr_y gateway' });
   expect(await hooks.beforeInvoke('thr', 'go', {} as never)).toBe('go, please');

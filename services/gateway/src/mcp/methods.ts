@@ -81,20 +81,21 @@ export function createMethods(deps: { tools: ToolCalls; plugins: PluginHost }): 
       const { caller, params } = request;
       const args = textsOf(params.arguments ?? {}, 'arguments');
       const got = await served(caller).prompt(textOf(params, 'name'), args, requestMetaOf(request));
-      return isInputRequired(got) ? got : { messages: got };
+      return got;
     },
     async 'completion/complete'({ caller, params }) {
       const { ref, argument, context } = params as Record<string, Params | undefined>;
       if (!ref || !argument)
         throw new AppError('invalid_request', 'completion/complete needs the params "ref" and "argument".');
-      const values = await served(caller).complete({
+      const found = await served(caller).complete({
         ref:
           ref.type === 'ref/prompt' ? { prompt: textOf(ref, 'name') } : { uriTemplate: textOf(ref, 'uri') },
         argument: { name: textOf(argument, 'name'), value: textOf(argument, 'value') },
         others: textsOf(context?.arguments ?? {}, 'context.arguments'),
       });
-      const shown = values.slice(0, maxCompletions);
-      return { completion: { values: shown, total: values.length, hasMore: values.length > shown.length } };
+      const shown = found.values.slice(0, maxCompletions);
+      const { total, hasMore = (total ?? found.values.length) > shown.length } = found;
+      return { completion: { values: shown, ...(total !== undefined && { total }), hasMore } };
     },
   };
 }

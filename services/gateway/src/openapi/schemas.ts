@@ -103,6 +103,7 @@ const shared = {
   Tool: ToolDescription,
   ToolAnswer,
   Plugin: contracts.Plugin,
+  Upstream: contracts.Upstream,
   AuditRecord: contracts.AuditRecord,
   ApiKey: ShownKey,
   Skill,

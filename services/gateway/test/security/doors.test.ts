@@ -131,7 +131,8 @@ test.each(['a key', 'an access token'])('%s of another tenant finds nothing of t
     if (reads && ownThings.includes(route.url)) expected = 200;
     if (route.url === '/mcp') expected = withoutSession(route) ?? 200; // the refusal is in the JSON-RPC response
     const isAdmins =
-      /^\/v1\/(workers|keys|audit|figures|promises)/.test(route.url) || route.url === '/v1/plugins/:plugin';
+      /^\/v1\/(workers|keys|audit|figures|promises|upstreams)/.test(route.url) ||
+      route.url === '/v1/plugins/:plugin';
     if (isAdmins || route.url === '/metrics') expected = 403;
     expect([route, status]).toEqual([route, expected]);
     if (route.url === '/mcp' && route.method === 'POST') expect(text).toContain('There is no thread');

@@ -6,10 +6,7 @@ import { requireScope } from '../../http/authenticate.ts';
 import { answers, jsonSchemaOf, loadedOf, refTo } from '../../openapi/schemas.ts';
 
 /** Adds GET /v1/plugins and PATCH /v1/plugins/:plugin. */
-export function addPluginRoutes(
-  app: FastifyInstance,
-  { dispatch, plugins, tenantsOf, scrubber }: RouteDeps,
-): void {
+export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins, scrubber }: RouteDeps): void {
   const tags = ['tools'];
   const described = (
     { name, version, prefix, global = false, tools = [] }: PluginDefinition,
@@ -53,7 +50,7 @@ export function addPluginRoutes(
       requireScope(request.caller, 'tools');
       const { tenant } = request.caller.principal;
       const disabled = await dispatch.pluginStates.disabled();
-      const given = plugins.plugins.filter(({ name }) => isFor({ tenants: tenantsOf?.(name) }, tenant));
+      const given = plugins.plugins.filter(({ name }) => isFor({ tenants: plugins.tenantsOf(name) }, tenant));
       return {
         plugins: given.map((plugin) => described(plugin, stateOf(disabled, plugin.name, tenant))),
         diagnostics: scrubber.json(plugins.diagnostics),
@@ -80,7 +77,7 @@ export function addPluginRoutes(
       const { tenant } = caller.principal;
       const name = params.plugin;
       const plugin = plugins.plugins.find((one) => one.name === name);
-      if (!plugin || !isFor({ tenants: tenantsOf?.(name) }, tenant))
+      if (!plugin || !isFor({ tenants: plugins.tenantsOf(name) }, tenant))
         throw new AppError('plugin_not_found', `There is no plugin "${name}".`);
       const state = { plugin: name, enabled: body.enabled, tenant: forAll ? undefined : tenant };
       await dispatch.pluginStates.set(state);

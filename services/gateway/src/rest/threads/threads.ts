@@ -28,7 +28,7 @@ function checkBody(
 
 /** Adds the routes below /v1/threads that create, read, change and delete threads. */
 export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
-  const { threads } = deps.dispatch;
+  const { threads, replicas } = deps.dispatch;
   const tags = ['threads'];
 
   app.post<{ Body: CreateThread }>(
@@ -135,7 +135,11 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
     },
     async (request, reply) => {
       requireScope(request.caller, 'threads');
-      await threads.delete(request.caller.principal.tenant, request.params.threadId);
+      const { tenant } = request.caller.principal;
+      const { threadId } = request.params;
+      await threads.delete(tenant, threadId);
+      // Told to the others on a best-effort basis: what upstreams hold for an idle thread ends anyway.
+      replicas.broadcast({ kind: 'thread_deleted', tenant, threadId }).catch(() => undefined);
       return reply.code(204).send();
     },
   );

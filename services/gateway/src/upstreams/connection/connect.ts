@@ -1,0 +1,193 @@
+/**
+ * One MCP connection to an upstream, of either era.
+ *
+ *   stdio-transport.ts     a child process
+ *   bounded-fetch.ts       HTTP to the named addresses alone
+ *   client-credentials.ts  OAuth access tokens
+ *   message-budget.ts      cuts off a server that floods
+ *   read-catalog.ts        everything that the upstream offers
+ */
+import {
+  Client,
+  type Progress,
+  type ServerCapabilities,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { z } from 'zod';
+import type { HttpUpstream, UpstreamConfig } from '../file/upstream-config.ts';
+import { createBoundedFetch } from './bounded-fetch.ts';
+import { createClientCredentials } from './client-credentials.ts';
+import { createMessageBudget } from './message-budget.ts';
+import { createStdioTransport, type StdioTransport } from './stdio-transport.ts';
+
+/** A result as its server sent it. */
+export type RawResult = Record<string, unknown>;
+
+/** How one request is followed. */
+export interface RequestOptions {
+  signal?: AbortSignal | undefined;
+  timeoutMs: number;
+  onProgress?: ((progress: Progress) => void) | undefined;
+  headers?: Record<string, string> | undefined;
+}
+
+/** An open connection. */
+export interface Connection {
+  readonly era: 'legacy' | 'modern';
+  readonly protocolVersion: string | undefined;
+  readonly server: { name: string; version: string } | undefined;
+  readonly capabilities: ServerCapabilities;
+  readonly instructions: string | undefined;
+  /** Sends a request; resolves with the result as it is, or with an `input_required` result. Rejects with the SDK's errors. */
+  request(method: string, params: RawResult, options: RequestOptions): Promise<RawResult>;
+  /** Asks to be notified of changes of a resource. */
+  subscribe(uri: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What a connection reports while it is open. */
+export interface ConnectionEvents {
+  /** One of its lists has changed. */
+  onListChanged(): void;
+  onResourceUpdated(uri: string): void;
+  onLog(params: RawResult): void;
+  /** It has ended, for whatever reason; called at most once, and not for a connection that did not open. */
+  onClosed(): void;
+  /** Something is wrong, but the connection goes on. */
+  onError(error: Error): void;
+}
+
+/** What opening needs. */
+export interface ConnectDeps {
+  /** The gateway's environment, of which a child inherits a few variables. */
+  env: Readonly<Record<string, string | undefined>>;
+  /** Longest wait for the first answer, ms. */
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+const clientInfo = { name: 'harness', version: '0.1.0' };
+/** A silent child is asked again in the legacy era after this, ms. */
+const probeMs = 10_000;
+/** Results pass as they are. */
+const anything = z.looseObject({});
+
+/**
+ * Opens a connection and finds out the era. A child that ends at the question of the era is started again for the legacy era.
+ * Rejects with the last error, and with what a child has written to standard error.
+ */
+export async function connect(
+  upstream: UpstreamConfig,
+  events: ConnectionEvents,
+  deps: ConnectDeps,
+): Promise<Connection> {
+  if (upstream.kind === 'http') return open(upstream, events, { ...deps, mode: 'auto' });
+  try {
+    return await open(upstream, events, { ...deps, mode: 'auto' });
+  } catch (error) {
+    if (deps.signal.aborted || isMissingCommand(error)) throw error;
+    return open(upstream, events, { ...deps, mode: 'legacy' });
+  }
+}
+
+const isMissingCommand = (error: unknown) => /\bENOENT\b|not found|EACCES/.test(String(error));
+
+async function open(
+  upstream: UpstreamConfig,
+  events: ConnectionEvents,
+  { env, timeoutMs, signal, mode }: ConnectDeps & { mode: 'auto' | 'legacy' },
+): Promise<Connection> {
+  const stdio = upstream.kind === 'stdio' ? createStdioTransport(upstream, env) : undefined;
+  const transport = stdio ?? httpTransportOf(upstream as HttpUpstream);
+  const listChanged = { autoRefresh: false, debounceMs: 0, onChanged: () => events.onListChanged() };
+  const client = new Client(clientInfo, {
+    // No server may ask anything here by itself: the call that a question belongs to is not certain.
+    capabilities: {},
+    inputRequired: { autoFulfill: false },
+    versionNegotiation: { mode, probe: { timeoutMs: Math.min(probeMs, timeoutMs) } },
+    listChanged: { tools: listChanged, prompts: listChanged, resources: listChanged },
+  });
+  client.onerror = (error) => events.onError(error);
+  client.setNotificationHandler('notifications/message', ({ params }) => events.onLog(params as RawResult));
+  client.setNotificationHandler('notifications/resources/updated', ({ params }) =>
+    events.onResourceUpdated(params.uri),
+  );
+  try {
+    await client.connect(transport, { timeout: timeoutMs, signal });
+  } catch (error) {
+    await transport.close().catch(() => undefined);
+    throw explained(error as Error, stdio);
+  }
+  cutOffFloods(transport, events);
+  client.onclose = () => events.onClosed();
+  const isModern = client.getProtocolEra() === 'modern';
+  const capabilities = client.getServerCapabilities() ?? {};
+  if (!isModern && capabilities.logging) client.setLoggingLevel('info').catch(events.onError);
+  const watched = new Set<string>();
+
+  return {
+    era: isModern ? 'modern' : 'legacy',
+    protocolVersion: client.getNegotiatedProtocolVersion(),
+    server: client.getServerVersion(),
+    capabilities,
+    instructions: client.getInstructions(),
+    request: (method, params, { signal: cancelled, timeoutMs: timeout, onProgress, headers }) =>
+      client.request({ method, params }, anything, {
+        timeout,
+        allowInputRequired: true,
+        ...(cancelled && { signal: cancelled }),
+        ...(onProgress && { onprogress: onProgress }),
+        ...(headers && { headers }),
+      }),
+    async subscribe(uri) {
+      if (!capabilities.resources?.subscribe || watched.has(uri) || watched.size >= maxSubscriptions) return;
+      watched.add(uri);
+      try {
+        if (isModern) await client.listen({ resourceSubscriptions: [uri] });
+        else await client.subscribeResource({ uri });
+      } catch (error) {
+        watched.delete(uri);
+        throw error;
+      }
+    },
+    close: () => client.close(),
+  };
+}
+
+/** Resources that one connection is asked to watch. */
+const maxSubscriptions = 1_000;
+
+function httpTransportOf(upstream: HttpUpstream): StreamableHTTPClientTransport {
+  const { url, headers, auth } = upstream;
+  const named = [url, auth?.issuer, auth?.tokenUrl].filter((one) => one !== undefined);
+  const fetch = createBoundedFetch(new Set(named.map((one) => new URL(one).origin)));
+  return new StreamableHTTPClientTransport(new URL(url), {
+    fetch,
+    requestInit: { headers },
+    ...(auth && { authProvider: createClientCredentials({ ...upstream, auth }, fetch) }),
+    reconnectionOptions: {
+      initialReconnectionDelay: 1_000,
+      maxReconnectionDelay: 60_000,
+      reconnectionDelayGrowFactor: 2,
+      maxRetries: 1_000_000, // the stream of notifications is reopened as long as the connection is used
+    },
+  });
+}
+
+/** Ends the connection of a server that sends more than anyone reads. */
+function cutOffFloods(transport: Transport, events: ConnectionEvents): void {
+  const spend = createMessageBudget();
+  const read = transport.onmessage;
+  transport.onmessage = (message, extra) => {
+    if (spend()) return read?.(message, extra);
+    events.onError(new Error('the upstream sends too many messages, so its connection is closed'));
+    transport.onmessage = undefined;
+    void transport.close().catch(() => undefined);
+  };
+}
+
+function explained(error: Error, stdio: StdioTransport | undefined): Error {
+  const words = stdio?.lastWords();
+  return words ? new Error(`${error.message}\n${words}`, { cause: error }) : error;
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+
+const texts = z.record(z.string(), z.string());
+
+/** How an upstream authenticates this gateway: OAuth client credentials. */
+const ClientCredentials = z.object({
+  clientId: z.string().min(1),
+  clientSecret: z.string().min(1),
+  /** The only authorization server that is sent the secret. */
+  issuer: z.url(),
+  /** Where its token endpoint is, if that is at another address than the issuer. */
+  tokenUrl: z.url().optional(),
+  scope: z.string().optional(),
+});
+
+/** Fields that every kind of upstream may have. */
+const common = {
+  /** Which tools are offered, by the upstream's own names; `*` stands for any text, a leading `!` excludes. Default: all. */
+  tools: z.array(z.string().min(1)).optional(),
+  /** Names for tools and prompts, by the upstream's own names. */
+  rename: texts.default({}),
+  /** Longest call, ms. */
+  timeoutMs: z.int().min(1).max(86_400_000).default(300_000),
+  /** `shared`: one connection for all callers. `thread`: one for each thread, for servers that keep state. */
+  scope: z.enum(['shared', 'thread']).default('shared'),
+  /** The only tenants that are given the upstream. Default: all. */
+  tenants: z.array(z.string().min(1)).optional(),
+  /** Most tools that are offered; the rest is a diagnostic. */
+  maxTools: z.int().min(0).max(10_000).default(500),
+  disabled: z.boolean().default(false),
+};
+
+const Stdio = z.object({
+  command: z.string().min(1),
+  args: z.array(z.string()).default([]),
+  env: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String)).default({}),
+  cwd: z.string().optional(),
+  ...common,
+});
+
+const Http = z.object({
+  url: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }),
+  headers: texts.default({}),
+  auth: ClientCredentials.optional(),
+  ...common,
+});
+
+/** A child process that speaks MCP over standard input and output. */
+export type StdioUpstream = z.infer<typeof Stdio> & { name: string; kind: 'stdio' };
+/** A server of MCP's Streamable HTTP. */
+export type HttpUpstream = z.infer<typeof Http> & { name: string; kind: 'http' };
+/** One upstream of the file. `name` is its plugin name, made from the name in the file. */
+export type UpstreamConfig = StdioUpstream | HttpUpstream;
+
+/** Names by which clients call the transports that are supported here. */
+const kindOf: Record<string, 'stdio' | 'http'> = {
+  stdio: 'stdio',
+  http: 'http',
+  'streamable-http': 'http',
+  streamableHttp: 'http',
+  streamable_http: 'http',
+};
+
+/** Fields of other clients that mean nothing here, and of which no one needs to hear. */
+const foreign = new Set([
+  'type',
+  'transport',
+  'description',
+  'alwaysAllow',
+  'autoApprove',
+  'dev',
+  'gallery',
+  'version',
+  'trust',
+  'enabled',
+  'envFile',
+]);
+
+/** Reads one entry. Throws an Error that says what is wrong; `warn` gets what is ignored. */
+export function parseUpstream(name: string, entry: unknown, warn: (problem: string) => void): UpstreamConfig {
+  if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
+    throw new Error('must be an object with "command" or "url"');
+  const { type, transport, serverUrl, ...rest } = entry as Record<string, unknown>;
+  const fields: Record<string, unknown> = {
+    ...rest,
+    ...(serverUrl !== undefined && rest.url === undefined && { url: serverUrl }),
+  };
+  const written = type ?? transport;
+  const kind = written === undefined ? ('command' in fields ? 'stdio' : 'http') : kindOf[String(written)];
+  if (kind === undefined)
+    throw new Error(
+      `the transport ${JSON.stringify(written)} is not supported: use "stdio", or "http" (Streamable HTTP), which has replaced "sse"`,
+    );
+  if (fields.enabled === false) Object.assign(fields, { disabled: true });
+  if ('envFile' in fields) warn('"envFile" is not read: name the variables in "env"');
+  const schema = kind === 'stdio' ? Stdio : Http;
+  for (const field of Object.keys(fields))
+    if (!(field in schema.shape) && !foreign.has(field))
+      warn(`"${field}" is not a field of an upstream and is ignored`);
+  const parsed = schema.safeParse(fields);
+  if (!parsed.success)
+    throw new Error(
+      parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'entry'}: ${message}`).join('; '),
+    );
+  return { ...parsed.data, name, kind } as UpstreamConfig;
+}

@@ -1,0 +1,203 @@
+/**
+ * Upstreams: other people's MCP servers as plugins of this gateway.
+ *
+ *   upstream-report.ts  what operators see of them
+ *   file/        the file that names them
+ *   connection/  one MCP connection
+ *   link/        connections that heal, and which gateway has them
+ *   plugin/      what an upstream offers, as a plugin
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Dispatch } from '@harness/dispatch';
+import type { PluginHost } from '@harness/plugin-kit';
+import { createScrubber, type Logger } from '@harness/runtime';
+import type { Changes } from '../content/list-changes.ts';
+import type { FollowedFile } from '../follow-file.ts';
+import type { UpstreamConfig } from './file/upstream-config.ts';
+import { secretsOf, type UpstreamsFile } from './file/upstreams-file.ts';
+import { createLink, type Link } from './link/link.ts';
+import type { Port } from './plugin/forward.ts';
+import { upstreamPluginOf } from './plugin/upstream-plugin.ts';
+import { lockDifferencesOf, type UpstreamReport } from './upstream-report.ts';
+
+/** The upstreams of this gateway. */
+export interface Upstreams {
+  /** In the order of the file. */
+  list(): UpstreamReport[];
+  /** Problems of the file. */
+  diagnostics(): UpstreamsFile['diagnostics'];
+  close(): Promise<void>;
+}
+
+/** What following upstreams needs. */
+export interface UpstreamsDeps {
+  /** Undefined: there are no upstreams. */
+  file: Pick<FollowedFile<UpstreamsFile>, 'current' | 'onChange'> | undefined;
+  /** The gateway's environment. */
+  env: Readonly<Record<string, string | undefined>>;
+  /** Plugins that may have bare names. */
+  unprefixed: readonly string[];
+  plugins: PluginHost;
+  dispatch: Dispatch;
+  changes: Changes;
+  logger: Logger;
+}
+
+/** One upstream of the file. */
+interface Entry {
+  config: UpstreamConfig;
+  /** Undefined while it is disabled. */
+  link: Link | undefined;
+  port: Port;
+  problems: string[];
+  /** What its plugin was made from. */
+  published: { description: object; uris: readonly string[] } | undefined;
+}
+
+const nothing: UpstreamsFile = { upstreams: [], diagnostics: [] };
+
+/** Connects to the upstreams of a file and offers them as plugins, and follows both. Waits for none of them. */
+export function followUpstreams(deps: UpstreamsDeps): Upstreams {
+  const { file, plugins, logger, dispatch } = deps;
+  const entries = new Map<string, Entry>();
+  const contentNow = () => file?.current() ?? nothing;
+
+  const sync = () => {
+    const { upstreams } = contentNow();
+    for (const [name, { config }] of entries)
+      if (!upstreams.some((one) => isDeepStrictEqual(one, config))) remove(name);
+    for (const config of upstreams) {
+      const entry = entries.get(config.name) ?? entryOf(config);
+      entries.set(config.name, entry);
+      const isOn = !config.disabled && plugins.isEnabled(config.name);
+      if (isOn && !entry.link) entry.link = linkOf(entry);
+      if (!isOn && entry.link) {
+        void entry.link.close();
+        entry.link = undefined;
+      }
+    }
+    publish();
+  };
+  const remove = (name: string) => {
+    const entry = entries.get(name);
+    entries.delete(name);
+    void entry?.link?.close();
+    if (!entry?.published) return;
+    plugins.remove(name);
+    deps.changes.report(['tools', 'resources', 'prompts']);
+  };
+  const entryOf = (config: UpstreamConfig): Entry => {
+    const scrubber = createScrubber({ values: secretsOf(config) });
+    const entry: Entry = {
+      config,
+      link: undefined,
+      problems: [],
+      published: undefined,
+      port: {
+        request: (request, hooks) => linkNow(entry).request(request, hooks),
+        subscribe: (uri) => linkNow(entry).subscribe(uri),
+        scrub: scrubber.json,
+      },
+    };
+    return entry;
+  };
+  const linkNow = ({ link, config }: Entry): Link => {
+    if (!link) throw new Error(`${config.name} is disabled`);
+    return link;
+  };
+  const linkOf = (entry: Entry): Link => {
+    const { config, port } = entry;
+    return createLink({
+      config,
+      env: deps.env,
+      scrub: port.scrub,
+      logger,
+      onDescribed: publish,
+      onResourceUpdated(uri) {
+        for (const shown of entry.published?.uris.filter((one) => one === uri) ?? [uri])
+          dispatch.replicas
+            .broadcast({ kind: 'resource_updated', uri: shown })
+            .catch((error) =>
+              logger.debug({ err: error, uri }, 'upstream: change of a resource not announced'),
+            );
+      },
+    });
+  };
+  /** Makes the plugins anew whose upstream has changed, or that offer a URI which belongs to another now. */
+  const publish = () => {
+    const taken = new Set(
+      plugins.plugins
+        .filter(({ name }) => !entries.has(name))
+        .flatMap(({ resources = [] }) => resources.map(({ uri }) => uri)),
+    );
+    let isChanged = false;
+    for (const entry of entries.values()) {
+      const { config, link, port } = entry;
+      const description = link?.description;
+      if (description) {
+        const own = description.catalog.resources.map(({ uri }) => String(uri));
+        const uris = own.filter((uri) => !taken.has(uri));
+        const now = { description, uris };
+        if (!isSame(now, entry.published)) {
+          const isUnprefixed = deps.unprefixed.includes(config.name);
+          const isTaken = (uri: string) => !uris.includes(uri);
+          offer(entry, upstreamPluginOf({ config, description, port, isUnprefixed, isTaken }));
+          entry.published = now;
+          isChanged = true;
+        }
+      }
+      for (const uri of entry.published?.uris ?? []) taken.add(uri);
+    }
+    if (isChanged) deps.changes.report(['tools', 'resources', 'prompts']);
+  };
+  const offer = (entry: Entry, { plugin, problems }: ReturnType<typeof upstreamPluginOf>) => {
+    entry.problems = problems;
+    try {
+      plugins.add(plugin, { tenants: entry.config.tenants });
+      const { tools = [], resources = [], prompts = [] } = plugin;
+      const counts = { tools: tools.length, resources: resources.length, prompts: prompts.length };
+      logger.info({ upstream: plugin.name, version: plugin.version, ...counts }, 'upstream offered');
+      for (const problem of problems) logger.warn({ upstream: plugin.name }, problem);
+    } catch (error) {
+      entry.problems = [`it is not offered: ${(error as Error).message}`, ...problems];
+      logger.error({ upstream: plugin.name, err: error }, 'upstream not offered');
+    }
+  };
+
+  sync();
+  file?.onChange(sync);
+  // Plugins are enabled and disabled for the fleet; an upstream that nobody may use needs no connection.
+  const stops = [
+    deps.changes.onChange((change) => {
+      if ('list' in change && change.list === 'tools' && !change.keyId) sync();
+    }),
+    dispatch.replicas.onSignal((signal) => {
+      if (signal.kind === 'upstream_reconnect') entries.get(signal.upstream)?.link?.reconnect();
+      if (signal.kind === 'thread_deleted')
+        for (const { link } of entries.values()) link?.endThread(`${signal.tenant}/${signal.threadId}`);
+    }),
+  ];
+
+  return {
+    list: () =>
+      [...entries.values()].map(({ config, link, problems }) => ({
+        config,
+        owner: null,
+        link: link?.status(),
+        description: link?.description,
+        plugin: plugins.plugins.find(({ name }) => name === config.name),
+        problems,
+        lock: lockDifferencesOf(config.name, plugins),
+      })),
+    diagnostics: () => contentNow().diagnostics,
+    async close() {
+      for (const stop of stops) stop();
+      await Promise.all([...entries.values()].map(({ link }) => link?.close()));
+    },
+  };
+}
+
+const isSame = (
+  { description, uris }: { description: object; uris: readonly string[] },
+  before: Entry['published'],
+) => description === before?.description && isDeepStrictEqual(uris, before.uris);

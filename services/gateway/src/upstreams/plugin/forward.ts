@@ -1,0 +1,172 @@
+import { AppError } from '@harness/contracts';
+import {
+  type Completer,
+  type EmbeddedResource,
+  type InputRequired,
+  needInput,
+  type PluginPrompt,
+  type PluginRequestMeta,
+  type PluginResource,
+  type PluginTool,
+  type PluginToolMeta,
+  type PromptResult,
+  type ToolResult,
+} from '@harness/plugin-kit';
+import type { RawResult } from '../connection/connect.ts';
+import type { UpstreamConfig } from '../file/upstream-config.ts';
+import type { RequestHooks } from '../link/line.ts';
+import type { UpstreamDescription, UpstreamRequest } from '../link/link.ts';
+import { paramHeadersOf } from './param-headers.ts';
+
+/** The way to an upstream. */
+export interface Port {
+  request(request: UpstreamRequest, hooks: RequestHooks): Promise<RawResult>;
+  subscribe(uri: string): Promise<void>;
+  /** Replaces the upstream's secrets. */
+  scrub<T>(value: T): T;
+}
+
+/** Handlers that pass requests on to an upstream; `own` is always its own name or URI. */
+export interface Forward {
+  toolOf(own: string, inputSchema: unknown): PluginTool['handler'];
+  promptOf(own: string): PluginPrompt['get'];
+  resourceOf(uris: { own: string; shown: string }): PluginResource['read'];
+  completerOf(ref: RawResult, argument: string): Completer;
+  subscribe(uri: string): Promise<void>;
+}
+
+/** The host ends a call after the upstream's time limit; the request gives up a little later, ms. */
+const laterMs = 5_000;
+/** Time limit of everything that is not a tool call, as that of the host, ms. */
+const servedMs = 60_000;
+const metaKey = (name: string) => `io.modelcontextprotocol/${name}`;
+/** What a caller can be asked for. */
+const askable = ['elicitation', 'sampling', 'roots'];
+
+/** Creates the handlers of one upstream. */
+export function createForward(deps: {
+  config: UpstreamConfig;
+  description: UpstreamDescription;
+  port: Port;
+}): Forward {
+  const { config, port } = deps;
+  const isModern = deps.description.era === 'modern';
+  const paramsOf = (params: RawResult, meta: PluginRequestMeta): RawResult => {
+    const { traceparent, inputs, state, capabilities } = meta;
+    const asked = Object.fromEntries(
+      askable.flatMap((one) => (capabilities[one] ? [[one, capabilities[one]]] : [])),
+    );
+    const _meta = {
+      ...(traceparent !== undefined && { traceparent }),
+      // Only this era tells for which call it asks something, so only there the caller can be asked.
+      ...(isModern && { [metaKey('clientCapabilities')]: asked, [metaKey('logLevel')]: 'info' }),
+    };
+    const { requestState } = (state ?? {}) as { requestState?: unknown };
+    return {
+      ...params,
+      ...(Object.keys(_meta).length > 0 && { _meta }),
+      ...(Object.keys(inputs).length > 0 && { inputResponses: inputs }),
+      ...(requestState !== undefined && { requestState }),
+    };
+  };
+  const hooksOf = (meta: PluginRequestMeta): RequestHooks => ({
+    signal: meta.signal,
+    caller: `${meta.principal.tenant}/${meta.principal.keyId}`,
+    onLog: ({ level, data, logger }) => meta.log(level as never, data, logger as string | undefined),
+  });
+  const send = async (
+    request: Pick<UpstreamRequest, 'method' | 'params' | 'headers'>,
+    meta: PluginRequestMeta,
+    more: { timeoutMs: number; onProgress?: RequestHooks['onProgress'] },
+  ): Promise<RawResult | InputRequired> => {
+    const { threadId } = meta as Partial<PluginToolMeta>;
+    try {
+      const result = await port.request(
+        {
+          ...request,
+          params: paramsOf(request.params, meta),
+          timeoutMs: more.timeoutMs,
+          thread: threadId === undefined ? '' : `${meta.principal.tenant}/${threadId}`,
+        },
+        { ...hooksOf(meta), ...(more.onProgress && { onProgress: more.onProgress }) },
+      );
+      return result.resultType === 'input_required' ? questionOf(result) : result;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      const { code, message, details } = error;
+      throw new AppError(code, port.scrub(message), { cause: error, details: port.scrub(details) });
+    }
+  };
+
+  return {
+    toolOf: (own, inputSchema) => async (_ctx, input, meta) => {
+      const result = await send(
+        {
+          method: 'tools/call',
+          params: { name: own, arguments: input },
+          headers: isModern ? paramHeadersOf(inputSchema, input) : undefined,
+        },
+        meta,
+        {
+          timeoutMs: config.timeoutMs + laterMs,
+          onProgress: ({ progress, total, message }) =>
+            meta.progress(Number(progress), total as number | undefined, message as string | undefined),
+        },
+      );
+      return isQuestion(result) ? result : toolResultOf(result, port);
+    },
+    promptOf: (own) => async (_ctx, args, meta) => {
+      const params = { name: own, ...(Object.keys(args).length > 0 && { arguments: args }) };
+      const result = await send({ method: 'prompts/get', params }, meta, { timeoutMs: servedMs });
+      if (isQuestion(result)) return result;
+      const { resultType: _, ...prompt } = result;
+      return prompt as unknown as PromptResult;
+    },
+    resourceOf:
+      ({ own, shown }) =>
+      async (_ctx, meta) => {
+        const result = await send({ method: 'resources/read', params: { uri: own } }, meta, {
+          timeoutMs: servedMs,
+        });
+        if (isQuestion(result)) return result;
+        const contents = (Array.isArray(result.contents) ? result.contents : []) as EmbeddedResource[];
+        return contents.map((content) => (content.uri === own ? { ...content, uri: shown } : content));
+      },
+    completerOf: (ref, argument) => async (value, others) => {
+      const params = {
+        ref,
+        argument: { name: argument, value },
+        ...(Object.keys(others).length > 0 && { context: { arguments: others } }),
+      };
+      const request = { method: 'completion/complete', params, timeoutMs: servedMs, thread: '' };
+      const { completion } = await port.request(request, { caller: '' });
+      const { values, total, hasMore } = (completion ?? {}) as Record<string, unknown>;
+      return {
+        values: (Array.isArray(values) ? values : []).filter((one) => typeof one === 'string'),
+        ...(typeof total === 'number' && { total }),
+        ...(typeof hasMore === 'boolean' && { hasMore }),
+      };
+    },
+    subscribe: port.subscribe,
+  };
+}
+
+const isQuestion = (result: object): result is InputRequired =>
+  'inputRequests' in result && !('resultType' in result);
+
+/** The upstream's state travels with the question, and comes back with the responses. */
+const questionOf = ({ inputRequests, requestState }: RawResult): InputRequired =>
+  needInput((inputRequests ?? {}) as InputRequired['inputRequests'], { requestState });
+
+function toolResultOf(result: RawResult, { scrub }: Port): ToolResult {
+  const { content, structuredContent, isError, _meta } = result;
+  const isPlain =
+    typeof structuredContent === 'object' && structuredContent !== null && !Array.isArray(structuredContent);
+  const given: ToolResult = {
+    content: (Array.isArray(content) ? content : []) as ToolResult['content'],
+    ...(isPlain && { structuredContent: structuredContent as Record<string, unknown> }),
+    ...(typeof isError === 'boolean' && { isError }),
+    ...(typeof _meta === 'object' && _meta !== null && { _meta: _meta as Record<string, unknown> }),
+  };
+  return isError === true ? scrub(given) : given;
+}

@@ -1,0 +1,174 @@
+/**
+ * An upstream as a plugin: what it offers, under names of this gateway, with handlers that pass requests on.
+ *
+ *   forward.ts         requests and results on their way
+ *   upstream-names.ts  (../file) names
+ *   matches-template.ts  URIs of a template
+ */
+import {
+  definePlugin,
+  type PluginDefinition,
+  type PluginPrompt,
+  type PluginResource,
+  type PluginResourceTemplate,
+  type PluginTool,
+} from '@harness/plugin-kit';
+import type { RawResult } from '../connection/connect.ts';
+import type { UpstreamConfig } from '../file/upstream-config.ts';
+import { isChosen, partNameOf } from '../file/upstream-names.ts';
+import type { UpstreamDescription } from '../link/link.ts';
+import { createForward, type Port } from './forward.ts';
+import { matchesTemplate, variablesOf } from './matches-template.ts';
+
+/** A plugin, and what of the upstream is not offered. */
+export interface UpstreamPlugin {
+  plugin: PluginDefinition;
+  problems: string[];
+}
+
+/** What making a plugin needs. */
+export interface UpstreamPluginDeps {
+  config: UpstreamConfig;
+  description: UpstreamDescription;
+  port: Port;
+  /** Whether its tools and prompts have bare names. */
+  isUnprefixed: boolean;
+  /** Whether a resource URI belongs to another plugin. */
+  isTaken(uri: string): boolean;
+}
+
+/** The URI under which a resource is offered whose own URI belongs to another plugin. */
+export const uriBehind = (name: string, uri: string): string =>
+  `harness://upstream/${name}/${encodeURIComponent(uri)}`;
+
+/** Longest `<plugin>__<tool>`; see the plugin contract. */
+const maxQualifiedName = 114;
+
+/** Makes the plugin of an upstream. */
+export function upstreamPluginOf(deps: UpstreamPluginDeps): UpstreamPlugin {
+  const { config, description, isUnprefixed } = deps;
+  const { catalog, server } = description;
+  const problems = [...catalog.problems];
+  const forward = createForward(deps);
+  const named = <Item extends RawResult>(items: readonly Item[], word: string) => {
+    const taken = new Map<string, string>();
+    return items.flatMap((item) => {
+      const own = String(item.name);
+      const name = config.rename[own] ?? partNameOf(own);
+      const other = taken.get(name);
+      const qualified = isUnprefixed ? name : `${config.name}__${name}`;
+      const why = other
+        ? `"${other}" has the same name here, "${name}"; rename one of them`
+        : partNameOf(name) !== name
+          ? `its new name "${name}" is not of letters, digits, - and _, at most 64`
+          : qualified.length > maxQualifiedName
+            ? `its name "${qualified}" has more than ${maxQualifiedName} characters; rename it`
+            : undefined;
+      if (why === undefined) {
+        taken.set(name, own);
+        return [{ item, own, name }];
+      }
+      problems.push(`${word} ${JSON.stringify(own)} is left out: ${why}`);
+      return [];
+    });
+  };
+
+  const tools = named(
+    catalog.tools.filter((tool) => isChosen(String(tool.name), config.tools) && !needsTask(tool, problems)),
+    'tool',
+  ).map(({ item, own, name }): PluginTool => {
+    // `execution` is about the tasks of 2025-11-25, which clients of this gateway do not have.
+    const { name: _, title, description: text, inputSchema, outputSchema, annotations, ...rest } = item;
+    const { execution: __, ...extra } = rest;
+    return {
+      name,
+      description: typeof text === 'string' ? text : '',
+      schema: (inputSchema ?? {}) as PluginTool['schema'],
+      isForwarded: true,
+      timeoutMs: config.timeoutMs,
+      ...(typeof title === 'string' && { title }),
+      ...(isObject(outputSchema) && { outputSchema }),
+      ...(isObject(annotations) && { annotations }),
+      extra,
+      handler: forward.toolOf(own, inputSchema),
+    };
+  });
+
+  const prompts = named(catalog.prompts, 'prompt').map(({ item, own, name }): PluginPrompt => {
+    const { name: _, title, description: text, arguments: args, ...extra } = item;
+    return {
+      name,
+      ...(typeof title === 'string' && { title }),
+      ...(typeof text === 'string' && { description: text }),
+      arguments: (Array.isArray(args) ? args : []).filter(isNamed).map((argument) => ({
+        ...argument,
+        ...(catalog.completes && {
+          complete: forward.completerOf({ type: 'ref/prompt', name: own }, argument.name),
+        }),
+      })),
+      extra,
+      get: forward.promptOf(own),
+    };
+  });
+
+  const resources = catalog.resources.map((item): PluginResource => {
+    const { uri: own, name, title, description: text, mimeType, ...extra } = item;
+    const uri = deps.isTaken(String(own)) ? uriBehind(config.name, String(own)) : String(own);
+    return {
+      uri,
+      name: typeof name === 'string' ? name : String(own),
+      ...textsOf({ title, description: text, mimeType }),
+      extra,
+      read: forward.resourceOf({ own: String(own), shown: uri }),
+      onSubscribe: () => forward.subscribe(String(own)),
+    };
+  });
+
+  const resourceTemplates = catalog.resourceTemplates.map((item): PluginResourceTemplate => {
+    const { uriTemplate, name, title, description: text, mimeType, ...extra } = item;
+    const template = String(uriTemplate);
+    const ref = { type: 'ref/resource', uri: template };
+    return {
+      uriTemplate: template,
+      name: typeof name === 'string' ? name : template,
+      ...textsOf({ title, description: text, mimeType }),
+      extra,
+      matches: (uri) => matchesTemplate(uri, template),
+      read: (ctx, uri, ...[, meta]) => forward.resourceOf({ own: uri, shown: uri })(ctx, meta),
+      onSubscribe: (_ctx, uri) => forward.subscribe(uri),
+      ...(catalog.completes && {
+        complete: Object.fromEntries(
+          variablesOf(template).map((variable) => [variable, forward.completerOf(ref, variable)]),
+        ),
+      }),
+    };
+  });
+
+  const plugin = definePlugin({
+    name: config.name,
+    version: server?.version || '0',
+    ...(isUnprefixed && { prefix: false }),
+    tools,
+    prompts,
+    resources,
+    resourceTemplates,
+    register: () => undefined,
+  });
+  return { plugin, problems };
+}
+
+/** Whether a tool works only as a task of 2025-11-25, which the SDK no longer has. */
+function needsTask({ name, execution }: RawResult, problems: string[]): boolean {
+  if (!isObject(execution) || execution.taskSupport !== 'required') return false;
+  problems.push(`tool ${JSON.stringify(name)} is left out: it works only as a task of MCP 2025-11-25`);
+  return true;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isNamed = (value: unknown): value is { name: string } =>
+  isObject(value) && typeof value.name === 'string';
+
+/** The fields that are texts. */
+const textsOf = (fields: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => typeof value === 'string'));

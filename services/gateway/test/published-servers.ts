@@ -1,0 +1,73 @@
+/** MCP servers that others have published, as entries of an upstreams file, and a client at a gateway. */
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { expect, onTestFinished } from 'vitest';
+import { parseUpstreams, type UpstreamsFile } from '../src/upstreams/file/upstreams-file.ts';
+import type { Gateway } from './fixture.ts';
+
+const { resolve } = createRequire(import.meta.url);
+const folderOf = (name: string) => resolve(`${name}/package.json`).replace(/package\.json$/, '');
+
+/** The command of a published server. */
+export const serverOf = (name: string, ...args: string[]) => ({
+  command: process.execPath,
+  args: [join(folderOf(`@modelcontextprotocol/server-${name}`), 'dist/index.js'), ...args],
+});
+
+/** An upstreams file with these entries; every one of them must be good. */
+export function fileOf(mcpServers: Record<string, object>): UpstreamsFile {
+  const file = parseUpstreams(JSON.stringify({ mcpServers }), process.env);
+  expect(file.diagnostics).toEqual([]);
+  return file;
+}
+
+/** A client of either era, connected to a gateway. */
+export async function clientAt(url: string, mode: 'auto' | 'legacy' = 'auto'): Promise<Client> {
+  const client = new Client(
+    { name: 'test', version: '1' },
+    { versionNegotiation: { mode }, defaultCacheTtlMs: 0, listChanged: {} },
+  );
+  await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', url)));
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** A client connected to a server directly. */
+export async function directClient(server: { command: string; args: string[] }): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(new StdioClientTransport({ ...server, stderr: 'ignore' }));
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** Waits until the gateway has connected to all these upstreams; returns what `GET /v1/upstreams` shows of them. */
+export async function untilReady(gateway: Gateway, names: readonly string[]) {
+  const list = async () => (await gateway.call('GET', '/v1/upstreams')).body.upstreams as Shown[];
+  await expect
+    .poll(
+      async () =>
+        (await list())
+          .filter(({ tools, resources, prompts }) => tools.length + resources + prompts > 0)
+          .map(({ name }) => name)
+          .sort(),
+      {
+        timeout: 20_000,
+      },
+    )
+    .toEqual([...names].sort());
+  return list();
+}
+
+/** An upstream as REST shows it. */
+export interface Shown {
+  name: string;
+  state: string;
+  tools: string[];
+  resources: number;
+  prompts: number;
+  lastError: string | null;
+  problems: string[];
+  [field: string]: unknown;
+}
