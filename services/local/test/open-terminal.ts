@@ -26,6 +26,7 @@ export interface Terminal {
   type(keys: string): void;
   /** Resolves with the text of the terminal, down to the cursor's row, once it matches. Rejects with that text at the time limit. */
   until(fits: string | RegExp | ((shown: string) => boolean)): Promise<string>;
+  resize(columns: number): void;
   /** All bytes so far. */
   raw(): string;
   exited: Promise<number>;
@@ -39,6 +40,8 @@ export const keys = {
   left: '\u001b[D',
   interrupt: '\u0003',
   end: '\u0004',
+  /** What the terminal sends when a text is pasted. */
+  paste: (text: string) => `\u001b[200~${text.replaceAll('\n', '\r')}\u001b[201~`,
 };
 
 /** `npm run chat` in a pseudo-terminal; a terminal emulator renders its output as a person sees it. */
@@ -67,6 +70,10 @@ export function openTerminal(options: ChatOptions & { columns?: number }): Termi
   });
   return {
     type: (typed) => child.write(typed),
+    resize(columns) {
+      screen.resize(columns, 40);
+      child.resize(columns, 40);
+    },
     raw: () => raw,
     exited,
     until: (fits) =>

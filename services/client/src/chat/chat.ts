@@ -16,6 +16,7 @@
  * - `screen.ts`         output above the typed line
  * - `speak.ts`          styles of output
  * - `printable.ts`      removes escapes and control characters
+ * - `paste.ts`          pasted text as part of one line
  */
 import { randomUUID } from 'node:crypto';
 import { isFinalRunEvent, type Run, type Thread, type ThreadEvent } from '@harness/contracts';
@@ -65,6 +66,8 @@ export interface Chat {
   ended(runId: string): Promise<RunEnd>;
   /** Runs a command; continues in a new thread if its action is `clear`. */
   command(line: string): Promise<CommandAnswer>;
+  /** Whether a run is in progress or waits. */
+  isBusy(): boolean;
   /** Cancels the oldest unfinished run. Returns false if there is none. */
   interrupt(): Promise<boolean>;
   close(): Promise<void>;
@@ -125,6 +128,7 @@ export async function openChat(deps: ChatDeps, wish: ChatWish): Promise<Chat> {
       if (answer.action === 'clear') await startAfresh();
       return answer;
     },
+    isBusy: () => now.unfinished().length > 0,
     async interrupt() {
       const { threadId } = now.thread;
       const [runId] = now.unfinished();

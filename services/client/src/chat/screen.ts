@@ -20,6 +20,8 @@ export interface Screen {
   openPrompt(): void;
   /** Hides the typed line for good. */
   closePrompt(): void;
+  /** Shows this text before the prompt; '' = none. */
+  prefix(text: string): void;
   /** Something else was written below the open text, so the next piece cannot continue it. */
   breakText(): void;
 }
@@ -38,6 +40,7 @@ export function createScreen(
   /** Column where the last row of the open text ends; 0 = no open text. */
   let column = 0;
   let shown = false;
+  const plain = prompt.getPrompt();
 
   /** `goOn`: continue at the end of the open text; otherwise start a new line. */
   const write = (text: string, goOn: boolean) => {
@@ -71,7 +74,12 @@ export function createScreen(
     if (key?.ctrl && key.name === 'l') breakText(); // Ctrl-L has cleared the terminal
   });
   for (const event of ['line', 'SIGCONT']) prompt.on(event, breakText);
-  output.on('resize', breakText);
+  // Before readline's own listener, which draws the typed line anew: the terminal has wrapped the old one to its new width, so
+  // the cursor is on another row of it.
+  output.prependListener('resize', () => {
+    if (shown) prompt.prevRows = prompt.getCursorPos().rows;
+    breakText();
+  });
 
   return {
     text: (piece) => write(piece.replaceAll('\t', '    '), true),
@@ -89,6 +97,20 @@ export function createScreen(
       if (shown) output.write('\n');
       shown = false;
       column = 0;
+    },
+    prefix(text) {
+      const wanted = `${text}${plain}`;
+      if (!shown || prompt.getPrompt() === wanted) return;
+      output.cork();
+      void new Readline(output)
+        .moveCursor(0, -prompt.getCursorPos().rows)
+        .cursorTo(0)
+        .clearScreenDown()
+        .commit();
+      prompt.prevRows = 0;
+      prompt.setPrompt(wanted);
+      prompt.prompt(true);
+      output.uncork();
     },
     breakText,
   };

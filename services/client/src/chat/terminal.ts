@@ -1,13 +1,17 @@
 /** The chat in a terminal: a line to type on, and the output above it. */
 import { createInterface, type Interface } from 'node:readline';
+import type { ReadStream } from 'node:tty';
 import { type Chat, type ChatWish, openChat } from './chat.ts';
 import { type Completion, createCompleter } from './complete.ts';
 import type { GatewayClient } from './gateway-client.ts';
 import { type History, maxHistory, openHistory } from './history-file.ts';
 import { lineOf } from './line-of.ts';
-import { createScreen } from './screen.ts';
+import { pasteMode, readPastes, textOfTyped } from './paste.ts';
+import { createScreen, type Screen } from './screen.ts';
 import { createSpeaker, type Speaker } from './speak.ts';
 
+/** A silence of this length is shown. */
+const quietSeconds = 2;
 const leaving = 'Ctrl-D or /quit ends the chat.';
 
 /** Resolves with the exit code when the person ends the chat. Throws GatewayAway and GatewayRefusal while it opens. */
@@ -17,14 +21,19 @@ export async function runTerminal(deps: {
   historyFile: string;
 }): Promise<number> {
   const { client, wish } = deps;
-  const { stdin: input, stdout: output } = process;
+  const { stdout: output } = process;
+  const input = readPastes(process.stdin);
   const left = Promise.withResolvers<number>();
   const speaker = createSpeaker(output);
   const history = await openHistory(deps.historyFile, speaker.warn);
+  const silence = createSilence();
   const chat = await openChat(
     {
       client,
-      onShown: (all) => all.forEach(speaker.show),
+      onShown(all) {
+        if (all.length > 0) silence.broken();
+        all.forEach(speaker.show);
+      },
       onAway: (reason) => speaker.warn(`The gateway is unreachable (${reason}); trying again…`),
       onBack: () => speaker.note('The gateway is reachable again.'),
       onGap: () => speaker.warn('Some events since then are no longer stored and cannot be shown.'),
@@ -39,31 +48,69 @@ export async function runTerminal(deps: {
   speaker.note(`/help lists the commands; Ctrl-C interrupts, ${leaving}`);
 
   const complete = createCompleter(client);
-  const prompt = openPrompt(async (line) => {
+  const prompt = openPrompt(input, history, async (line) => {
     const completion = await complete(line);
     screen.breakText(); // readline lists several completions below the output
     return completion;
-  }, history);
+  });
   const screen = createScreen(prompt, { input, output });
   prompt.on('close', () => {
     screen.closePrompt();
     left.resolve(0);
   });
   speaker.use(screen);
+  const stopShowing = showSilence({ chat, silence, screen });
   takeLines({ prompt, chat, history, speaker, leave: () => left.resolve(0) });
   screen.openPrompt();
 
+  output.write(pasteMode.on);
   const code = await left.promise;
+  stopShowing();
+  output.write(pasteMode.off);
   prompt.close();
   await chat.close();
   speaker.note(`To continue: npm run chat -- --thread ${chat.threadId}`);
   return code;
 }
 
-function openPrompt(complete: (line: string) => Promise<Completion>, history: History): Interface {
+/** Since when nothing was shown. */
+function createSilence(): { broken(): void; sinceMs(): number } {
+  let since = performance.now();
+  return {
+    broken() {
+      since = performance.now();
+    },
+    sinceMs: () => performance.now() - since,
+  };
+}
+
+/**
+ * While a run is in progress and has shown nothing for two seconds, the prompt shows for how long. Returns the function
+ * that stops this.
+ */
+function showSilence(deps: {
+  chat: Chat;
+  silence: ReturnType<typeof createSilence>;
+  screen: Screen;
+}): () => void {
+  const { chat, silence, screen } = deps;
+  const timer = setInterval(() => {
+    if (!chat.isBusy()) silence.broken();
+    const seconds = Math.floor(silence.sinceMs() / 1000);
+    screen.prefix(seconds >= quietSeconds ? `working, ${seconds} s ` : '');
+  }, 500);
+  return () => clearInterval(timer);
+}
+
+function openPrompt(
+  input: ReadStream,
+  history: History,
+  complete: (line: string) => Promise<Completion>,
+): Interface {
   return createInterface({
-    input: process.stdin,
+    input,
     output: process.stdout,
+    terminal: true,
     prompt: '> ',
     history: history.lines,
     historySize: maxHistory,
@@ -83,7 +130,7 @@ function takeLines(deps: {
 }): void {
   const { prompt, chat, speaker } = deps;
   const act = async (typed: string) => {
-    const line = lineOf(typed);
+    const line = lineOf(textOfTyped(typed));
     if (line.kind === 'message') await chat.send(line.text);
     if (line.kind !== 'command') return;
     const before = chat.threadId;

@@ -72,3 +72,21 @@ export function table(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`.trimEnd()).join('\n');
 }
+
+/** Width of a brief table, characters: what most terminals have. */
+const briefWidth = 80;
+const leastRight = 30;
+
+/** The same with one line for each row: a description that is too long for it is cut. */
+export function briefTable(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  const room = Math.max(leastRight, briefWidth - width - 5);
+  return table(rows.map(([left, right]) => [left, beginningOf(right, room)]));
+}
+
+function beginningOf(text: string, chars: number): string {
+  const [line = ''] = text.split('\n', 1);
+  return line.length <= chars && line.length === text.length
+    ? line
+    : `${line.slice(0, chars - 1).trimEnd()}…`;
+}

@@ -1,5 +1,5 @@
 import type { Command, CommandRegistry } from '@harness/plugin-kit';
-import { builtIn, commandsByGroup, refused, table } from './command-call.ts';
+import { briefTable, builtIn, commandsByGroup, refused } from './command-call.ts';
 
 const headings = {
   'built-in': 'Built-in commands',
@@ -24,7 +24,7 @@ export const helpCommand = (registry: CommandRegistry): Command =>
         .filter(([, commands]) => commands.length > 0)
         .map(
           ([group, commands]) =>
-            `${headings[group]}:\n${table(commands.map((command) => [usageOf(command), firstLine(command.description)]))}`,
+            `${headings[group]}:\n${briefTable(commands.map((command) => [usageOf(command), command.description]))}`,
         )
         .join('\n\n');
     },
@@ -37,4 +37,3 @@ function helpOn(offered: readonly Command[], name: string) {
 }
 
 const usageOf = ({ name, argumentHint }: Command) => `/${name}${argumentHint ? ` ${argumentHint}` : ''}`;
-const firstLine = (text: string) => text.split('\n', 1)[0] ?? '';

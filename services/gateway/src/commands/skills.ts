@@ -4,7 +4,7 @@ import { type Skill, skillPluginName } from '@harness/plugins';
 import { usableSkills } from '../content/thread-profile.ts';
 import { acceptMessage } from '../threads/accept-message.ts';
 import { currentSender } from '../tools/caller-scope.ts';
-import { builtIn, callOf, refused, table } from './command-call.ts';
+import { briefTable, builtIn, callOf, refused } from './command-call.ts';
 import type { CommandDeps } from './command-deps.ts';
 
 /** /skills and /use. */
@@ -16,10 +16,9 @@ export const skillCommands = (deps: CommandDeps): Command[] => [
       const skills = usableSkills(deps, principal?.tenant);
       if (skills.length === 0) return 'There are no skills.';
       const rows = skills.map(
-        ({ name, description }) =>
-          [name === activeSkill ? `${name} (active)` : name, description.split('\n', 1)[0] ?? ''] as const,
+        ({ name, description }) => [name === activeSkill ? `${name} (active)` : name, description] as const,
       );
-      return `Skills:\n${table(rows)}\n\n/use <skill> makes one active on this thread.`;
+      return `Skills:\n${briefTable(rows)}\n\n/use <skill> makes one active on this thread.`;
     },
   }),
   builtIn({

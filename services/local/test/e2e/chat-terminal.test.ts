@@ -95,6 +95,32 @@ test('tools and tasks are shown in short lines; text of a model cannot control t
   for (const colour of ['\u001b[2m', '\u001b[31m']) expect(terminal.raw()).not.toContain(colour);
 });
 
+test('a pasted text is one message, whatever it has; while the model is silent the time is shown; resizing leaves one line', async () => {
+  const fleet = await sharedFleet();
+  const env = { XDG_STATE_HOME: await openFolder() };
+  const terminal = openTerminal({ url: fleet.url, env });
+  const threadId = threadIn(await terminal.until(/\n> $/));
+  terminal.type(keys.paste('sleep: 4000\nsay: slow\n/help\tnot a command\n'));
+  await terminal.until(/\n> sleep: 4000↵say: slow↵\/help {4}not a command$/);
+  terminal.type(keys.enter);
+  await terminal.until(/\nworking, 2 s > $/);
+  terminal.type('typed meanwhile');
+  await terminal.until(/\nworking, 3 s > typed meanwhile$/);
+  await terminal.until(/\nslow\nYou said: \/help {4}not a command\n> typed meanwhile$/);
+  const { runs } = await fleet.get<{ runs: object[] }>(`/v1/threads/${threadId}/runs`);
+  expect(runs).toHaveLength(1);
+
+  const long = 'word '.repeat(30).trimEnd();
+  terminal.type(` ${long}`);
+  await terminal.until((now) => now.endsWith(long));
+  for (const columns of [60, 37, 120]) {
+    terminal.resize(columns);
+    await terminal.until(
+      (now) => now.endsWith(`> typed meanwhile ${long}`) && timesOf('typed meanwhile', now) === 1,
+    );
+  }
+});
+
 test('commands: Tab completes commands and skills, // sends text that begins with a slash; the history is kept', async () => {
   const skills = await openSkills('tea-time', 'coffee');
   const fleet = await openFleet({ env: { HARNESS_SKILLS_DIR: skills } });
