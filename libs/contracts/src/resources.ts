@@ -111,6 +111,7 @@ export const Run = z.object({
   status: RunStatus,
   attempt: z.number().int().describe('0 while it waits; more than 1 after a crash'),
   path: SessionPath.nullable(),
+  input: z.string().optional().describe('The text of the message, with ?input=true'),
   result: z.string().nullable(),
   error: Failure.nullable(),
   usage: Usage.nullable(),

@@ -21,6 +21,7 @@
  */
 
 export type { AuditBatch, AuditLog } from './access/audit-log.ts';
+export type { ConsoleSessions } from './access/console-sessions.ts';
 export type { IssuedKey, IssuedKeys } from './access/issued-keys.ts';
 export type { KeyName, KeyRights, NotedKey } from './access/key-rights.ts';
 export type { Bucket, Draw, RequestBudget } from './access/request-budget.ts';

@@ -60,6 +60,7 @@
  * | probe:<random> | string | test write of a process (write-probe.ts), with a TTL |
  * | secret | string | signs thread tokens when no secret is configured |
  * | ticket:<sha256> · tickets:<holder> | string, zset | a ticket that counts once; those of a holder by their expiry |
+ * | csession:<sha256> · csessions:<holder> | string, zset | a session of the console; those of a holder by their expiry |
  * | naming | hash | the secret that names default threads, encrypted with each token secret |
  * | server | hash | replicationId: of the Redis seen last; changes: how often it changed |
  * | ack | string | a marker that replicas confirm |
