@@ -54,12 +54,6 @@ export const Thread = z.object({
 });
 export type Thread = z.infer<typeof Thread>;
 
-/** A thread in a list. */
-export const ListedThread = Thread.extend({
-  metadata: Metadata.optional().describe('With ?metadata=true'),
-});
-export type ListedThread = z.infer<typeof ListedThread>;
-
 /** The kinds of mail. `message` comes from callers; the system writes the others. */
 export const RunKind = z.enum(['message', 'delegate', 'feedback', 'review', 'notification']);
 export type RunKind = z.infer<typeof RunKind>;
@@ -122,6 +116,26 @@ export const Run = z.object({
   endedAt: Instant.nullable(),
 });
 export type Run = z.infer<typeof Run>;
+
+/** The latest run of a thread in a list; its texts are cut. */
+export const LatestRun = Run.pick({
+  runId: true,
+  kind: true,
+  status: true,
+  createdAt: true,
+}).extend({
+  input: z.string().describe('The beginning of the message'),
+  result: z.string().nullable().describe('The beginning of the result'),
+  error: z.string().nullable().describe('The beginning of the error’s message'),
+});
+export type LatestRun = z.infer<typeof LatestRun>;
+
+/** A thread in a list. */
+export const ListedThread = Thread.extend({
+  metadata: Metadata.optional().describe('With ?metadata=true'),
+  latestRun: LatestRun.nullable().optional().describe('With ?latestRun=true'),
+});
+export type ListedThread = z.infer<typeof ListedThread>;
 
 /** Status of a delegated task; the last three are final. */
 export const TaskStatus = z.enum(['working', 'input_required', 'completed', 'failed', 'cancelled']);

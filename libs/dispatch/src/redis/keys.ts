@@ -29,6 +29,7 @@
  * | open:<threadId> · kids:<threadId> | set | open tasks of a thread; its child threads |
  * | chain:<runId> | counter | tasks made since one user message |
  * | ths:<tenant> · tasks:<tenant> | zset | lists |
+ * | thx:<tenant>:<field>:<value> · thx:<tenant> | zset, string | indexes of threads by state, agent and skill; whether threads of earlier releases are in them |
  * | keyring · revoked | hash, zset | `<tenant>/<keyId>` of configured keys -> a fingerprint of secret and rights; of keys whose rights have ended, by when |
  * | want:<tenant> · wants · wantclock | zset, zset, string | unowned threads that want a turn, by when they were rung; tenants with such threads, by how many they were given; the latest such number |
  * | held:<limit>:<tenant>[/<keyId>] | zset | what counts towards a quota, by when it was taken: openTasks, waitingMessages, mcpSessions, subscriptions; of a key with its own limit also threads |

@@ -55,8 +55,9 @@ export async function addConsoleRoute(app: FastifyInstance, folder: string = con
       scope.get('/console/*', { schema }, (_request, reply) => answer(reply));
       return;
     }
-    await scope.register(fastifyStatic, { root: folder, serve: false, index: false });
-    const page = (reply: FastifyReply) => reply.header('Cache-Control', 'no-cache').sendFile('index.html');
+    await scope.register(fastifyStatic, { root: folder, serve: false, index: false, preCompressed: true });
+    const page = (reply: FastifyReply) =>
+      reply.header('Cache-Control', 'no-cache').sendFile('index.html', { cacheControl: false });
     scope.get('/console', { schema }, (_request, reply) => reply.redirect('/console/'));
     scope.get<{ Params: { '*': string } }>('/console/*', { schema }, (request, reply) => {
       const file = request.params['*'];
