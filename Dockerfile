@@ -1,5 +1,5 @@
 # One image for gateway, worker and scripted-model, which differ in their command alone, and a small one for the load
-# balancer. Node runs the TypeScript as it is: there is no compile stage.
+# balancer. Node runs the TypeScript as it is: only the console, for browsers, is built.
 # Written for the classic builder and for BuildKit: no `RUN --mount`, no `COPY --parents`.
 
 # The tree as the services read it: for every user, whatever the umask of the checkout. The manifests stand apart, so
@@ -23,6 +23,14 @@ EXPOSE 8080
 STOPSIGNAL SIGUSR1
 CMD ["haproxy", "-db", "-f", "/etc/haproxy/haproxy.cfg"]
 
+# The operator's console, as static files.
+FROM node:24-bookworm-slim AS console
+WORKDIR /app
+COPY --from=source /manifests .
+RUN npm ci --ignore-scripts --no-audit --no-fund --workspace services/console
+COPY --from=source /source/services/console services/console
+RUN node node_modules/vite/bin/vite.js build services/console --logLevel warn
+
 FROM node:24-bookworm-slim AS services
 ENV NODE_ENV=production
 WORKDIR /app
@@ -33,6 +41,7 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
  && rm -rf /root/.npm
 COPY --from=source /source/libs libs
 COPY --from=source /source/services services
+COPY --from=console /app/services/console/dist services/console/dist
 USER node
 # The gateway serves every address of its container; without a key it refuses to start (see its config.ts).
 ENV HOST=0.0.0.0

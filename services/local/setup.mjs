@@ -2,11 +2,14 @@
  * Set-up, run before every npm script: installs what is missing and nothing else. Plain JavaScript without a
  * dependency, since it runs before there are any, on whatever Node (20 or later) the machine has.
  *
- *   node services/local/setup.mjs [--redis]     --redis: a redis-server is needed, too
+ *   node services/local/setup.mjs [--redis] [--console] [--browser]
+ *     --redis    a redis-server is needed, too
+ *     --console  the built console, too: it is built again when its sources are newer
+ *     --browser  a Chromium, too, for tests
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -75,21 +78,62 @@ const redisHelp = {
   win32: 'Redis does not run on Windows itself: use WSL, or docker compose',
 };
 
+const canInstallPackages = () => process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
+
 function installRedis() {
   if (process.env.REDIS_URL || onPath('redis-server')) return;
   const help = redisHelp[process.platform] ?? 'install Redis 7 or later';
-  const canInstall = process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
-  if (!canInstall) giveUp(`redis-server is not on PATH: ${help}; or set REDIS_URL.`);
-  console.error('set-up: installing redis-server from the Debian packages…');
-  // A run level at which no service is started: we run our own, private one.
+  if (!canInstallPackages()) giveUp(`redis-server is not on PATH: ${help}; or set REDIS_URL.`);
+  if (!installDebianPackage('redis-server') || !onPath('redis-server'))
+    giveUp(`redis-server could not be installed: ${help}.`);
+}
+
+function installDebianPackage(name) {
+  console.error(`set-up: installing ${name} from the Debian packages…`);
+  // A run level at which no service is started: we run our own, private ones.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   const quiet = { env, stdio: ['ignore', 'ignore', 'inherit'] };
-  const install = ['install', '-y', '-qq', '--no-install-recommends', 'redis-server'];
-  const done =
+  const install = ['install', '-y', '-qq', '--no-install-recommends', name];
+  return (
     run('apt-get', install, quiet) ||
-    (run('apt-get', ['update', '-qq'], quiet) && run('apt-get', install, quiet));
-  if (!done || !onPath('redis-server')) giveUp(`redis-server could not be installed: ${help}.`);
+    (run('apt-get', ['update', '-qq'], quiet) && run('apt-get', install, quiet))
+  );
+}
+
+function installBrowser() {
+  if (process.env.CHROME_PATH || onPath('chromium')) return;
+  const help = 'install Chromium, or set CHROME_PATH to a Chromium or Chrome';
+  if (!canInstallPackages()) giveUp(`chromium is not on PATH, which the tests of the console need: ${help}.`);
+  if (!installDebianPackage('chromium') || !onPath('chromium'))
+    giveUp(`chromium could not be installed: ${help}.`);
+}
+
+/** The time of the newest file in a folder, ms. */
+const newestIn = (folder) =>
+  Math.max(
+    ...readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => statSync(join(parentPath, name)).mtimeMs),
+  );
+
+/** Builds the console, unless the build is newer than its sources and its packages. */
+function buildConsole() {
+  const folder = join(root, 'services', 'console');
+  const built = join(folder, 'dist', 'index.html');
+  const files = ['index.html', 'vite.config.ts', 'package.json'].map((name) => join(folder, name));
+  const newest = Math.max(
+    ...['src', 'public'].map((name) => newestIn(join(folder, name))),
+    ...[...files, join(root, 'package-lock.json')].map((file) => statSync(file).mtimeMs),
+  );
+  if (existsSync(built) && statSync(built).mtimeMs >= newest) return;
+  console.error('set-up: building the console…');
+  const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
+  const node = join(root, 'node_modules', '.bin', 'node');
+  if (!run(node, [vite, 'build', folder, '--logLevel', 'warn']))
+    giveUp('the console could not be built; the message is above.');
 }
 
 installPackages();
 if (process.argv.includes('--redis')) installRedis();
+if (process.argv.includes('--console')) buildConsole();
+if (process.argv.includes('--browser')) installBrowser();

@@ -54,12 +54,6 @@ export const Thread = z.object({
 });
 export type Thread = z.infer<typeof Thread>;
 
-/** A thread in a list. */
-export const ListedThread = Thread.extend({
-  metadata: Metadata.optional().describe('With ?metadata=true'),
-});
-export type ListedThread = z.infer<typeof ListedThread>;
-
 /** The kinds of mail. `message` comes from callers; the system writes the others. */
 export const RunKind = z.enum(['message', 'delegate', 'feedback', 'review', 'notification']);
 export type RunKind = z.infer<typeof RunKind>;
@@ -111,6 +105,7 @@ export const Run = z.object({
   status: RunStatus,
   attempt: z.number().int().describe('0 while it waits; more than 1 after a crash'),
   path: SessionPath.nullable(),
+  input: z.string().optional().describe('The text of the message, with ?input=true'),
   result: z.string().nullable(),
   error: Failure.nullable(),
   usage: Usage.nullable(),
@@ -121,6 +116,26 @@ export const Run = z.object({
   endedAt: Instant.nullable(),
 });
 export type Run = z.infer<typeof Run>;
+
+/** The latest run of a thread in a list; its texts are cut. */
+export const LatestRun = Run.pick({
+  runId: true,
+  kind: true,
+  status: true,
+  createdAt: true,
+}).extend({
+  input: z.string().describe('The beginning of the message'),
+  result: z.string().nullable().describe('The beginning of the result'),
+  error: z.string().nullable().describe('The beginning of the error’s message'),
+});
+export type LatestRun = z.infer<typeof LatestRun>;
+
+/** A thread in a list. */
+export const ListedThread = Thread.extend({
+  metadata: Metadata.optional().describe('With ?metadata=true'),
+  latestRun: LatestRun.nullable().optional().describe('With ?latestRun=true'),
+});
+export type ListedThread = z.infer<typeof ListedThread>;
 
 /** Status of a delegated task; the last three are final. */
 export const TaskStatus = z.enum(['working', 'input_required', 'completed', 'failed', 'cancelled']);

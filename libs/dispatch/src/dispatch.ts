@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { type AuditLog, createAuditLog } from './access/audit-log.ts';
+import { type ConsoleSessions, createConsoleSessions } from './access/console-sessions.ts';
 import { createIssuedKeys, type IssuedKeys } from './access/issued-keys.ts';
 import { createKeyRights, type KeyRights } from './access/key-rights.ts';
 import { createRequestBudget, type RequestBudget } from './access/request-budget.ts';
@@ -70,6 +71,7 @@ export interface Dispatch extends ToolAuthority {
   issuedKeys: IssuedKeys;
   tokenSecrets: ReadTokenSecrets;
   tickets: Tickets;
+  consoleSessions: ConsoleSessions;
   profiles: Profiles;
   /** The key-value store of a plugin for one tenant, or for all. */
   storeOf(owner: StoreOwner): PluginStore;
@@ -116,7 +118,8 @@ export function createDispatch(deps: {
   const keys = createKeys(deps.tag);
   const writer = watchServer(redis, (server) => changes.seen(server));
   const acks = deps.acks ? createAcks({ redis, writer, keys, count: deps.acks }) : noAcks;
-  const scripts = createScripts({ redis, keys, limits: { ...defaultLimits, ...deps.limits }, acks });
+  const limits = { ...defaultLimits, ...deps.limits };
+  const scripts = createScripts({ redis, keys, limits, acks });
   const losses = createLosses({ redis, keys, logger });
   const changes = createRedisChanges({ scripts, losses, logger });
   const fair = createFairShare({ scripts });
@@ -149,6 +152,7 @@ export function createDispatch(deps: {
     issuedKeys: createIssuedKeys(parts),
     tokenSecrets: createTokenSecrets(parts),
     tickets: createTickets(parts),
+    consoleSessions: createConsoleSessions({ ...parts, limits }),
     keys,
     scripts,
     doorbell,

@@ -7,6 +7,7 @@
  *   limits.ts    bounds that the scripts enforce
  *   redis/       keys, scripts and how they are run, pub/sub
  *   thread/      threads, their runs and mailboxes
+ *   thread-list/ lists of threads by state, agent, skill, time and text
  *   lease/       a worker's hold on threads, doorbells
  *   task/        delegated tasks
  *   session/     prewarm, state and transcripts of sessions
@@ -21,6 +22,7 @@
  */
 
 export type { AuditBatch, AuditLog } from './access/audit-log.ts';
+export type { ConsoleSessions } from './access/console-sessions.ts';
 export type { IssuedKey, IssuedKeys } from './access/issued-keys.ts';
 export type { KeyName, KeyRights, NotedKey } from './access/key-rights.ts';
 export type { Bucket, Draw, RequestBudget } from './access/request-budget.ts';
@@ -77,6 +79,7 @@ export { feedbackOf, type Mail, notificationOf, reviewOf } from './thread/mail.t
 export type { Quota, QuotaOf } from './thread/quota.ts';
 export type { NewMessage, Runs } from './thread/runs.ts';
 export type { Sender } from './thread/sender.ts';
+export type { ThreadPage, ThreadQuery } from './thread-list/thread-list.ts';
 export type { DataChange, MigrationDeps } from './version/data-changes.ts';
 export type { Admission, DataVersion } from './version/data-version.ts';
 export { type Migration, migrateData } from './version/migrate-data.ts';

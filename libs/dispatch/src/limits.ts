@@ -27,6 +27,10 @@ export interface Limits {
   maxKeys: number;
   /** Stream tickets of one key that are not used yet. */
   maxTickets: number;
+  /** Sessions of the console of one key. */
+  maxConsoleSessions: number;
+  /** Longest life of a session of the console. */
+  consoleSessionMs: number;
   /** The bus: time to acknowledge an assignment. */
   busAckMs: number;
   /** The bus: time from one heartbeat to the next, once a worker has sent one. */
@@ -67,6 +71,8 @@ export const defaultLimits: Limits = {
   tenantAuditCap: 2_000,
   maxKeys: 100,
   maxTickets: 100,
+  maxConsoleSessions: 100,
+  consoleSessionMs: day / 2,
   busAckMs: 30_000,
   busHeartbeatMs: 300_000,
   busSilentMs: 1_800_000,

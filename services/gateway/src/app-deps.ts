@@ -46,6 +46,8 @@ export interface AppDeps {
   tenantsOf?: ((pluginName: string) => readonly string[] | undefined) | undefined;
   /** The same at every gateway and worker. */
   tokenSecrets: TokenSecrets;
+  /** The built files of the console. Default: those of services/console. */
+  consoleFolder?: string | undefined;
   allowedHosts: readonly string[];
   allowedOrigins: readonly string[];
   /** Folder of skills; undefined = no skills. */

@@ -11,6 +11,7 @@
  *   openapi/      JSON Schemas of the routes; openapi.yaml and /docs
  *   rest/         REST routes, one file per resource
  *   mcp/          the /mcp endpoint: both protocol eras, and the short path for tool calls
+ *   console/      the operator's console: its files, signing in
  *   oauth/        access tokens of an OAuth issuer
  *   limits/       what tenants and keys may use at most
  *   tools/        tool calls from REST and MCP: rights, audit, ledger, tool lock
@@ -29,6 +30,9 @@ import type { AppDeps, GatewaySlots, RouteDeps } from './app-deps.ts';
 import { createRequestIds } from './audit/audit-source.ts';
 import { openAudit } from './audit/open-audit.ts';
 import { createCommands } from './commands/create-commands.ts';
+import { consoleTokenOf } from './console/console-cookie.ts';
+import { addConsoleRoute } from './console/console-route.ts';
+import { addConsoleSessionRoutes } from './console/console-session.ts';
 import { followChanges } from './content/list-changes.ts';
 import { followSkillsAndAgents } from './content/skills-and-agents.ts';
 import { createAdmit } from './http/admit.ts';
@@ -109,7 +113,13 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const limits = deps.limits ?? createTenantLimits(() => noLimitsFile);
   const addressOf = createAddressOf(deps.trustedProxies ?? []);
   const { admit, callerOf } = createAdmit({
-    authenticate: createAuthenticate({ ...deps, accessTokens, issuedKeys, streamTickets }),
+    authenticate: createAuthenticate({
+      ...deps,
+      accessTokens,
+      issuedKeys,
+      streamTickets,
+      consoleSessions: deps.dispatch.consoleSessions,
+    }),
     rate: createRequestRate({ budget: deps.dispatch.requestBudget, limits }),
     failures: createFailedAttempts({ perSecond: deps.failuresPerSecond }),
     addressOf,
@@ -126,7 +136,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     if (config.public) return undefined;
     const sessions = config.sessions === true;
     const ticket = config.tickets ? ticketOf(request) : undefined;
-    const { caller, standing } = await admit(request.raw, { sessions, ticket });
+    const consoleToken = sessions ? undefined : consoleTokenOf(request.headers);
+    const { caller, standing } = await admit(request.raw, { sessions, ticket, consoleToken });
     request.caller = caller;
     keyless.isKnown(request.raw.socket);
     // On the raw response, so that the responses of /mcp, which are written without Fastify, have them, too.
@@ -197,6 +208,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     });
     addProtectedResourceRoutes(scope, deps.oauth);
     await addDocsRoute(scope);
+    await addConsoleRoute(scope, deps.consoleFolder);
     scope.get(
       '/openapi.yaml',
       { config: { public: true }, schema: { hide: true } },
@@ -228,6 +240,7 @@ function addRestRoutes(scope: FastifyInstance, routes: RouteDeps & { registry: R
   addKeyRoutes(scope, routes);
   addAuditRoute(scope, routes);
   addHealthRoutes(scope, routes);
+  addConsoleSessionRoutes(scope, routes);
 }
 
 const noUpstreams = { file: undefined, env: {}, unprefixed: [] };

@@ -18,6 +18,8 @@ export const publicUrls = [
   '/docs/static/index.html',
   '/docs/static/swagger-initializer.js',
   '/docs/static/*',
+  '/console',
+  '/console/*',
   '/.well-known/oauth-protected-resource',
   '/.well-known/oauth-protected-resource/mcp',
 ];

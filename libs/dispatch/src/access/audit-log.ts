@@ -6,6 +6,7 @@
  *   issued-keys.ts     API keys that were made by the API; create-key.lua, delete-key.lua
  *   key-rights.ts      ends the rights of messages of revoked keys; revoke.lua, revoked.lua
  *   tickets.ts         tickets that count once; create-ticket.lua, redeem-ticket.lua
+ *   console-sessions.ts sessions of the operator's console; create-console-session.lua
  *   token-secrets.ts   the secrets of tokens, and of the names of default threads
  *   request-budget.ts  requests per second, over all gateways; draw.lua
  */

@@ -27,7 +27,10 @@ local runId, seq, run
 while true do
   local head = redis.call('XRANGE', mb, '-', '+', 'COUNT', 1)[1]
   if not head then
-    if last > done then stepOver(done, last) end
+    if last > done then
+      stepOver(done, last)
+      touchThread(A.threadId, thread.tenant)
+    end
     redis.call('ZREM', P .. 'pend', A.threadId)
     redis.call('HDEL', th, 'run')
     thread = thread.prewarm and hash(th) or nil

@@ -83,6 +83,5 @@ end
 redis.call('PEXPIRE', run, C.retentionMs)
 if not A.warmForMs then redis.call('HDEL', th, 'warmUntil') end
 setFields(th, { warmUntil = A.warmForMs and string.format('%.0f', now + A.warmForMs), updatedAt = stamp, outcome = A.status })
-redis.call('ZADD', key('ths', thread[5]), now, A.threadId)
 local finished = { tenant = thread[5], runId = A.runId, kind = found[3], heldBy = found[4] or nil }
 return answer('ok', { remaining = finishRun(A.threadId, A.seq, finished), rung = rung, narrowed = narrowed })

@@ -29,6 +29,7 @@
  * | open:<threadId> · kids:<threadId> | set | open tasks of a thread; its child threads |
  * | chain:<runId> | counter | tasks made since one user message |
  * | ths:<tenant> · tasks:<tenant> | zset | lists |
+ * | thx:<tenant>:<field>:<value> · thx:<tenant> | zset, string | indexes of threads by state, agent and skill; whether threads of earlier releases are in them |
  * | keyring · revoked | hash, zset | `<tenant>/<keyId>` of configured keys -> a fingerprint of secret and rights; of keys whose rights have ended, by when |
  * | want:<tenant> · wants · wantclock | zset, zset, string | unowned threads that want a turn, by when they were rung; tenants with such threads, by how many they were given; the latest such number |
  * | held:<limit>:<tenant>[/<keyId>] | zset | what counts towards a quota, by when it was taken: openTasks, waitingMessages, mcpSessions, subscriptions; of a key with its own limit also threads |
@@ -60,6 +61,7 @@
  * | probe:<random> | string | test write of a process (write-probe.ts), with a TTL |
  * | secret | string | signs thread tokens when no secret is configured |
  * | ticket:<sha256> · tickets:<holder> | string, zset | a ticket that counts once; those of a holder by their expiry |
+ * | csession:<sha256> · csessions:<holder> | string, zset | a session of the console; those of a holder by their expiry |
  * | naming | hash | the secret that names default threads, encrypted with each token secret |
  * | server | hash | replicationId: of the Redis seen last; changes: how often it changed |
  * | ack | string | a marker that replicas confirm |

@@ -34,8 +34,8 @@ export function threadOf(ownId: string, hash: Hash): Thread {
   };
 }
 
-/** A run from its hash. */
-export function runOf(hash: Hash): Run {
+/** A run from its hash; `withInput`: with the text of its message. */
+export function runOf(hash: Hash, withInput = false): Run {
   return {
     runId: hash.runId ?? '',
     threadId: hash.alias ?? hash.threadId ?? '',
@@ -44,6 +44,7 @@ export function runOf(hash: Hash): Run {
     status: hash.status as Run['status'],
     attempt: Number(hash.attempt),
     path: (hash.path as Run['path']) ?? null,
+    ...(withInput && { input: hash.input ?? '' }),
     result: hash.result ?? null,
     error: jsonOf<ErrorBody>(hash.error),
     usage: jsonOf<Usage>(hash.usage),

@@ -81,6 +81,7 @@ const libraries = [
   'access/revoked',
   'fair/fair',
   'thread/quota',
+  'thread-list/thread-index',
   'thread/threads',
   'thread/mailbox',
   'task/tasks',

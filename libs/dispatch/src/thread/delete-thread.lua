@@ -18,7 +18,6 @@ local function delete(threadId)
     redis.call('SREM', key('own', workerId), threadId)
   end
   for _, runId in ipairs(redis.call('ZRANGE', key('runs', threadId), 0, -1)) do redis.call('DEL', key('run', runId)) end
-  redis.call('ZREM', key('ths', A.tenant), threadId)
   forgetThread(threadId)
   gone[#gone + 1] = threadId
 end

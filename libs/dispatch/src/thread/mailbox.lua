@@ -21,6 +21,7 @@ local function deliver(threadId, mail)
   if seq > C.runCap then redis.call('ZREMRANGEBYRANK', key('runs', threadId), 0, -C.runCap - 1) end
   redis.call('ZADD', P .. 'pend', 'NX', now, threadId)
   if not thread[4] then keepThread(threadId) end
+  touchThread(threadId, thread[1])
   run.eventId = addEvent(threadId, 'run.queued', cjson.encode({ runId = mail.runId, seq = seq, kind = mail.kind }))
   redis.call('HSET', key('run', mail.runId), 'eventId', run.eventId)
   return run
@@ -80,5 +81,6 @@ local function finishRun(threadId, seq, run)
   else
     redis.call('ZREM', P .. 'pend', threadId)
   end
+  touchThread(threadId, run.tenant)
   return remaining
 end

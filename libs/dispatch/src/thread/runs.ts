@@ -33,8 +33,8 @@ export interface Runs {
   append(message: NewMessage): Promise<{ run: Run; created: boolean }>;
   /** Throws run_not_found, also for a run of another thread or tenant. */
   get(tenant: string, threadId: string, runId: string): Promise<Run>;
-  /** Runs of a thread (by its own id), newest first. */
-  list(ownId: string, page: { limit: number; offset: number }): Promise<Run[]>;
+  /** Runs of a thread (by its own id), newest first. `input`: with the texts of their messages. */
+  list(ownId: string, page: { limit: number; offset: number; input?: boolean }): Promise<Run[]>;
   /**
    * The conversation so far: successful runs except reviews, as pairs of input and result, oldest first; of
    * the latest `limit` runs. By the thread's own id.
@@ -119,7 +119,7 @@ export function createRuns(deps: {
       return { run: runOf(answer.run), created: answer.outcome === 'accepted' };
     },
     async list(threadId, page) {
-      return (await latest(threadId, page)).map(runOf);
+      return (await latest(threadId, page)).map((hash) => runOf(hash, page.input));
     },
     async history(threadId, limit) {
       const turns = (await latest(threadId, { limit, offset: 0 })).reverse();

@@ -39,7 +39,7 @@ local function forgetThread(threadId)
   local thread = redis.call('HMGET', key('th', threadId), 'tenant', 'parentThreadId', 'root', 'heldBy')
   redis.call('ZREM', P .. 'pend', threadId)
   if thread[1] then
-    redis.call('ZREM', key('ths', thread[1]), threadId)
+    unlistThread(threadId, thread[1])
     unwant(threadId, thread[1])
     if thread[4] then dropHeld('threads', thread[1], threadId, thread[4]) end
     for _, entry in ipairs(redis.call('XRANGE', key('mb', threadId), '-', '+')) do
@@ -65,7 +65,7 @@ local function makeThread(threadId, fields)
   fields.epoch = stamp -- higher than any epoch of a deleted thread with this id
   setFields(key('th', threadId), fields)
   heads[threadId] = nil
-  redis.call('ZADD', key('ths', fields.tenant), now, threadId)
+  touchThread(threadId, fields.tenant)
   redis.call('ZADD', P .. 'trim', 'NX', now + C.retentionMs, fields.tenant)
   addEvent(threadId, 'thread.created', cjson.encode({ parentThreadId = fields.parentAlias or fields.parentThreadId }))
 end

@@ -29,6 +29,8 @@ import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 import { type Hash, taskOf, threadOf } from '../redis/records.ts';
 import { listOf, type Scripts, scriptsBeside } from '../redis/scripts.ts';
+import { createLatestRuns, type LatestRuns } from '../thread-list/latest-runs.ts';
+import { createThreadList, type ListThreads } from '../thread-list/thread-list.ts';
 import { cancelledMailOf } from './mail.ts';
 import { type QuotaInScript, type QuotaRefusal, quotaError } from './quota.ts';
 import type { Sender } from './sender.ts';
@@ -61,8 +63,10 @@ export interface Threads {
   get(tenant: string, threadId: string): Promise<Thread>;
   /** The thread and its own id, by which its runs and events are stored. Throws `thread_not_found`. */
   locate(tenant: string, threadId: string): Promise<{ thread: Thread; ownId: string }>;
-  /** Most recently used first. */
-  list(tenant: string, page: { limit: number; offset: number }): Promise<Thread[]>;
+  /** A page of threads, most recently used first. Throws `invalid_request` for a cursor of another form. */
+  list: ListThreads;
+  /** The latest run of each thread, by own ids. */
+  latestRuns: LatestRuns;
   /**
    * Changes a thread. Null clears a field, an absent one stays. A turn in progress keeps what it began with.
    * Throws `thread_not_found`, and `invalid_request` for tools that the thread's parent does not have or that
@@ -169,11 +173,8 @@ export function createThreads(deps: {
       }
       return get(tenant, threadId);
     },
-    async list(tenant, { limit, offset }) {
-      const ids = await reached(redis.zrevrange(keys.of('ths', tenant), offset, offset + limit - 1));
-      const found = await Promise.all(ids.map((ownId) => find(tenant, ownId)));
-      return found.flatMap((entry) => (entry ? [entry.thread] : []));
-    },
+    list: createThreadList(deps),
+    latestRuns: createLatestRuns(deps),
     async delete(tenant, threadId) {
       const { ownId } = await locate(tenant, threadId);
       const taskId = await reached(redis.hget(keys.of('th', ownId), 'taskId'));

@@ -29,5 +29,5 @@ end
 for name, value in pairs(A.set) do redis.call('HSET', th, name, value) end
 for _, name in ipairs(A.clear) do redis.call('HDEL', th, name) end
 redis.call('HSET', th, 'updatedAt', stamp)
-redis.call('ZADD', key('ths', A.tenant), now, A.threadId)
+touchThread(A.threadId, A.tenant)
 return answer('updated')

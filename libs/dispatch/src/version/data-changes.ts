@@ -51,6 +51,9 @@ export interface MigrationDeps {
  * of the other.
  * - Events of a tree, which are read from the logs of its threads and no longer copied: a gateway of version
  * 1 shows none of those below a thread.
+ *
+ * Why 3 is `alone`. A release of version 2 does not keep the indexes `thx`, so lists would lack what it changes. Threads that
+ * it left are put into the indexes before the first list that needs them (thread-list/).
  */
 export const dataChanges: readonly DataChange[] = [
   {
@@ -58,5 +61,11 @@ export const dataChanges: readonly DataChange[] = [
     kind: 'alone',
     description:
       'threads that callers name are found by tenant and name, and a task waits for the tasks below it',
+  },
+  {
+    to: 3,
+    kind: 'alone',
+    description:
+      'threads are listed by state, agent and skill from indexes, which each change of a thread keeps',
   },
 ];

@@ -26,6 +26,8 @@ export interface AdmitOptions {
   sessions: boolean;
   /** The stream ticket in the request's URL, if the route takes one and there is no Authorization header. */
   ticket?: PresentedTicket | undefined;
+  /** The token of a console session, if the route takes one and there is no Authorization header. */
+  consoleToken?: string | undefined;
 }
 
 /** The admission of one gateway. */
@@ -50,17 +52,18 @@ export function createAdmit({ authenticate, rate, failures, addressOf }: AdmitDe
   /** The last verified credential of each connection, reused until `goodUntil`. */
   const lastCallers = new WeakMap<Socket, { authorization: string | undefined; caller: Caller }>();
 
-  const callerOf = async (request: IncomingMessage, { sessions, ticket }: AdmitOptions): Promise<Caller> => {
+  const callerOf = async (request: IncomingMessage, options: AdmitOptions): Promise<Caller> => {
     const { headers, socket } = request;
+    const { sessions, ticket, consoleToken } = options;
     const { authorization } = headers;
-    // A ticket is for one request: the next one on the connection needs its own credential.
-    const isTicket = authorization === undefined && ticket !== undefined;
-    const last = isTicket ? undefined : lastCallers.get(socket);
+    // These are for one request: the next one on the connection needs its own credential.
+    const isBrowsers = authorization === undefined && (ticket ?? consoleToken) !== undefined;
+    const last = isBrowsers ? undefined : lastCallers.get(socket);
     const isKnown = last && last.authorization === authorization && isGood(last.caller);
     if (isKnown && (sessions || !last.caller.session)) return last.caller;
     try {
-      const caller = await authenticate(authorization, { sessions, ticket });
-      if (!isTicket) lastCallers.set(socket, { authorization, caller });
+      const caller = await authenticate(authorization, options);
+      if (!isBrowsers) lastCallers.set(socket, { authorization, caller });
       return caller;
     } catch (error) {
       if (toAppError(error).code === 'unauthorized') failures.count(addressOf(request));

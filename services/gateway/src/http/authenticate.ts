@@ -13,18 +13,20 @@
  *   admit.ts               authenticates a request and takes it from the caller's budget
  *   limit-headers.ts       Retry-After and RateLimit headers
  *   stream-tickets.ts      tickets for streams that a browser opens
+ *   holder.ts              whom tickets and console sessions stand for
  *   keyless-connections.ts bounds connections without a valid credential
  */
 import { AppError, type ThreadTokenClaims, verifyThreadToken } from '@harness/contracts';
-import type { Authority, TokenSecrets } from '@harness/dispatch';
+import type { Authority, ConsoleSessions, TokenSecrets } from '@harness/dispatch';
 import type { Principal } from '@harness/plugin-kit';
 import { decodeProtectedHeader } from 'jose';
-import { type ApiKey, sha256Of } from '../keys/api-keys.ts';
+import { type ApiKey, fingerprintOf, sha256Of } from '../keys/api-keys.ts';
 import type { FollowedKeys } from '../keys/issued-keys.ts';
 import type { KeyFile } from '../keys/key-file.ts';
 import type { AccessTokens } from '../oauth/access-tokens.ts';
+import type { Holder } from './holder.ts';
 import { type Scope, scopes } from './scopes.ts';
-import type { PresentedTicket, StreamTickets, TicketHolder } from './stream-tickets.ts';
+import type { PresentedTicket, StreamTickets } from './stream-tickets.ts';
 
 /** The authenticated caller of a request. */
 export interface Caller {
@@ -39,6 +41,8 @@ export interface Caller {
   goodUntil?: number;
   /** When the credential ends, ms since 1970; undefined = never. */
   endsAt?: number | undefined;
+  /** Of an API key: a digest of its secret and its rights. */
+  fingerprint?: string;
 }
 
 /**
@@ -51,12 +55,17 @@ const local: Caller = { principal: { keyId: 'local', tenant: 'default', scopes }
 export const isLocal = (caller: Caller): boolean => caller === local;
 
 /**
- * Verifies an Authorization header or, without one, a stream ticket. Thread tokens are accepted only if `sessions` is true. Throws
- * `unauthorized`, and `unavailable` when the keys of the OAuth issuer cannot be fetched.
+ * Verifies an Authorization header or, without one, a stream ticket or the token of a console session. Thread tokens are
+ * accepted only if `sessions` is true. Throws `unauthorized`, and `unavailable` when the keys of the OAuth issuer cannot be
+ * fetched.
  */
 export type Authenticate = (
   authorization: string | undefined,
-  options: { sessions: boolean; ticket?: PresentedTicket | undefined },
+  options: {
+    sessions: boolean;
+    ticket?: PresentedTicket | undefined;
+    consoleToken?: string | undefined;
+  },
 ) => Promise<Caller>;
 
 /** What credentials are verified with. */
@@ -69,6 +78,7 @@ export interface AuthenticateDeps {
   issuedKeys: Pick<FollowedKeys, 'current' | 'onChange'>;
   tokenSecrets: Pick<TokenSecrets, 'accepted'>;
   streamTickets: Pick<StreamTickets, 'redeem'>;
+  consoleSessions: Pick<ConsoleSessions, 'find'>;
   /** Set if an authorization server is configured. */
   accessTokens?: AccessTokens | undefined;
 }
@@ -90,8 +100,19 @@ export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
       'The stream ticket is not valid: it is spent, expired, or for another path. Make another one with POST /v1/stream-tickets.',
     );
   };
-  return async (authorization, { sessions, ticket }) => {
+  const consoleCallerOf = async (consoleToken: string): Promise<Caller> => {
+    const found = await deps.consoleSessions.find(consoleToken);
+    const caller = found && callerOf(found.content as Holder, ring, isOpen);
+    if (caller) return caller;
+    throw new AppError(
+      'unauthorized',
+      'Your session has ended, or its key was revoked or changed. Sign in again.',
+    );
+  };
+  return async (authorization, { sessions, ticket, consoleToken }) => {
     if (authorization === undefined && ticket) return ticketCallerOf(ticket);
+    if (authorization === undefined && consoleToken !== undefined && !isOpen)
+      return consoleCallerOf(consoleToken);
     const token = authorization?.match(/^Bearer +(\S+)$/i)?.[1];
     if (!token) {
       if (isOpen && authorization === undefined) return local;
@@ -120,10 +141,13 @@ interface KnownKey {
   caller: Caller & { goodUntil: number };
 }
 
-/** The caller that a ticket stands for; undefined if the credential that made it is no longer valid. */
-function callerOf(holder: TicketHolder, ring: KeyRing, isOpen: boolean): Caller | undefined {
+/** The caller that a holder is; undefined if its credential is no longer valid, or has changed. */
+function callerOf(holder: Holder, ring: KeyRing, isOpen: boolean): Caller | undefined {
   if (holder.kind === 'local') return isOpen ? local : undefined;
-  if (holder.kind === 'key') return ring.named(holder);
+  if (holder.kind === 'key') {
+    const caller = ring.named(holder);
+    return caller?.fingerprint === holder.fingerprint ? caller : undefined;
+  }
   const { endsAt = 0 } = holder.caller;
   return Date.now() < endsAt ? holder.caller : undefined;
 }
@@ -167,7 +191,8 @@ function createKeyRing({ keys, keyFile, issuedKeys }: AuthenticateDeps): KeyRing
   };
 }
 
-function knownKeyOf({ id, tenant, scopes: granted, tools, notBefore, notAfter }: ApiKey): KnownKey {
+function knownKeyOf(key: ApiKey): KnownKey {
+  const { id, tenant, scopes: granted, tools, notBefore, notAfter } = key;
   const endsAt = notAfter === undefined ? undefined : Date.parse(notAfter);
   return {
     notBefore: notBefore === undefined ? 0 : Date.parse(notBefore),
@@ -175,6 +200,7 @@ function knownKeyOf({ id, tenant, scopes: granted, tools, notBefore, notAfter }:
       principal: { keyId: id, tenant, scopes: granted },
       tools,
       endsAt,
+      fingerprint: fingerprintOf(key),
       goodUntil: endsAt ?? Number.POSITIVE_INFINITY,
     },
   };

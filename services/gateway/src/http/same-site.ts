@@ -18,15 +18,17 @@ export function createSiteCheck(allowed: { hosts: readonly string[]; origins: re
       throw new AppError('forbidden', 'This Host is not allowed; add its name to HARNESS_ALLOWED_HOSTS.');
     }
     const origin = headers.origin?.toLowerCase();
-    if (origin !== undefined && !origins.has(origin) && !isOwn(origin, headers.host)) {
+    if (origin !== undefined && !origins.has(origin) && !isOwnOrigin(origin, headers.host)) {
       throw new AppError('forbidden', 'This Origin is not allowed; add it to HARNESS_ALLOWED_ORIGINS.');
     }
   };
 }
 
-/** Whether the page was served by the host and port that it calls. */
-const isOwn = (origin: string, host = '') =>
-  origin === `http://${host.toLowerCase()}` || origin === `https://${host.toLowerCase()}`;
+/** Whether a page of this origin was served by the host and port that it calls. */
+export function isOwnOrigin(origin: string, host = ''): boolean {
+  const [page, called] = [origin.toLowerCase(), host.toLowerCase()];
+  return page === `http://${called}` || page === `https://${called}`;
+}
 
 /** The name in a Host header without its port; '' if the header is not a valid host. */
 function hostNameOf(host: string | undefined): string {

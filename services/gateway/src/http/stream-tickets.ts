@@ -4,23 +4,9 @@
  */
 import { AppError } from '@harness/contracts';
 import type { Tickets } from '@harness/dispatch';
-import type { Principal } from '@harness/plugin-kit';
 import type { FastifyRequest } from 'fastify';
-import { accessKeyPrefix } from '../oauth/access-tokens.ts';
+import { type Holder, nameOfHolder } from './holder.ts';
 import type { Scope } from './scopes.ts';
-
-/** A caller's rights, and when they end. */
-interface Rights {
-  principal: Principal;
-  tools?: readonly string[] | undefined;
-  endsAt?: number | undefined;
-}
-
-/** Whom a ticket stands for: a key by its name, so that it ends with the key, or an access token with its rights. */
-export type TicketHolder =
-  | { kind: 'key'; tenant: string; keyId: string }
-  | { kind: 'token'; caller: Rights }
-  | { kind: 'local' };
 
 /** A ticket as a request presents it. */
 export interface PresentedTicket {
@@ -32,9 +18,9 @@ export interface PresentedTicket {
 /** Makes and redeems tickets. */
 export interface StreamTickets {
   /** Throws `invalid_request` for a path that is no stream, and `limit_reached`. */
-  create(holder: TicketHolder, path: string): Promise<{ ticket: string; expiresAt: string }>;
+  create(holder: Holder, path: string): Promise<{ ticket: string; expiresAt: string }>;
   /** The holder; undefined for a ticket that is spent, expired, unknown, or for another path. It is spent either way. */
-  redeem(presented: PresentedTicket): Promise<TicketHolder | undefined>;
+  redeem(presented: PresentedTicket): Promise<Holder | undefined>;
 }
 
 const ttlMs = 30_000;
@@ -69,26 +55,11 @@ export function scopeOfStream(path: string): Scope {
 export const createStreamTickets = (tickets: Tickets): StreamTickets => ({
   async create(holder, path) {
     const expiresAt = new Date(Date.now() + ttlMs).toISOString();
-    const ticket = await tickets.create({ holder: nameOf(holder), content: { holder, path }, ttlMs });
+    const ticket = await tickets.create({ holder: nameOfHolder(holder), content: { holder, path }, ttlMs });
     return { ticket, expiresAt };
   },
   async redeem({ ticket, path }) {
-    const content = (await tickets.redeem(ticket)) as { holder: TicketHolder; path: string } | undefined;
+    const content = (await tickets.redeem(ticket)) as { holder: Holder; path: string } | undefined;
     return content?.path === path ? content.holder : undefined;
   },
 });
-
-const nameOf = (holder: TicketHolder): string => {
-  if (holder.kind === 'local') return 'local';
-  const { tenant, keyId } = holder.kind === 'key' ? holder : holder.caller.principal;
-  return `${tenant}/${keyId}`;
-};
-
-/** The holder of the tickets that a caller makes. */
-export function holderOf({ principal, tools, endsAt }: Rights, isLocal: boolean): TicketHolder {
-  const { tenant, keyId } = principal;
-  if (isLocal) return { kind: 'local' };
-  return keyId.startsWith(accessKeyPrefix)
-    ? { kind: 'token', caller: { principal, tools, endsAt } }
-    : { kind: 'key', tenant, keyId };
-}

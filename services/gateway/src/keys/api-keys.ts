@@ -38,6 +38,10 @@ export const newKey = (): string => `hk_${randomBytes(32).toString('base64url')}
 /** SHA-256 of a key. */
 export const sha256Of = (key: string): Buffer => hash('sha256', key, 'buffer');
 
+/** A digest of the secret and the rights of a key: it differs when they do. */
+export const fingerprintOf = ({ keySha256, scopes, tools }: ApiKey): string =>
+  hash('sha256', JSON.stringify([keySha256, scopes, tools]));
+
 /** Returns HARNESS_API_KEY as a key: id `env`, tenant `default`, all scopes. */
 export const apiKeyOf = (key: string): ApiKey => ({
   id: 'env',

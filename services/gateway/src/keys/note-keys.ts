@@ -1,13 +1,12 @@
-import { hash } from 'node:crypto';
 import { type Dispatch, type NotedKey, untilReached } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
-import type { ApiKey } from './api-keys.ts';
+import { type ApiKey, fingerprintOf } from './api-keys.ts';
 import type { KeyFile } from './key-file.ts';
 
-const notedOf = ({ tenant, id, keySha256, scopes, tools }: ApiKey): NotedKey => ({
-  tenant,
-  keyId: id,
-  fingerprint: hash('sha256', JSON.stringify([keySha256, scopes, tools])),
+const notedOf = (key: ApiKey): NotedKey => ({
+  tenant: key.tenant,
+  keyId: key.id,
+  fingerprint: fingerprintOf(key),
 });
 
 /** Whether a key gives what the earlier one of its id gave: the same secret, and no fewer rights. */

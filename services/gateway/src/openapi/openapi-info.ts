@@ -26,6 +26,7 @@ export const openApiInfo: FastifyDynamicSwaggerOptions = {
       { name: 'bus', description: 'Tasks that external workers poll for' },
       { name: 'keys', description: 'API keys' },
       { name: 'audit', description: 'Who did what' },
+      { name: 'console', description: 'Signing in to the operator’s console' },
       { name: 'health', description: 'For probes' },
     ],
   },

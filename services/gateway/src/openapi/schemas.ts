@@ -89,6 +89,19 @@ const ShownKey = ApiKey.omit({ keySha256: true })
   })
   .strip();
 
+const ConsoleSession = z.object({
+  tenant: z.string(),
+  keyId: z.string().describe('Id of the key, or `oauth:` and the subject of the access token'),
+  scopes: z.array(z.string()),
+  signIn: z
+    .enum(['none', 'needed'])
+    .describe('none: the gateway has no keys, and everybody on its machine may use it'),
+  expiresAt: z
+    .string()
+    .nullable()
+    .describe('When the session of the console ends; null: the caller has none'),
+});
+
 const shared = {
   Thread: contracts.Thread,
   ListedThread: contracts.ListedThread,
@@ -111,6 +124,7 @@ const shared = {
   Diagnostic,
   Command,
   CommandResult,
+  ConsoleSession,
   Error: ErrorAnswer,
 };
 

@@ -27,7 +27,10 @@ test('a thread is created, read, listed and deleted', async () => {
     parentThreadId: null,
     metadata: { topic: 'tests' },
   });
-  expect((await gateway.call('GET', '/v1/threads?metadata=true')).body).toEqual({ threads: [thread] });
+  expect((await gateway.call('GET', '/v1/threads?metadata=true')).body).toEqual({
+    threads: [thread],
+    nextCursor: null,
+  });
   expect((await gateway.call('POST', '/v1/threads', { body: { threadId } })).body.error.code).toBe(
     'thread_exists',
   );

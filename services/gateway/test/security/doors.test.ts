@@ -85,6 +85,7 @@ test('a thread token is accepted at /mcp only, and a stale one nowhere', async (
 /** A key without the scope of the route. */
 function keyWithout({ url }: { url: string }): string {
   if (url.startsWith('/v1/bus/')) return 'key-without-bus';
+  if (url === '/v1/console-session') return 'key-for-metrics'; // any other scope is enough
   return url === '/mcp' ? 'key-without-tools' : 'key-of-the-bus';
 }
 
@@ -112,12 +113,20 @@ const ownThings = [
   '/v1/bus/tasks',
   '/v1/bus/workers',
   '/v1/bus/events',
+  '/v1/console-session',
 ];
 
 /** Routes that create something in the caller's own tenant, even if another tenant has the same name. */
 const makesOwn = ({ method, url }: { method: string; url: string }) =>
   method === 'POST' &&
-  ['/v1/bus/tasks', '/v1/bus/workers', '/v1/threads', '/api/prewarm', '/v1/stream-tickets'].includes(url);
+  [
+    '/v1/bus/tasks',
+    '/v1/bus/workers',
+    '/v1/threads',
+    '/api/prewarm',
+    '/v1/stream-tickets',
+    '/v1/console-session',
+  ].includes(url);
 
 test.each(['a key', 'an access token'])('%s of another tenant finds nothing of this tenant', async (kind) => {
   const { guarded, send, state, ids, issue } = await openHouse();
@@ -129,6 +138,7 @@ test.each(['a key', 'an access token'])('%s of another tenant finds nothing of t
     const reads = route.method === 'GET' || route.method === 'HEAD';
     let expected = 404;
     if (reads && ownThings.includes(route.url)) expected = 200;
+    if (route.method === 'DELETE' && route.url === '/v1/console-session') expected = 204; // its own, if any
     if (route.url === '/mcp') expected = withoutSession(route) ?? 200; // the refusal is in the JSON-RPC response
     const isAdmins =
       /^\/v1\/(workers|keys|audit|figures|promises|upstreams)/.test(route.url) ||

@@ -21,7 +21,8 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 );
 
 /** Routes that are no operation of the REST API: MCP, the pages for people, OAuth's metadata. */
-const otherRoutes = (url: string) => url === '/mcp' || /^\/(docs|openapi\.yaml|\.well-known)/.test(url);
+const otherRoutes = (url: string) =>
+  url === '/mcp' || /^\/(docs|console|openapi\.yaml|\.well-known)/.test(url);
 
 test('openapi.yaml and the registered routes are the same', async () => {
   const { gateway } = await openHouse();

@@ -47,7 +47,8 @@ test.each<[what: string, ask: Ask]>([
   });
   const worker = await openFakeWorker(dispatch, connectTestRedis());
   const answer = ask(url).then((wire) => wire.message());
-  const threadsOf = (tenant: string) => dispatch.threads.list(tenant, { limit: 9, offset: 0 });
+  const threadsOf = async (tenant: string) =>
+    (await dispatch.threads.list(tenant, { limit: 9 })).threads.map(({ thread }) => thread);
   await expect
     .poll(async () => [...(await threadsOf('they')), ...(await threadsOf('default'))])
     .toHaveLength(1);

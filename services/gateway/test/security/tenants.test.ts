@@ -36,7 +36,9 @@ function openAsker() {
 /** The plugin's threads, recognised by their metadata, as soon as there is one. */
 async function askedOn({ dispatch }: Gateway, tenant: string): Promise<Thread> {
   const asked = async () =>
-    (await dispatch.threads.list(tenant, page)).filter(({ metadata }) => metadata.plugin === 'asker');
+    (await dispatch.threads.list(tenant, page)).threads
+      .map(({ thread }) => thread)
+      .filter(({ metadata }) => metadata.plugin === 'asker');
   await expect.poll(async () => (await asked()).map(({ state }) => state)).toEqual(['busy']);
   return (await asked())[0] as Thread;
 }
@@ -58,7 +60,7 @@ test('a plugin’s request to a model within a call stays within the caller’s 
 
   const acme = await answered(asTool('acme'), 'acme');
   expect(acme.answer).toMatchObject({ status: 200, body: { content: [{ text: 'for acme' }] } });
-  expect(await gateway.dispatch.threads.list('default', page)).toEqual([]);
+  expect((await gateway.dispatch.threads.list('default', page)).threads).toEqual([]);
   const umbrella = await answered(asTool('umbrella'), 'umbrella');
   expect(umbrella.threadId).not.toBe(acme.threadId);
   expect((await answered(asTool('acme'), 'acme')).threadId).toBe(acme.threadId); // one conversation per key
@@ -75,7 +77,7 @@ test('a plugin’s request to a model within a call stays within the caller’s 
   expect((await answered(message, 'acme')).threadId).toBe(acme.threadId);
   const task = gateway.call('POST', '/v1/tasks', { body: { prompt: 'x' }, headers: bearer('key-of-acme') });
   expect((await answered(task, 'acme')).threadId).toBe(acme.threadId);
-  expect(await gateway.dispatch.threads.list('default', page)).toEqual([]);
+  expect((await gateway.dispatch.threads.list('default', page)).threads).toEqual([]);
 
   const byItself = await answered(Promise.resolve(ask('x')), 'default');
   expect(byItself.answer).toBe('for default');

@@ -27,7 +27,7 @@ import { threadParams } from './threads.ts';
 interface ThreadRoute {
   Params: { threadId: string };
   Body: CreateRun;
-  Querystring: { limit: number; offset: number };
+  Querystring: { limit: number; offset: number; input: boolean };
 }
 interface RunRoute {
   Params: { threadId: string; runId: string };
@@ -53,6 +53,10 @@ export const idempotencyHeader = {
       description: 'Within 24 hours, a request with the same key has the result of the first one',
     },
   },
+};
+
+const inputQuery = {
+  input: { type: 'boolean', default: false, description: 'Include the text of the message' },
 };
 
 const streamUrlOf = ({ threadId, runId }: Run) => `/v1/threads/${threadId}/runs/${runId}/stream`;
@@ -201,7 +205,7 @@ function addListRoute(app: FastifyInstance, { dispatch: { threads, runs } }: Run
         operationId: 'listRuns',
         summary: 'List runs, latest first',
         params: threadParams,
-        querystring: page,
+        querystring: { ...page, properties: { ...page.properties, ...inputQuery } },
         response: answers({ 200: boundedListOf('runs', 'Run') }, 400, 404),
       },
     },

@@ -4,9 +4,9 @@ import type { RouteDeps } from '../../app-deps.ts';
 import { checkProfile } from '../../content/thread-profile.ts';
 import { type Caller, requireScope } from '../../http/authenticate.ts';
 import { checkBytes, metadataLimitOf } from '../../limits/check-bytes.ts';
-import { answers, boundedListOf, jsonSchemaOf, page, refTo } from '../../openapi/schemas.ts';
+import { answers, jsonSchemaOf, refTo } from '../../openapi/schemas.ts';
 import { senderOf } from '../../tools/caller-rights.ts';
-import { boundedList } from '../bounded-list.ts';
+import { addListRoute } from './list-threads.ts';
 
 /** The path parameter of all routes below a thread. */
 export const threadParams = {
@@ -14,8 +14,6 @@ export const threadParams = {
   properties: { threadId: { type: 'string', description: 'Generated, or chosen by the creator' } },
   required: ['threadId'],
 };
-
-const withMetadata = { type: 'boolean', default: false, description: 'Include the metadata of each thread' };
 
 /** Throws for an agent or skill that does not exist, and for metadata that is too large. */
 function checkBody(
@@ -61,28 +59,7 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
     },
   );
 
-  app.get<{ Querystring: { limit: number; offset: number; metadata: boolean } }>(
-    '/v1/threads',
-    {
-      schema: {
-        tags,
-        operationId: 'listThreads',
-        summary: 'List threads, latest first',
-        querystring: { ...page, properties: { ...page.properties, metadata: withMetadata } },
-        response: answers({ 200: boundedListOf('threads', 'ListedThread') }, 400),
-      },
-    },
-    async (request) => {
-      requireScope(request.caller, 'threads');
-      const { caller, query } = request;
-      const found = await threads.list(caller.principal.tenant, query);
-      const listed = found.map(({ metadata, ...thread }) =>
-        query.metadata ? { ...thread, metadata } : thread,
-      );
-      const { kept, ...rest } = boundedList(listed);
-      return { threads: kept, ...rest };
-    },
-  );
+  addListRoute(app, deps);
 
   app.get<{ Params: { threadId: string } }>(
     '/v1/threads/:threadId',

@@ -1,0 +1,8 @@
+-- Puts threads of earlier releases into the indexes, as used when the list says.
+-- A: tenant, threadIds
+-- outcome: ok
+for _, threadId in ipairs(A.threadIds) do
+  local at = redis.call('ZSCORE', key('ths', A.tenant), threadId)
+  if at and redis.call('HGET', key('th', threadId), 'tenant') == A.tenant then indexThread(threadId, at) end
+end
+return answer('ok')

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import type { ThreadEvent } from './event-kinds.ts';
+import { addEvents, createFeed, cutFeed, type Feed } from './thread-feed.ts';
+import { spansOf } from './turn.ts';
+
+let count = 0;
+const at = (ms: number) => new Date(1_000_000 + ms).toISOString();
+const event = (type: string, ms: number, fields: object = {}): ThreadEvent => ({
+  id: type === 'agent.message_delta' ? null : `${++count}-0`,
+  type: type as ThreadEvent['type'],
+  data: { type: type as ThreadEvent['type'], threadId: 't', runId: 'r', at: at(ms), ...fields },
+});
+
+const turn = [
+  event('run.queued', 0, { seq: 1, kind: 'message' }),
+  event('run.started', 100, { attempt: 1 }),
+  event('agent.message_delta', 200, { text: 'Hel' }),
+  event('agent.message_delta', 210, { text: 'lo' }),
+  event('agent.message', 220, { text: 'Hello' }),
+  event('agent.tool_use', 300, { toolUseId: 'u', name: 'time__now', input: { zone: 'UTC' } }),
+  event('agent.tool_result', 350, { toolUseId: 'u', isError: false, text: '12:00' }),
+  event('agent.message', 400, { text: 'It is noon.' }),
+  event('run.completed', 450, {
+    status: 'success',
+    result: 'It is noon.',
+    path: 'cold',
+    timings: { queuedMs: 100, sessionMs: 60, firstTokenMs: 40, totalMs: 350 },
+  }),
+];
+const shown = ({ rows }: Feed) =>
+  rows.map((row) =>
+    row.kind === 'text' ? row.text : row.kind === 'tool' ? `${row.name}=${row.result?.text}` : row.kind,
+  );
+
+test('a turn is shown once, however its events are cut into batches', () => {
+  const whole = addEvents(createFeed(), turn);
+  expect(shown(whole)).toEqual(['input', 'Hello', 'time__now=12:00', 'It is noon.', 'end']);
+  const single = turn.reduce((feed, one) => addEvents(feed, [one]), createFeed());
+  expect(single.rows).toEqual(whole.rows);
+});
+
+test('where deltas may be missing a mark says so, until the complete message is there', () => {
+  const begun = addEvents(createFeed(), turn.slice(0, 3));
+  const cut = addEvents(cutFeed(cutFeed(begun)), [event('agent.message_delta', 215, { text: '!' })]);
+  expect(shown(cut)).toEqual(['input', 'Hel ⋯ !']);
+  expect(shown(addEvents(cut, [turn[4] as ThreadEvent]))).toEqual(['input', 'Hello']);
+});
+
+test('an attempt that was lost keeps its text; the next one begins its own', () => {
+  const lost = addEvents(createFeed(), turn.slice(0, 4));
+  const again = addEvents(lost, [
+    event('run.started', 900, { attempt: 2 }),
+    event('agent.message', 950, { text: 'Hello again' }),
+  ]);
+  expect(shown(again)).toEqual(['input', 'Hello', 'note', 'Hello again']);
+});
+
+test('a result without any message is shown as one', () => {
+  const feed = addEvents(createFeed(), [
+    ...turn.slice(0, 2),
+    event('run.completed', 200, { status: 'success', result: 'Only a result' }),
+  ]);
+  expect(shown(feed)).toEqual(['input', 'Only a result', 'end']);
+});
+
+test('the oldest rows make room; later changes still find theirs', () => {
+  let feed = createFeed();
+  for (let i = 0; i < 13_000; i++)
+    feed = addEvents(feed, [
+      event('agent.tool_use', i, { runId: `r${i % 100}`, toolUseId: `u${i}`, name: 'x', input: {} }),
+    ]);
+  feed = addEvents(feed, [
+    event('agent.tool_result', 99_999, { runId: 'r99', toolUseId: 'u12999', isError: false, text: 'ok' }),
+  ]);
+  expect(feed.rows.length).toBeLessThanOrEqual(12_000);
+  expect(feed.rows.at(-1)).toMatchObject({ key: 'tool r99 u12999', result: { text: 'ok' } });
+});
+
+test('a turn’s time is queue, session, model and tools, without a gap', () => {
+  const { turns } = addEvents(createFeed(), turn);
+  const { spans, totalMs } = spansOf(turns.get('r') as never, Date.now());
+  expect(totalMs).toBe(450);
+  expect(spans.map(({ label, fromMs, toMs }) => [label, fromMs, toMs])).toEqual([
+    ['Queue', 0, 100],
+    ['Session (cold)', 100, 160],
+    ['Model', 160, 300],
+    ['time__now', 300, 350],
+    ['Model', 350, 450],
+  ]);
+});

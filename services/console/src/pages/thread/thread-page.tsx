@@ -1,0 +1,154 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { api } from '../../lib/api.ts';
+import type { StreamState } from '../../lib/follow-events.ts';
+import { shortIdOf } from '../../lib/format.ts';
+import { ActionButton } from '../../parts/action-button.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { Chip, State, toneOf } from '../../parts/state.tsx';
+import { Tabs } from '../../parts/tabs.tsx';
+import { Composer } from './composer.tsx';
+import { Conversation } from './conversation.tsx';
+import { EventLog } from './event-log.tsx';
+import './thread.css';
+import './turns.css';
+import type { Feed } from './thread-feed.ts';
+import { TurnList } from './turn-list.tsx';
+import { useThread, useThreadFeed } from './use-thread.ts';
+
+const tabs = [
+  ['conversation', 'Conversation'],
+  ['turns', 'Turns'],
+  ['events', 'Events'],
+] as const;
+type Tab = (typeof tabs)[number][0];
+
+/** One thread, live. */
+export default function ThreadPage(): ReactNode {
+  const { threadId = '' } = useParams({ strict: false });
+  return <OneThread key={threadId} threadId={threadId} />;
+}
+
+function OneThread({ threadId }: { threadId: string }): ReactNode {
+  const [tab, setTab] = useState<Tab>('conversation');
+  const { feed, stream } = useThreadFeed(threadId);
+  const { thread, failure, session } = useThread(threadId);
+  const unfinished = [...feed.turns.values()].filter(({ endedAt }) => !endedAt);
+  if (failure && !thread)
+    return (
+      <div className="page">
+        <PageHead title={threadId} up={{ name: 'Threads', href: '/threads' }} />
+        <div className="content">
+          <Failure error={failure} />
+        </div>
+      </div>
+    );
+  return (
+    <div className="page">
+      <PageHead
+        title={threadId}
+        up={{ name: 'Threads', href: '/threads' }}
+        facts={
+          <>
+            {thread && <State is={thread.state} />}
+            {thread?.agent && <Chip>agent {thread.agent}</Chip>}
+            {thread?.skill && <Chip>skill {thread.skill}</Chip>}
+            {thread?.model && <Chip>{thread.model}</Chip>}
+            {session && (
+              <Chip
+                tone={toneOf(session.state)}
+                title={session.workerId ? `On worker ${session.workerId}` : undefined}
+              >
+                session {session.state}
+                {session.workerId && ` on ${shortIdOf(session.workerId)}`}
+              </Chip>
+            )}
+          </>
+        }
+      >
+        <Actions
+          threadId={threadId}
+          running={unfinished[0]?.runId}
+          waiting={unfinished.slice(1).map((turn) => turn.runId)}
+        />
+      </PageHead>
+      <StreamBanner state={stream} />
+      <Tabs<Tab> label="Views of the thread" tabs={tabs} value={tab} onChange={setTab}>
+        {tab === 'conversation' && (
+          <Conversation threadId={threadId} feed={feed} isReplaying={isReplaying(stream, feed)} />
+        )}
+        {tab === 'turns' && <TurnList turns={feed.turns} />}
+        {tab === 'events' && <EventLog events={feed.log} />}
+      </Tabs>
+      <Composer threadId={threadId} isBusy={unfinished.length > 0} />
+    </div>
+  );
+}
+
+const isReplaying = ({ at }: StreamState, { rows }: Feed) =>
+  (at === 'connecting' || at === 'replaying') && rows.length === 0;
+
+function StreamBanner({ state }: { state: StreamState }): ReactNode {
+  if (state.at === 'waiting')
+    return (
+      <div className="banner" role="status">
+        {state.error} Nothing is lost: the stream continues where it stopped.
+      </div>
+    );
+  if (state.at === 'over')
+    return (
+      <div className="banner tone-bad" role="alert">
+        The events cannot be read: {state.error.message}
+      </div>
+    );
+  return null;
+}
+
+function Actions(props: {
+  threadId: string;
+  running: string | undefined;
+  waiting: readonly string[];
+}): ReactNode {
+  const { threadId, running, waiting } = props;
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const path = `/v1/threads/${threadId}`;
+  const prewarm = async () => {
+    await api('POST', `${path}/prewarm`);
+    await queries.invalidateQueries({ queryKey: ['thread', threadId] });
+  };
+  const cancel = (runIds: readonly string[]) =>
+    Promise.all(runIds.map((runId) => api('POST', `${path}/runs/${runId}/cancel`)));
+  const remove = async () => {
+    await api('DELETE', path);
+    await navigate({ to: '/threads' });
+  };
+  return (
+    <>
+      {running && (
+        <ActionButton onAct={() => cancel([running])} title="End the run that is in progress">
+          Stop the run
+        </ActionButton>
+      )}
+      {waiting.length > 0 && (
+        <ActionButton onAct={() => cancel(waiting)}>Cancel {waiting.length} waiting</ActionButton>
+      )}
+      <ActionButton
+        onAct={prewarm}
+        done="A worker starts the session."
+        title="Start the session before the next message"
+      >
+        Prewarm
+      </ActionButton>
+      <ActionButton
+        kind="danger"
+        onAct={remove}
+        confirm={`Delete ${threadId}, its runs and events, and every thread below it?`}
+      >
+        Delete
+      </ActionButton>
+    </>
+  );
+}
