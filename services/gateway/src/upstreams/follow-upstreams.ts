@@ -8,7 +8,8 @@
  *   plugin/      what an upstream offers, as a plugin
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Dispatch } from '@harness/dispatch';
+import { AppError } from '@harness/contracts';
+import type { Dispatch, GatewayCall } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import { createScrubber, type Logger } from '@harness/runtime';
 import type { Changes } from '../content/list-changes.ts';
@@ -16,6 +17,7 @@ import type { FollowedFile } from '../follow-file.ts';
 import type { UpstreamConfig } from './file/upstream-config.ts';
 import { secretsOf, type UpstreamsFile } from './file/upstreams-file.ts';
 import { createLink, type Link } from './link/link.ts';
+import { createOwnedLink, type OwnedLink, type OwnerQuestion, upstreamTopic } from './link/owned-link.ts';
 import type { Port } from './plugin/forward.ts';
 import { upstreamPluginOf } from './plugin/upstream-plugin.ts';
 import { lockDifferencesOf, type UpstreamReport } from './upstream-report.ts';
@@ -23,7 +25,7 @@ import { lockDifferencesOf, type UpstreamReport } from './upstream-report.ts';
 /** The upstreams of this gateway. */
 export interface Upstreams {
   /** In the order of the file. */
-  list(): UpstreamReport[];
+  list(): Promise<UpstreamReport[]>;
   /** Problems of the file. */
   diagnostics(): UpstreamsFile['diagnostics'];
   close(): Promise<void>;
@@ -107,8 +109,11 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
   };
   const linkOf = (entry: Entry): Link => {
     const { config, port } = entry;
-    return createLink({
+    // A child is started once in the fleet, and the state of a thread is at one place.
+    const isOwned = config.kind === 'stdio' || config.scope === 'thread';
+    return (isOwned ? createOwnedLink : createLink)({
       config,
+      dispatch,
       env: deps.env,
       scrub: port.scrub,
       logger,
@@ -166,6 +171,16 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
 
   sync();
   file?.onChange(sync);
+  const answer = async (call: GatewayCall) => {
+    const question = call.question as OwnerQuestion;
+    const link = entries.get(question.upstream)?.link as Partial<OwnedLink> | undefined;
+    if (!link?.answer)
+      throw new AppError('lease_lost', `${question.upstream} is not connected at this gateway.`);
+    return link.answer(question, call);
+  };
+  dispatch.gatewayCalls
+    .serve(upstreamTopic, answer)
+    .catch((error) => logger.error({ err: error }, 'upstreams: other gateways cannot use those of this one'));
   // Plugins are enabled and disabled for the fleet; an upstream that nobody may use needs no connection.
   const stops = [
     deps.changes.onChange((change) => {
@@ -179,16 +194,18 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
   ];
 
   return {
-    list: () =>
-      [...entries.values()].map(({ config, link, problems }) => ({
+    async list() {
+      await Promise.all([...entries.values()].map(({ link }) => link?.refresh?.()));
+      return [...entries.values()].map(({ config, link, problems }) => ({
         config,
-        owner: null,
+        owner: link?.owner ?? null,
         link: link?.status(),
         description: link?.description,
         plugin: plugins.plugins.find(({ name }) => name === config.name),
         problems,
         lock: lockDifferencesOf(config.name, plugins),
-      })),
+      }));
+    },
     diagnostics: () => contentNow().diagnostics,
     async close() {
       for (const stop of stops) stop();
