@@ -19,7 +19,7 @@ import { secretsOf, type UpstreamsFile } from './file/upstreams-file.ts';
 import { createLink, type Link } from './link/link.ts';
 import { createOwnedLink, type OwnedLink, type OwnerQuestion, upstreamTopic } from './link/owned-link.ts';
 import type { Port } from './plugin/forward.ts';
-import { upstreamPluginOf } from './plugin/upstream-plugin.ts';
+import { upstreamPluginOf, uriBehind } from './plugin/upstream-plugin.ts';
 import { lockDifferencesOf, type UpstreamReport } from './upstream-report.ts';
 
 /** The upstreams of this gateway. */
@@ -119,12 +119,13 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
       logger,
       onDescribed: publish,
       onResourceUpdated(uri) {
-        for (const shown of entry.published?.uris.filter((one) => one === uri) ?? [uri])
-          dispatch.replicas
-            .broadcast({ kind: 'resource_updated', uri: shown })
-            .catch((error) =>
-              logger.debug({ err: error, uri }, 'upstream: change of a resource not announced'),
-            );
+        const isListed = entry.link?.description?.catalog.resources.some((one) => one.uri === uri);
+        const isBehind = isListed && !entry.published?.uris.includes(uri);
+        dispatch.replicas
+          .broadcast({ kind: 'resource_updated', uri: isBehind ? uriBehind(config.name, uri) : uri })
+          .catch((error) =>
+            logger.debug({ err: error, uri }, 'upstream: change of a resource not announced'),
+          );
       },
     });
   };
