@@ -2,6 +2,7 @@
  * Upstreams: other people's MCP servers as plugins of this gateway.
  *
  *   upstream-report.ts  what operators see of them
+ *   describe-upstreams.ts  what they offer, for the tool lock
  *   file/        the file that names them
  *   connection/  one MCP connection
  *   link/        connections that heal, and which gateway has them
