@@ -40,6 +40,8 @@ import { createTasks, type Tasks } from './task/tasks.ts';
 import { type QuotaOf, quotaInScript } from './thread/quota.ts';
 import { createRuns, type Runs } from './thread/runs.ts';
 import { createThreads, type Threads } from './thread/threads.ts';
+import { createGatewayCalls, type GatewayCalls } from './upstream/gateway-calls.ts';
+import { createUpstreamOwners, type UpstreamOwners } from './upstream/upstream-owners.ts';
 import { createDataVersion, type DataVersion } from './version/data-version.ts';
 import { createWorkers, type Workers } from './worker/workers.ts';
 
@@ -67,6 +69,8 @@ export interface Dispatch extends ToolAuthority {
   callTasks: CallTasks;
   bus: Bus;
   pluginStates: PluginStates;
+  gatewayCalls: GatewayCalls;
+  upstreamOwners: UpstreamOwners;
   audit: AuditLog;
   issuedKeys: IssuedKeys;
   tokenSecrets: ReadTokenSecrets;
@@ -134,6 +138,7 @@ export function createDispatch(deps: {
   const withReplicas = { ...parts, replicas };
   const bus = createBus(withReplicas);
   const dataVersion = createDataVersion(parts);
+  const gatewayCalls = createGatewayCalls(withReplicas);
   return {
     ...createToolAuthority(parts),
     dataVersion,
@@ -145,6 +150,8 @@ export function createDispatch(deps: {
     answerLog: createAnswerLog(withReplicas),
     callTasks: createCallTasks(withReplicas),
     pluginStates: createPluginStates(withReplicas),
+    gatewayCalls,
+    upstreamOwners: createUpstreamOwners({ scripts, replica: replicas.id }),
     profiles: createProfiles(withReplicas),
     audit: createAuditLog(parts),
     figures: createFigures(parts),
@@ -184,6 +191,7 @@ export function createDispatch(deps: {
     async close() {
       bus.close();
       dataVersion.close();
+      gatewayCalls.close();
       await replicas.close();
       await Promise.all([tasks.close(), doorbell.close(), feed.close()]);
       acks.close();

@@ -16,6 +16,7 @@
  *   bus/         tasks for external workers
  *   figures/     totals of the fleet, and the check of its promises
  *   worker/      consumers, liveness and sweep of a worker
+ *   upstream/    which gateway is connected to an upstream; calls among gateways
  *   gateway/     what gateways share; the authority of sessions at tool calls
  *   fail-over/   acks by replicas, and what a fail-over took back
  *   version/     which releases may work on the data
@@ -80,6 +81,8 @@ export type { Quota, QuotaOf } from './thread/quota.ts';
 export type { NewMessage, Runs } from './thread/runs.ts';
 export type { Sender } from './thread/sender.ts';
 export type { ThreadPage, ThreadQuery } from './thread-list/thread-list.ts';
+export type { GatewayCall, GatewayCalls } from './upstream/gateway-calls.ts';
+export { type UpstreamOwners, upstreamTtlMs } from './upstream/upstream-owners.ts';
 export type { DataChange, MigrationDeps } from './version/data-changes.ts';
 export type { Admission, DataVersion } from './version/data-version.ts';
 export { type Migration, migrateData } from './version/migrate-data.ts';

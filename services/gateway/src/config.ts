@@ -145,9 +145,14 @@ async function toolLockOf(config: z.infer<typeof schema>): Promise<ToolLocking |
   return { lock: await readToolLock(file), enforce: mode === 'enforce' };
 }
 
-const lockSchema = schema.pick({ HARNESS_PLUGINS: true, HARNESS_DISABLED_PLUGINS: true }).extend({
-  HARNESS_TOOL_LOCK_FILE: z.string({ error: 'must name the file to write' }),
-});
+const lockSchema = schema
+  .pick({
+    HARNESS_PLUGINS: true,
+    HARNESS_DISABLED_PLUGINS: true,
+    HARNESS_UNPREFIXED_PLUGINS: true,
+    HARNESS_UPSTREAMS_FILE: true,
+  })
+  .extend({ HARNESS_TOOL_LOCK_FILE: z.string({ error: 'must name the file to write' }) });
 
 /** Reads the variables that `npm run tools:lock` needs. Throws ConfigError. */
 export function loadLockConfig(env = process.env) {
@@ -155,6 +160,9 @@ export function loadLockConfig(env = process.env) {
   return {
     modulePaths: config.HARNESS_PLUGINS,
     leftOut: config.HARNESS_DISABLED_PLUGINS,
+    unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
+    upstreamsFile: config.HARNESS_UPSTREAMS_FILE,
+    env,
     file: config.HARNESS_TOOL_LOCK_FILE,
   };
 }

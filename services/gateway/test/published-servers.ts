@@ -1,4 +1,6 @@
 /** MCP servers that others have published, as entries of an upstreams file, and a client at a gateway. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -23,15 +25,46 @@ export function fileOf(mcpServers: Record<string, object>): UpstreamsFile {
   return file;
 }
 
-/** A client of either era, connected to a gateway. */
-export async function clientAt(url: string, mode: 'auto' | 'legacy' = 'auto'): Promise<Client> {
+/** A client of either era, connected to a gateway. With `who` it answers questions. */
+export async function clientAt(
+  url: string,
+  mode: 'auto' | 'legacy' = 'auto',
+  { who }: { who?: () => Promise<{ action: 'accept'; content: Record<string, string> }> } = {},
+): Promise<Client> {
   const client = new Client(
     { name: 'test', version: '1' },
-    { versionNegotiation: { mode }, defaultCacheTtlMs: 0, listChanged: {} },
+    {
+      versionNegotiation: { mode },
+      defaultCacheTtlMs: 0,
+      ...(who && { capabilities: { elicitation: { form: {} } } }),
+    },
   );
+  if (who) client.setRequestHandler('elicitation/create', who);
   await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', url)));
   onTestFinished(() => client.close());
   return client;
+}
+
+/** Runs a published server that listens on a port of its own. */
+export async function runServer(
+  name: string,
+  { args, env, port }: { args: string[]; env: Record<string, string>; port: number },
+): Promise<{ end(): Promise<void> }> {
+  const { command, args: own } = serverOf(name, ...args);
+  const child = spawn(command, own, { env: { PATH: process.env.PATH, ...env }, stdio: 'ignore' });
+  const gone = once(child, 'exit');
+  const end = async () => {
+    child.kill('SIGKILL');
+    await gone;
+  };
+  onTestFinished(end);
+  const isUp = () =>
+    fetch(`http://127.0.0.1:${port}/`).then(
+      () => true,
+      () => false,
+    );
+  await expect.poll(isUp, { timeout: 20_000 }).toBe(true);
+  return { end };
 }
 
 /** A client connected to a server directly. */

@@ -33,6 +33,8 @@ export type Signal =
   | { kind: 'plugins_changed' }
   /** Every gateway connects to this upstream anew. */
   | { kind: 'upstream_reconnect'; upstream: string }
+  /** What an upstream offers has changed at its owner; its owner has given it up. */
+  | { kind: 'upstream_described' | 'upstream_released'; upstream: string }
   /** A thread was deleted: what upstreams hold for it can go. */
   | { kind: 'thread_deleted'; tenant: string; threadId: string }
   /** API keys of the tenant were made or deleted. */

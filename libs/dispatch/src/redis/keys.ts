@@ -38,6 +38,8 @@
  * | store:<plugin> · store:<tenant>/<plugin> · global:<plugin> | hash | a plugin's key-value: of the tenant `default`, of another one, of all together |
  * | profiles:<agents or skills> | hash | name -> its WorkProfile (JSON) |
  * | folders:<agents or skills> | hash | which gateway read which content, since when (JSON); `published`: the digest of what profiles holds |
+ * | upstream:<name> | string | the gateway that owns it, with a TTL |
+ * | gwcall:<gateway> | channel | calls from other gateways, and the answers to its own |
  * | plugins:off | set | disabled plugins: `<plugin>` for all tenants, `<tenant>/<plugin>` for one |
  * | gateways[:<replica>] · signals[:<replica>] | channel, stream | signals among gateways; the latest ones, kept for gateways that were disconnected |
  * | rate:<tenant>[/<keyId>] | hash | a token bucket of requests, with a TTL |

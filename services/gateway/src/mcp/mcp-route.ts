@@ -7,6 +7,7 @@
  *   task-methods.ts        the tasks extension
  *   task-runner.ts         runs tool calls as tasks of this gateway
  *   skills-extension.ts    the skills extension
+ *   subscribed.ts          notifies the owners of resources of subscriptions
  *   wire/                  JSON-RPC, classification, HTTP responses, the short path
  *   modern/                2026-07-28: stateless
  *   legacy/                2025-03-26 to 2025-11-25: sessions
@@ -39,6 +40,7 @@ import { createLegacyStreams } from './legacy/legacy-streams.ts';
 import { createMethods } from './methods.ts';
 import { createModernEra } from './modern/modern-era.ts';
 import { createSkillMethods } from './skills-extension.ts';
+import { createSubscribed } from './subscribed.ts';
 import { createTaskMethods } from './task-methods.ts';
 import { classify } from './wire/classify.ts';
 import { createFaultOf, errorMessage } from './wire/json-rpc.ts';
@@ -80,11 +82,12 @@ export function addMcpRoute(app: FastifyInstance, given: McpDeps): void {
     deps.audit,
   );
   const tasks = createTaskMethods(deps);
+  const subscribed = createSubscribed(deps);
   const requests = createClientRequests(dispatch.replicas);
   const streams = createLegacyStreams(deps);
   const answers = createAnswers();
-  const legacy = createLegacyEra({ ...deps, methods, requests, streams, answers });
-  const modern = createModernEra({ ...deps, methods, tasks, answers });
+  const legacy = createLegacyEra({ ...deps, methods, requests, streams, answers, subscribed });
+  const modern = createModernEra({ ...deps, methods, tasks, answers, subscribed });
   const shortPath = createShortPath({ ...deps, legacy, modern });
   shortPath.takeOver(app.server);
   readBodies(app, shortPath, deps.bodyLimit);

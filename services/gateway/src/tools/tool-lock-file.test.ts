@@ -75,7 +75,7 @@ it('names the problem of the configuration', async () => {
   await expect(load({ HARNESS_TOOL_LOCK_FILE: path('none.json') })).rejects.toThrow('npm run tools:lock');
   await expect(load({ HARNESS_TOOL_LOCK_FILE: broken })).rejects.toThrow('tools.a.sha256');
   expect(() => loadLockConfig({})).toThrow('HARNESS_TOOL_LOCK_FILE');
-  expect(loadLockConfig({ HARNESS_TOOL_LOCK_FILE: 'x', HARNESS_PLUGINS: 'a, b' })).toEqual({
+  expect(loadLockConfig({ HARNESS_TOOL_LOCK_FILE: 'x', HARNESS_PLUGINS: 'a, b' })).toMatchObject({
     file: 'x',
     modulePaths: ['a', 'b'],
     leftOut: [],

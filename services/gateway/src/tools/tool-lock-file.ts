@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { labelOf, loadPlugins, lockKinds, lockOf, parseToolLock, type ToolLock } from '@harness/plugin-kit';
 import { builtInPlugins } from '@harness/plugins';
 import { ConfigError } from '@harness/runtime';
+import type { DescribedUpstreams } from '../upstreams/describe-upstreams.ts';
 
 /** Reads HARNESS_TOOL_LOCK_FILE. Throws ConfigError when it cannot be read or is not valid. */
 export async function readToolLock(file: string): Promise<ToolLock> {
@@ -20,22 +21,51 @@ export async function readToolLock(file: string): Promise<ToolLock> {
 /**
  * Writes the lock with what the built-in plugins offer now: tools, prompts, resources and commands (without those in `leftOut`), and the
  * modules. Returns the changes as text. Throws ConfigError, and writes nothing, when a plugin does not load:
- * the lock would lose its tools.
+ * the lock would lose its tools. An
+ * upstream that cannot be reached keeps its entries.
  */
 export async function writeToolLock(
   file: string,
   modulePaths: readonly string[],
-  leftOut: readonly string[] = [],
+  { leftOut = [], upstreams = noUpstreams }: LockOptions = {},
 ): Promise<string> {
   const builtIn = builtInPlugins.filter(({ name }) => !leftOut.includes(name));
   const { loaded, diagnostics } = await loadPlugins({ builtIn, modulePaths });
   const problems = diagnostics.map(({ message }) => `  ${message}`);
   if (problems.length > 0) throw new ConfigError(`The tool lock was not written:\n${problems.join('\n')}`);
-  const lock = lockOf(loaded);
   // A missing or broken lock counts as empty.
   const before = await readToolLock(file).catch((): ToolLock => ({ tools: {} }));
+  const unreached = new Set(upstreams.failures.map(({ name }) => name));
+  const lock = withEntriesOf(lockOf(loaded, upstreams.plugins), before, unreached);
   await writeFile(file, `${JSON.stringify(lock, null, 2)}\n`);
-  return changesOf(before, lock);
+  const warnings = upstreams.failures.map(
+    ({ name, message }) => `\n  kept     ${name}: it cannot be reached: ${message}`,
+  );
+  return `${changesOf(before, lock)}${warnings.join('')}`;
+}
+
+/** What a lock covers besides the modules. */
+interface LockOptions {
+  /** Built-in plugins that are not loaded. */
+  leftOut?: readonly string[];
+  upstreams?: DescribedUpstreams;
+}
+const noUpstreams: DescribedUpstreams = { plugins: [], failures: [] };
+
+/** The lock with the earlier entries of these upstreams. */
+function withEntriesOf(
+  lock: ReturnType<typeof lockOf>,
+  before: ToolLock,
+  upstreams: ReadonlySet<string>,
+): ReturnType<typeof lockOf> {
+  const kept = (kind: (typeof lockKinds)[number]) =>
+    Object.fromEntries(
+      Object.entries(before[kind] ?? {}).filter(
+        ([, { upstream }]) => upstream !== undefined && upstreams.has(upstream),
+      ),
+    );
+  const both = lockKinds.map((kind) => [kind, { ...kept(kind), ...lock[kind] }] as const);
+  return Object.fromEntries(both) as ReturnType<typeof lockOf>;
 }
 
 function changesOf(before: ToolLock, now: ReturnType<typeof lockOf>): string {

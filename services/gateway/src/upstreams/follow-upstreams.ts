@@ -2,13 +2,15 @@
  * Upstreams: other people's MCP servers as plugins of this gateway.
  *
  *   upstream-report.ts  what operators see of them
+ *   describe-upstreams.ts  what they offer, for the tool lock
  *   file/        the file that names them
  *   connection/  one MCP connection
  *   link/        connections that heal, and which gateway has them
  *   plugin/      what an upstream offers, as a plugin
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Dispatch } from '@harness/dispatch';
+import { AppError } from '@harness/contracts';
+import type { Dispatch, GatewayCall } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
 import { createScrubber, type Logger } from '@harness/runtime';
 import type { Changes } from '../content/list-changes.ts';
@@ -16,14 +18,15 @@ import type { FollowedFile } from '../follow-file.ts';
 import type { UpstreamConfig } from './file/upstream-config.ts';
 import { secretsOf, type UpstreamsFile } from './file/upstreams-file.ts';
 import { createLink, type Link } from './link/link.ts';
+import { createOwnedLink, type OwnedLink, type OwnerQuestion, upstreamTopic } from './link/owned-link.ts';
 import type { Port } from './plugin/forward.ts';
-import { upstreamPluginOf } from './plugin/upstream-plugin.ts';
+import { upstreamPluginOf, uriBehind } from './plugin/upstream-plugin.ts';
 import { lockDifferencesOf, type UpstreamReport } from './upstream-report.ts';
 
 /** The upstreams of this gateway. */
 export interface Upstreams {
   /** In the order of the file. */
-  list(): UpstreamReport[];
+  list(): Promise<UpstreamReport[]>;
   /** Problems of the file. */
   diagnostics(): UpstreamsFile['diagnostics'];
   close(): Promise<void>;
@@ -107,19 +110,23 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
   };
   const linkOf = (entry: Entry): Link => {
     const { config, port } = entry;
-    return createLink({
+    // A child is started once in the fleet, and the state of a thread is at one place.
+    const isOwned = config.kind === 'stdio' || config.scope === 'thread';
+    return (isOwned ? createOwnedLink : createLink)({
       config,
+      dispatch,
       env: deps.env,
       scrub: port.scrub,
       logger,
       onDescribed: publish,
       onResourceUpdated(uri) {
-        for (const shown of entry.published?.uris.filter((one) => one === uri) ?? [uri])
-          dispatch.replicas
-            .broadcast({ kind: 'resource_updated', uri: shown })
-            .catch((error) =>
-              logger.debug({ err: error, uri }, 'upstream: change of a resource not announced'),
-            );
+        const isListed = entry.link?.description?.catalog.resources.some((one) => one.uri === uri);
+        const isBehind = isListed && !entry.published?.uris.includes(uri);
+        dispatch.replicas
+          .broadcast({ kind: 'resource_updated', uri: isBehind ? uriBehind(config.name, uri) : uri })
+          .catch((error) =>
+            logger.debug({ err: error, uri }, 'upstream: change of a resource not announced'),
+          );
       },
     });
   };
@@ -166,6 +173,16 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
 
   sync();
   file?.onChange(sync);
+  const answer = async (call: GatewayCall) => {
+    const question = call.question as OwnerQuestion;
+    const link = entries.get(question.upstream)?.link as Partial<OwnedLink> | undefined;
+    if (!link?.answer)
+      throw new AppError('lease_lost', `${question.upstream} is not connected at this gateway.`);
+    return link.answer(question, call);
+  };
+  dispatch.gatewayCalls
+    .serve(upstreamTopic, answer)
+    .catch((error) => logger.error({ err: error }, 'upstreams: other gateways cannot use those of this one'));
   // Plugins are enabled and disabled for the fleet; an upstream that nobody may use needs no connection.
   const stops = [
     deps.changes.onChange((change) => {
@@ -179,16 +196,18 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
   ];
 
   return {
-    list: () =>
-      [...entries.values()].map(({ config, link, problems }) => ({
+    async list() {
+      await Promise.all([...entries.values()].map(({ link }) => link?.refresh?.()));
+      return [...entries.values()].map(({ config, link, problems }) => ({
         config,
-        owner: null,
+        owner: link?.owner ?? null,
         link: link?.status(),
         description: link?.description,
         plugin: plugins.plugins.find(({ name }) => name === config.name),
         problems,
         lock: lockDifferencesOf(config.name, plugins),
-      })),
+      }));
+    },
     diagnostics: () => contentNow().diagnostics,
     async close() {
       for (const stop of stops) stop();

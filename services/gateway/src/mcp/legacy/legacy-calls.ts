@@ -9,6 +9,7 @@ import { disconnectSignalOf } from '../../http/client-disconnect.ts';
 import type { TenantLimits } from '../../limits/tenant-limits.ts';
 import type { ToolCalls } from '../../tools/tool-calls.ts';
 import type { McpRequest, MethodResult, Methods } from '../methods.ts';
+import type { Subscribed } from '../subscribed.ts';
 import {
   errorMessage,
   type FaultOf,
@@ -43,6 +44,7 @@ export interface LegacyDeps {
   answers: Answers;
   faultOf: FaultOf;
   audit: Audit;
+  subscribed: Subscribed;
 }
 
 /** One HTTP exchange, its caller, and the session that the caller named. */
@@ -117,18 +119,19 @@ interface AskedInSession {
 }
 
 /** Returns the function that performs one request, with what its client is asked meanwhile. */
-function createPerform({ dispatch: { mcpSessions }, methods, requests, audit }: LegacyDeps) {
+function createPerform({ dispatch: { mcpSessions }, methods, requests, audit, subscribed }: LegacyDeps) {
   /** Methods that only this era has; they need a session. */
   const inSession: Record<string, (asked: AskedInSession) => Promise<object>> = {
     async 'logging/setLevel'({ session, params }) {
       await mcpSessions.setLogLevel(session.sessionId, readParams('logging/setLevel', params).level);
       return {};
     },
-    async 'resources/subscribe'({ session, params }) {
+    async 'resources/subscribe'({ caller, session, params }) {
       const { uri } = readParams('resources/subscribe', params);
       if (uri.length > maxUriChars)
         throw new AppError('invalid_request', `The URI may have ${maxUriChars} characters.`);
       await mcpSessions.subscribe(session, uri);
+      subscribed(caller, [uri]);
       return {};
     },
     async 'resources/unsubscribe'({ session, params }) {

@@ -17,6 +17,7 @@ import { disconnectSignalOf, onDisconnect } from '../../http/client-disconnect.t
 import type { Slots } from '../../limits/slots.ts';
 import type { ToolCalls } from '../../tools/tool-calls.ts';
 import type { McpRequest, MethodResult } from '../methods.ts';
+import type { Subscribed } from '../subscribed.ts';
 import { requireTasks, type TaskMethods } from '../task-methods.ts';
 import { errorMessage, type RpcError, resultMessage, rpcCodes, toolListMessage } from '../wire/json-rpc.ts';
 import { type Answers, acceptedBy } from '../wire/mcp-response.ts';
@@ -31,6 +32,7 @@ export interface ModernDeps extends Omit<SdkHandlerDeps, 'states'> {
   tasks: TaskMethods;
   answers: Answers;
   slots: { subscriptions: Slots };
+  subscribed: Subscribed;
   audit: Audit;
   /** Sign request state that travels through clients; the same at every gateway. */
   tokenSecrets: Pick<TokenSecrets, 'accepted'>;
@@ -107,6 +109,7 @@ export function createModernEra(deps: ModernDeps): ModernEra {
       if (isSubscription(request.body)) {
         checkSubscription(request.body);
         onDisconnect(reply.raw, deps.slots.subscriptions.take(caller.principal));
+        deps.subscribed(caller, resourcesIn(request.body));
       }
       reply.hijack();
       if (call && isOwn(call)) return serve({ headers: request.headers, response: reply.raw, caller }, call);
@@ -118,6 +121,13 @@ export function createModernEra(deps: ModernDeps): ModernEra {
 
 const isSubscription = (body: unknown): body is object =>
   (body as { method?: unknown } | undefined)?.method === 'subscriptions/listen';
+
+/** The URIs that a client subscribes to; the SDK checks the rest of the request. */
+const resourcesIn = (body: object): unknown[] => {
+  const { params } = body as { params?: { notifications?: { resourceSubscriptions?: unknown } } };
+  const uris = params?.notifications?.resourceSubscriptions;
+  return Array.isArray(uris) ? uris : [];
+};
 
 /** What a client subscribes to is kept as long as its stream is open, bytes. */
 const maxSubscriptionBytes = 64 * 1024;

@@ -13,8 +13,8 @@ export function addUpstreamRoutes(
   { dispatch, plugins, upstreams, scrubber }: RouteDeps,
 ): void {
   const tags = ['tools'];
-  const named = (name: string): Upstream => {
-    const found = upstreams.list().find(({ config }) => config.name === name);
+  const named = async (name: string): Promise<Upstream> => {
+    const found = (await upstreams.list()).find(({ config }) => config.name === name);
     if (!found) throw new AppError('plugin_not_found', `There is no upstream "${name}".`);
     return shown(found);
   };
@@ -34,7 +34,7 @@ export function addUpstreamRoutes(
     async (request) => {
       requireScope(request.caller, 'fleet');
       const diagnostics = scrubber.json(upstreams.diagnostics());
-      return { upstreams: upstreams.list().map(shown), diagnostics };
+      return { upstreams: (await upstreams.list()).map(shown), diagnostics };
     },
   );
 
@@ -54,7 +54,7 @@ export function addUpstreamRoutes(
       requireScope(request.caller, 'fleet');
       const { upstream } = request.params;
       const { enabled } = request.body;
-      const now = named(upstream);
+      const now = await named(upstream);
       await dispatch.pluginStates.set({ plugin: upstream, enabled, tenant: undefined });
       return { ...now, enabled };
     },
@@ -73,7 +73,7 @@ export function addUpstreamRoutes(
     },
     async (request, reply) => {
       requireScope(request.caller, 'fleet');
-      const now = named(request.params.upstream);
+      const now = await named(request.params.upstream);
       await dispatch.replicas.broadcast({ kind: 'upstream_reconnect', upstream: now.name });
       return reply.code(202).send(now);
     },

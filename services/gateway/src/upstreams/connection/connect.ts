@@ -69,7 +69,7 @@ export interface ConnectDeps {
 
 const clientInfo = { name: 'harness', version: '0.1.0' };
 /** A silent child is asked again in the legacy era after this, ms. */
-const probeMs = 10_000;
+const probeMs = 5_000;
 /** Results pass as they are. */
 const anything = z.looseObject({});
 
@@ -113,11 +113,17 @@ async function open(
   client.setNotificationHandler('notifications/resources/updated', ({ params }) =>
     events.onResourceUpdated(params.uri),
   );
+  // The SDK does not look at the signal while it finds out the era.
+  const abandon = () => void transport.close().catch(() => undefined);
+  signal.addEventListener('abort', abandon, { once: true });
   try {
+    signal.throwIfAborted();
     await client.connect(transport, { timeout: timeoutMs, signal });
   } catch (error) {
     await transport.close().catch(() => undefined);
     throw explained(error as Error, stdio);
+  } finally {
+    signal.removeEventListener('abort', abandon);
   }
   cutOffFloods(transport, events);
   client.onclose = () => events.onClosed();

@@ -56,7 +56,15 @@ export function createStdioTransport(
         words = (words + text).slice(-keptErrorChars);
       });
       const fail = (error: Error) => transport.onerror?.(error);
-      const reader = createMessageReader((message) => transport.onmessage?.(message), fail);
+      // Lines that are no messages are told with the reason of a failure, and do not fail the connection themselves.
+      const note = ({ message }: Error) => {
+        if (!words.endsWith(message)) words = `${words}\n${message}`.slice(-keptErrorChars);
+      };
+      // One at a time: the SDK would drop the last progress of a request whose response comes in the same chunk.
+      let read = Promise.resolve();
+      const reader = createMessageReader((message) => {
+        read = read.then(() => transport.onmessage?.(message));
+      }, note);
       started.stdout.on('data', reader.push);
       started.stdin.on('error', fail); // a child that has closed its input
       gone = new Promise((resolve) => started.once('close', () => resolve()));

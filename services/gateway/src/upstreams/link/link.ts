@@ -8,7 +8,7 @@
  *   refresher.ts        when its lists are read again
  *   request-failure.ts  why a request has failed
  *   call-statistics.ts  how many, how fast
- *   owner.ts            which gateway is connected to it
+ *   owned-link.ts       a link that only one gateway has; the others ask it
  */
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@harness/contracts';
@@ -49,6 +49,10 @@ export interface Link {
   /** Undefined until it was connected once. */
   readonly description: UpstreamDescription | undefined;
   status(): LinkStatus;
+  /** The gateway that is connected, where only one is. */
+  readonly owner?: string | undefined;
+  /** Asks the owner for its status. Never rejects. */
+  refresh?(): Promise<void>;
   /** Rejects with AppError; see `Line.request`. */
   request(request: UpstreamRequest, hooks: RequestHooks): Promise<RawResult>;
   /** Asks for notifications of changes of a resource. */

@@ -25,7 +25,7 @@ export function failureOf(thrown: unknown, name: string, signal: AbortSignal | u
   const error = new AppError('plugin_unavailable', `${name} did not answer: ${text}${because}`, {
     cause: thrown,
   });
-  if (thrown instanceof SdkHttpError && thrown.status === 404) return { kind: 'session-lost', error };
+  if (thrown instanceof SdkHttpError && isSessionLost(thrown)) return { kind: 'session-lost', error };
   if (thrown instanceof SdkHttpError && thrown.status >= 400 && thrown.status < 500)
     return { kind: 'answered', error };
   if (thrown instanceof SdkError && thrown.code === SdkErrorCode.RequestTimeout)
@@ -35,6 +35,10 @@ export function failureOf(thrown: unknown, name: string, signal: AbortSignal | u
     (thrown.code === SdkErrorCode.InvalidResult || thrown.code === SdkErrorCode.UnsupportedResultType);
   return { kind: isResult ? 'answered' : 'unanswered', error };
 }
+
+/** MCP has 404 for a session that the server has forgotten; some servers answer 400 and say so. */
+const isSessionLost = ({ status, message, data }: SdkHttpError): boolean =>
+  status === 404 || (status === 400 && /session/i.test(`${message} ${JSON.stringify(data)}`));
 
 /** An error of the upstream, with the code of our table that means the same. */
 function answeredErrorOf({ code, message, data }: ProtocolError): AppError {

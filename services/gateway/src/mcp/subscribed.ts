@@ -1,0 +1,22 @@
+import type { PluginHost } from '@harness/plugin-kit';
+import type { Logger } from '@harness/runtime';
+import type { Caller } from '../http/authenticate.ts';
+
+/** Called when a client has subscribed to resources. Waits for nobody: a subscription holds, whatever its owner does. */
+export type Subscribed = (caller: Caller, uris: readonly unknown[]) => void;
+
+/** Resources of one subscription whose owners are notified. */
+const maxNotified = 1_000;
+
+/** Notifies the plugins that own the resources: they may have to ask elsewhere to be notified of changes. */
+export const createSubscribed =
+  ({ plugins, logger }: { plugins: PluginHost; logger: Logger }): Subscribed =>
+  ({ principal }, uris) => {
+    const catalog = plugins.servedFor(principal.tenant);
+    for (const uri of uris.slice(0, maxNotified)) {
+      if (typeof uri !== 'string') continue;
+      catalog
+        .subscribe(uri)
+        .catch((error) => logger.debug({ err: error, uri }, 'mcp: the owner of a resource was not notified'));
+    }
+  };
