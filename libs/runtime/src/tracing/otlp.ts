@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { setTimeout as after } from 'node:timers/promises';
 import {
   type Context,
   context,
@@ -37,6 +38,8 @@ export interface OtlpOptions {
 
 /** Spans wait at most this long, ms: what a killed process has not sent is lost. */
 const sendEveryMs = 200;
+/** Longest time to send what is left at the end, ms. */
+const closeLimitMs = 1_000;
 
 /**
  * Starts to record spans. The exporter reads the standard variables OTEL_EXPORTER_OTLP_… itself. An unreachable collector
@@ -115,7 +118,9 @@ export function startOtlp(options: OtlpOptions): Tracing {
       span.end(Math.max(startMs, endMs));
     },
     async close() {
-      await provider.shutdown().catch(() => undefined); // the collector may be gone
+      // The collector may be gone, and its exporter tries again for many seconds.
+      const sent = provider.shutdown().catch(() => undefined);
+      await Promise.race([sent, after(closeLimitMs, undefined, { ref: false })]);
       trace.disable();
       context.disable();
     },
