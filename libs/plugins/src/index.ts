@@ -20,6 +20,8 @@ export type { OuterCall } from './plugin-context.ts';
 export { streamUrlOf } from './plugin-context.ts';
 export { envPluginTenants, pluginTenantsOf } from './plugin-tenants.ts';
 export type { Agent } from './skills/agent.ts';
+export { loadAgents } from './skills/content/load-agents.ts';
+export { loadSkills } from './skills/content/load-skills.ts';
 export { type AgentSet, followAgents } from './skills/follow-agents.ts';
 export { followSkills, type SkillSet, type WorkProfiles } from './skills/follow-skills.ts';
 export type { Skill } from './skills/skill.ts';

@@ -1,8 +1,8 @@
 import type { Agent } from './agent.ts';
+import { loadAgents } from './content/load-agents.ts';
 import { folderDigestOf } from './folder-digest.ts';
 import { emptyFolder, type Followed, followFolder } from './follow-folder.ts';
 import type { Following } from './follow-skills.ts';
-import { loadAgents } from './load-agents.ts';
 
 /** The agents that are loaded now. */
 export type AgentSet = Followed<Agent>;

@@ -22,6 +22,9 @@ const settleMs = 300;
 /** With constant writes, a reload happens after this time. */
 const maxSettleMs = 2_000;
 
+/** Most diagnostics that are logged one by one. */
+const maxLogged = 5;
+
 /** The result without a folder. */
 export const emptyFolder: Followed<never> = { loaded: [], diagnostics: [], close: async () => undefined };
 
@@ -43,6 +46,7 @@ export async function followFolder<Item extends Written>(deps: {
   let loaded: readonly Item[] = [];
   let reported: string | undefined;
   let diagnostics: readonly Diagnostic[] = [];
+  let logged = new Set<string>();
   let loading: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   let restlessSince: number | undefined;
@@ -62,6 +66,19 @@ export async function followFolder<Item extends Written>(deps: {
         !now.loaded.some((other) => other.name === item.name || other.place === item.place),
     );
   };
+  /** Logs what was not there at the previous load: a few one by one, many as a summary. */
+  const logNew = (all: readonly Diagnostic[]) => {
+    const news = all.filter(({ message }) => !logged.has(message));
+    logged = new Set(all.map(({ message }) => message));
+    if (news.length > maxLogged) {
+      const errors = news.filter(({ level }) => level === 'error').length;
+      const warnings = news.length - errors;
+      logger[errors > 0 ? 'error' : 'warn'](
+        { errors, warnings, first: news[0]?.message },
+        `${what}: ${errors} errors and ${warnings} warnings; GET /v1/${what} lists them`,
+      );
+    } else for (const { level, message } of news) logger[level === 'error' ? 'error' : 'warn'](message);
+  };
   const load = async () => {
     if (closed) return;
     await watching.aim();
@@ -77,7 +94,7 @@ export async function followFolder<Item extends Written>(deps: {
         message: `${place}: "${name}" has errors, so its previous version stays in use`,
       })),
     ];
-    for (const { level, message } of now.diagnostics) logger[level === 'error' ? 'error' : 'warn'](message);
+    logNew(now.diagnostics);
     const described = describe(loaded);
     if (described === reported) return;
     logger.info({ [what]: loaded.length }, `${what} loaded`);

@@ -1,8 +1,8 @@
 import type { WorkProfile } from '@harness/dispatch';
 import type { PluginHost, PluginLogger } from '@harness/plugin-kit';
+import { loadSkills } from './content/load-skills.ts';
 import { folderDigestOf } from './folder-digest.ts';
 import { emptyFolder, type Followed, followFolder } from './follow-folder.ts';
-import { loadSkills } from './load-skills.ts';
 import type { Skill } from './skill.ts';
 import type { ImportModule } from './skill-code.ts';
 import { profileOfSkill, skillPluginOf } from './skill-plugin.ts';

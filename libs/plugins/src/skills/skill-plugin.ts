@@ -28,7 +28,8 @@ import {
   type ToolInput,
   type ToolResult,
 } from '@harness/plugin-kit';
-import { OutsideError, readFileWithin } from './read-file-within.ts';
+import { fillIn } from './content/fill-in.ts';
+import { OutsideError, readFileWithin } from './content/read-file-within.ts';
 import { readTool, type Skill } from './skill.ts';
 
 /** The plugin's name, and the prefix of its tools. */
@@ -49,7 +50,7 @@ export function skillPluginOf(
       skills.length === 0
         ? []
         : [...skills.flatMap((skill) => toolsOf(skill, forkWaitMs)), readFileTool(skills)],
-    resources: skills.map(manifestOf),
+    resources: skills.filter(({ kind }) => kind === 'skill').map(manifestOf),
     resourceTemplates: [
       {
         uriTemplate: 'skill://{name}/{+path}',
@@ -163,12 +164,13 @@ export function renderedOf(skill: Skill, input: ToolInput): string {
   const { arguments: text = '' } = input;
   const isEmpty = Object.keys(input).length === 0; // not called as a tool, but active on a thread
   const args = skill.parameters && !isEmpty ? JSON.stringify(input) : String(text);
-  const hasPlace = skill.instructions.includes('$ARGUMENTS');
-  const instructions = skill.instructions.replaceAll('$ARGUMENTS', () => args);
+  const instructions = fillIn(skill.instructions, { args, root: rootOf(skill) });
   const further = skill.files.filter(({ path }) => path !== 'SKILL.md');
   return [
     instructions,
-    ...(args !== '' && !hasPlace ? [`ARGUMENTS: ${args}`] : []),
+    ...(args !== '' && instructions === fillIn(skill.instructions, { args: '', root: rootOf(skill) })
+      ? [`ARGUMENTS: ${args}`]
+      : []),
     ...(further.length > 0
       ? [
           `Files of this skill, to read with ${skillPluginName}__${readTool} (skill: "${skill.name}"):\n${further.map(({ path, size }) => `- ${path} (${size} bytes)`).join('\n')}`,
@@ -234,7 +236,19 @@ const exactly = (content: { text: string } | { blob: string }) =>
     ? { blob: Buffer.from(content.text, 'utf8').toString('base64') }
     : content;
 
-async function contentOf(skill: Skill, path: string): Promise<{ text: string } | { blob: string }> {
+/** Where the instructions say that the files of the skill are. */
+const rootOf = ({ name }: Skill) => `/skills/${name}`;
+
+/** The path of a file as it is listed; instructions name it with the skill's folder before it, or in other case. */
+function listedPathOf(skill: Skill, asked: string): string {
+  const path = asked.startsWith(`${rootOf(skill)}/`) ? asked.slice(rootOf(skill).length + 1) : asked;
+  if (skill.files.some((file) => file.path === path)) return path;
+  const alike = skill.files.filter((file) => file.path.toLowerCase() === path.toLowerCase());
+  return alike.length === 1 ? (alike[0]?.path ?? path) : path;
+}
+
+async function contentOf(skill: Skill, asked: string): Promise<{ text: string } | { blob: string }> {
+  const path = listedPathOf(skill, asked);
   const bytes = await readFileWithin(skill.folder, path).catch((error: Error) => {
     const message = error instanceof OutsideError ? `there is no file ${path}` : error.message;
     throw new AppError('resource_not_found', `${skill.name}: ${message}.`);

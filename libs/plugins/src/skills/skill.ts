@@ -15,6 +15,8 @@ export interface SkillFile {
 
 /** A loaded skill. */
 export interface Skill {
+  /** `command`: a Markdown file of a `commands` folder, which only people start. */
+  kind: 'skill' | 'command';
   name: string;
   description: string;
   /** Whether it wants to be a slash command; undefined = not stated. */
@@ -72,14 +74,15 @@ export const visibleText = z
     if (found) context.addIssue(`has an invisible character (${found})`);
   });
 
-/** A message for each name that is not the name of a tool here, and so has no effect. */
-export const foreignNames = (names: readonly string[] = []): string[] =>
-  names
-    .filter((name) => !name.includes('__') && name !== '*')
-    .map(
-      (name) =>
-        `"${name}" is not a tool of this gateway (names are <plugin>__<tool>), so this entry has no effect`,
-    );
+/** One message about the names that are not names of tools here, and so have no effect; undefined: there are none. */
+export function foreignNames(names: readonly string[] = []): string | undefined {
+  const foreign = names.filter((name) => !name.includes('__') && name !== '*');
+  if (foreign.length === 0) return undefined;
+  const list = foreign.map((name) => `"${name}"`).join(', ');
+  return foreign.length === 1
+    ? `${list} is not a tool of this gateway (names are <plugin>__<tool>), so this entry has no effect`
+    : `${list} are not tools of this gateway (names are <plugin>__<tool>), so these entries have no effect`;
+}
 
 /** Schema of the front matter: the Agent Skills format and our additions. Unknown fields are ignored. */
 export const SkillFields = z.object({

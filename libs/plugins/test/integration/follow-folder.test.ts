@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { loadSkills } from '../../src/skills/content/load-skills.ts';
 import { followFolder } from '../../src/skills/follow-folder.ts';
-import { loadSkills } from '../../src/skills/load-skills.ts';
 import type { Skill } from '../../src/skills/skill.ts';
 
 async function openFolder(): Promise<string> {

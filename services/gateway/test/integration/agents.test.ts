@@ -18,7 +18,7 @@ test('agents follow their files; a broken edit keeps the last good version and i
   expect(await names()).toEqual(['clerk']);
   await writeAgent(folder, 'scout');
   await expect.poll(names).toEqual(['clerk', 'scout']);
-  await writeFile(join(folder, 'scout.md'), '---\nname: scout\n---\nx');
+  await writeFile(join(folder, 'scout.md'), '---\nname: scout\n---\n');
   await expect
     .poll(diagnostics)
     .toEqual([

@@ -1,22 +1,13 @@
-/**
- * Reads a skills folder: each skill is a folder with SKILL.md and further files. A skill with an error becomes a diagnostic
- * with file and line, and the other skills load.
- */
 import { createHash } from 'node:crypto';
-import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import type { Diagnostic } from '@harness/plugin-kit';
-import { fieldsOf, lineOf } from './front-matter.ts';
+import type { z } from 'zod';
+import { foreignNames, type Skill, SkillFields, type SkillFile, withFormatNames } from '../skill.ts';
+import { codeFile, type ImportModule, loadSkillTools } from '../skill-code.ts';
+import { type FrontMatter, fieldsOf, fieldsOfAny, lineOf } from './front-matter.ts';
+import { lenient, slugOf } from './lenient.ts';
 import { isHidden, isWithin, levelOf, readFileWithin, readTextWithin } from './read-file-within.ts';
-import { foreignNames, type Skill, SkillFields, type SkillFile, withFormatNames } from './skill.ts';
-import { codeFile, type ImportModule, loadSkillTools } from './skill-code.ts';
-
-/** What was loaded, and what was wrong. */
-export interface LoadedSkills {
-  loaded: Skill[];
-  diagnostics: Diagnostic[];
-}
 
 /** Limits of one skill, as clients of the skills extension expect. */
 const maxFiles = 512;
@@ -30,66 +21,16 @@ export interface SkillOptions {
   importCode?: ImportModule | undefined;
 }
 
-/** Reads the folder. Never rejects because of its content. */
-export async function loadSkills(
-  directory: string,
-  options: SkillOptions = { code: false },
-): Promise<LoadedSkills> {
-  const diagnostics: Diagnostic[] = [];
-  const found: { folder: string; skill: Skill; nameLine: number; report: Report }[] = [];
-  const report = ({ path, line }: At, message: string, level: Diagnostic['level'] = 'error') => {
-    const source = join(directory, path);
-    diagnostics.push({ source, level, message: `${source}:${line}: ${message}` });
-  };
-  let entries: Dirent[];
-  try {
-    entries = await readdir(directory, { withFileTypes: true });
-  } catch (error) {
-    report(
-      { path: '', line: 1 },
-      `the skills folder cannot be read: ${(error as Error).message}`,
-      levelOf(error),
-    );
-    return { loaded: [], diagnostics };
-  }
-  for (const { name: folder } of entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
-    if (folder.startsWith('.')) continue;
-    const reportHere: Report = ({ path, line }, message, level) =>
-      report({ path: join(folder, path), line }, message, level);
-    const made = await loadSkill({ directory, name: folder, report: reportHere, ...options });
-    if (made) found.push({ folder, report: reportHere, ...made });
-  }
-  // If several skills have the same name, the one in the folder of that name keeps it, as the format requires.
-  const owners = new Map<string, Skill>();
-  const isOwn = ({ folder, skill }: (typeof found)[number]) => folder === skill.name;
-  for (const { folder, skill, nameLine, report } of [
-    ...found.filter(isOwn),
-    ...found.filter((one) => !isOwn(one)),
-  ]) {
-    const owner = owners.get(skill.name);
-    if (owner)
-      report({ path: 'SKILL.md', line: nameLine }, `the name "${skill.name}" is taken by ${owner.place}`);
-    else owners.set(skill.name, skill);
-    if (!owner && folder !== skill.name)
-      report(
-        { path: 'SKILL.md', line: nameLine },
-        `name: the folder must have the same name: rename it to "${skill.name}"`,
-        'warning',
-      );
-  }
-  return {
-    loaded: found.map(({ skill }) => skill).filter((skill) => owners.get(skill.name) === skill),
-    diagnostics,
-  };
-}
-
-interface At {
+/** A line of a file of the skill. */
+export interface At {
   path: string;
   line: number;
 }
-type Report = (at: At, message: string, level?: Diagnostic['level']) => void;
+/** Adds a diagnostic. */
+export type Report = (at: At, message: string, level?: Diagnostic['level']) => void;
 
-async function loadSkill({
+/** Loads one skill. Undefined: it has an error, which is reported. */
+export async function loadSkill({
   directory,
   name,
   report,
@@ -100,7 +41,7 @@ async function loadSkill({
 > {
   try {
     const folder = await realpath(join(directory, name));
-    if (!(await stat(folder)).isDirectory()) return undefined; // a README beside the skills
+    if (!(await stat(folder)).isDirectory()) return undefined;
     if (!isWithin(await realpath(directory), folder)) {
       report({ path: '', line: 1 }, 'the link points outside the skills folder');
       return undefined;
@@ -110,13 +51,16 @@ async function loadSkill({
       report({ path: 'SKILL.md', line: 1 }, text.message, levelOf(text.cause));
       return undefined;
     }
-    const parsed = fieldsOf(text, SkillFields, withFormatNames);
+    const repair = lenient({ name: basename(folder) });
+    const parsed = fieldsOf(text, SkillFields, (data, body) => repair(withFormatNames(data), body));
     if (Array.isArray(parsed)) {
       for (const { line, message } of parsed) report({ path: 'SKILL.md', line }, message);
       return undefined;
     }
-    const { fields: data, frontMatter } = parsed;
-    for (const foreign of foreignNames(data['allowed-tools']))
+    for (const { line, message } of parsed.notes) report({ path: 'SKILL.md', line }, message, 'warning');
+    const { fields, frontMatter } = parsed;
+    const foreign = foreignNames(fields['allowed-tools']);
+    if (foreign)
       report(
         { path: 'SKILL.md', line: lineOf(text, 'allowed-tools') },
         `allowed-tools: ${foreign}`,
@@ -124,28 +68,82 @@ async function loadSkill({
       );
     const files = await filesOf(folder, report);
     const skill: Skill = {
-      name: data.name,
-      description: data.description,
-      userInvocable: data['user-invocable'],
-      modelInvocable: !data['disable-model-invocation'],
-      allowedTools: data['allowed-tools'],
-      argumentHint: data['argument-hint'],
-      model: data.model,
-      parameters: data.parameters,
-      tenants: data.tenants,
-      context: data.context,
-      instructions: frontMatter.body.trim(),
-      frontMatter: frontMatter.data,
+      ...skillOf(fields, frontMatter),
       place: join(directory, name),
       folder,
       files,
-      tools: await toolsOf({ name: data.name, folder, files, code, importCode, report }),
+      tools: await toolsOf({ name: fields.name, folder, files, code, importCode, report }),
     };
     return { skill, nameLine: lineOf(text, 'name') };
   } catch (error) {
     // Broken code makes the whole skill fail, because its instructions need its tools.
     const file = error instanceof BrokenCode ? codeFile : 'SKILL.md';
     for (const line of (error as Error).message.split('\n')) report({ path: file, line: 1 }, line);
+    return undefined;
+  }
+}
+
+const skillOf = (
+  fields: z.infer<typeof SkillFields>,
+  { body, data }: FrontMatter,
+): Omit<Skill, 'place' | 'folder' | 'files' | 'tools'> => ({
+  kind: 'skill',
+  name: fields.name,
+  description: fields.description,
+  userInvocable: fields['user-invocable'],
+  modelInvocable: !fields['disable-model-invocation'],
+  allowedTools: fields['allowed-tools'],
+  argumentHint: fields['argument-hint'],
+  model: fields.model,
+  parameters: fields.parameters,
+  tenants: fields.tenants,
+  context: fields.context,
+  instructions: body.trim(),
+  frontMatter: data,
+});
+
+/** Loads a command: a Markdown file whose name is the command's, and whose front matter is optional. */
+export async function loadCommand(
+  directory: string,
+  path: string,
+  report: Report,
+): Promise<{ skill: Skill; nameLine: number } | undefined> {
+  const file = basename(path);
+  if (/^readme\.md$/i.test(file)) return undefined;
+  const at = (line: number) => ({ path: '', line });
+  try {
+    const folder = await realpath(join(directory, dirname(path)));
+    const text = await readTextWithin(folder, file);
+    const name = slugOf(file.replace(/\.md$/i, ''));
+    const repair = lenient({ name });
+    // The file's name is the command's, whatever the front matter says.
+    const parsed = fieldsOfAny(text, SkillFields, (data, body) =>
+      repair(
+        { ...withFormatNames(data), name, description: data.description ?? `The command ${name}` },
+        body,
+      ),
+    );
+    if (Array.isArray(parsed)) {
+      for (const { line, message } of parsed) report(at(line), message);
+      return undefined;
+    }
+    const { fields, frontMatter, notes } = parsed;
+    for (const { line, message } of notes) report(at(line), message, 'warning');
+    const foreign = foreignNames(fields['allowed-tools']);
+    if (foreign) report(at(lineOf(text, 'allowed-tools')), `allowed-tools: ${foreign}`, 'warning');
+    const skill: Skill = {
+      ...skillOf(fields, frontMatter),
+      kind: 'command',
+      userInvocable: true,
+      modelInvocable: false,
+      place: join(directory, path),
+      folder,
+      files: [],
+      tools: [],
+    };
+    return { skill, nameLine: 1 };
+  } catch (error) {
+    report(at(1), (error as Error).message);
     return undefined;
   }
 }

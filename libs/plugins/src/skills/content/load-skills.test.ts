@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { renderedOf } from '../skill-plugin.ts';
 import { loadSkills } from './load-skills.ts';
 import { OutsideError, readFileWithin } from './read-file-within.ts';
-import { renderedOf } from './skill-plugin.ts';
 
 async function folderOf(files: Record<string, string>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'harness-skills-'));
@@ -86,11 +86,11 @@ test('permission rules of Claude Code have no effect, whatever is in their paren
     ['Bash(git * main)', 'Bash(jq:*)', 'Read', 'time__current_time', 'Edit( *'],
     [],
   ]);
-  expect(diagnostics.map(({ message }) => message)).toEqual(
-    ['Bash(git * main)', 'Bash(jq:*)', 'Read', 'Edit( *'].map((name) =>
-      expect.stringContaining(`"${name}" is not a tool`),
+  expect(diagnostics.map(({ message }) => message)).toEqual([
+    expect.stringContaining(
+      '"Bash(git * main)", "Bash(jq:*)", "Read", "Edit( *" are not tools of this gateway',
     ),
-  );
+  ]);
 });
 
 test('files beyond the limit are left out, with one diagnostic', async () => {
@@ -103,8 +103,7 @@ test('files beyond the limit are left out, with one diagnostic', async () => {
 test.each([
   ['no front matter', 'hello', /SKILL\.md:1: it must begin with YAML front matter/],
   ['bad YAML', skill('name: bad\ndescription: [open'), /SKILL\.md:\d: bad YAML/],
-  ['a bad name', skill('description: x\nname: Bad_Name'), /SKILL\.md:3: name: must be lower-case/],
-  ['no description', skill('name: bad'), /SKILL\.md:1: description: /],
+  ['no description and no text', skill('name: bad', '# Bad'), /SKILL\.md:1: description: /],
   [
     'invisible characters',
     skill('name: bad\ndescription: "harmless\\u200b"'),
@@ -131,9 +130,9 @@ test.each([
     /SKILL\.md:4: parameters: must describe an object/,
   ],
   [
-    'a field in its other spelling',
-    skill('name: bad\ndescription: x\nuser_invocable: maybe'),
-    /SKILL\.md:4: user-invocable: /,
+    'a field that restricts, in its other spelling',
+    skill('name: bad\ndescription: x\ndisable_model_invocation: maybe'),
+    /SKILL\.md:4: disable-model-invocation: /,
   ],
   ['too large', skill('name: bad\ndescription: x', 'x'.repeat(300 * 1024)), /SKILL\.md:1: .* bytes; at most/],
 ])('%s is a diagnostic with file and line; the rest load', async (_what, text, message) => {
@@ -150,9 +149,9 @@ test.each([
 
 test('a name belongs to the folder of that name, otherwise to the first', async () => {
   const folder = await folderOf({
-    'a/SKILL.md': plain('tea'),
+    'a/SKILL.md': skill('name: tea\ndescription: Another tea'),
     'b/SKILL.md': plain('same'),
-    'c/SKILL.md': plain('same'),
+    'c/SKILL.md': skill('name: same\ndescription: Not the same'),
     'tea/SKILL.md': plain('tea'),
   });
   const { loaded, diagnostics } = await loadSkills(folder);
@@ -168,6 +167,50 @@ test('a name belongs to the folder of that name, otherwise to the first', async 
     ],
     ['error', `${join(folder, 'c/SKILL.md')}:2: the name "same" is taken by ${join(folder, 'b')}`],
   ]);
+});
+
+test('loads what is nested as published: plugins, marketplaces, .claude; each under a name of its own', async () => {
+  const folder = await folderOf({
+    '.claude/skills/own/SKILL.md': plain('own'),
+    '.claude/commands/git/commit.md': 'Commit $ARGUMENTS.',
+    'plugins/tea/skills/brew/SKILL.md': skill('name: brew\ndescription: Tea'),
+    'plugins/tea/commands/brew.md': skill('description: Brews\nargument-hint: [kind]', 'Brew $1.'),
+    'plugins/coffee/skills/brew/SKILL.md': skill('name: brew\ndescription: Coffee'),
+    'copies/skills/own/SKILL.md': plain('own'),
+    'plugins/tea/skills/brew/examples/SKILL.md': plain('example'),
+    'plugins/tea/README.md': '# Tea',
+    'node_modules/x/skills/foreign/SKILL.md': plain('foreign'),
+    '.git/skills/hidden/SKILL.md': plain('hidden'),
+  });
+  const { loaded, diagnostics } = await loadSkills(folder);
+  expect(loaded.map(({ name, kind, description }) => [name, kind, description])).toEqual([
+    ['own', 'skill', 'About own'],
+    ['brew', 'skill', 'Coffee'],
+    ['tea-brew', 'skill', 'Tea'],
+    ['commit', 'command', 'The command commit'],
+    ['tea-brew-2', 'command', 'Brews'],
+  ]);
+  expect(diagnostics.map(({ level, message }) => [level, message.slice(folder.length + 1)])).toEqual([
+    ['warning', expect.stringMatching(/^copies\/skills\/own\/SKILL.md:2: "own" is the same as /)],
+    ['warning', expect.stringMatching(/^plugins\/tea\/skills\/brew\/SKILL.md:2: .* this one is "tea-brew"$/)],
+    ['warning', expect.stringMatching(/^plugins\/tea\/commands\/brew.md:1: .* this one is "tea-brew-2"$/)],
+  ]);
+  expect(loaded[4]).toMatchObject({ userInvocable: true, modelInvocable: false, argumentHint: '[kind]' });
+});
+
+test('what people write without care is read as it is meant, with a warning', async () => {
+  const folder = await folderOf({
+    'a-b/SKILL.md': skill('name: A & B Automation\ndescription: Use it: now, or "never" # maybe'),
+    'long/SKILL.md': skill(`name: long\ndescription: ${'x'.repeat(2_000)}\nmodel: 5\nuser-invocable: maybe`),
+    'silent/SKILL.md': skill('name: silent', '# Silent\n\nDoes it without a word.'),
+  });
+  const { loaded, diagnostics } = await loadSkills(folder);
+  expect(loaded).toMatchObject([
+    { name: 'a-b', description: 'Use it: now, or "never" # maybe' },
+    { name: 'long', description: expect.stringMatching(/^x{1023}…$/), model: undefined },
+    { name: 'silent', description: 'Does it without a word.' },
+  ]);
+  expect(diagnostics.map(({ level }) => level)).toEqual(Array(5).fill('warning'));
 });
 
 test('text that is not UTF-8 is a diagnostic', async () => {

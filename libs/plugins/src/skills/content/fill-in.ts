@@ -1,0 +1,36 @@
+/** What is filled in. */
+export interface FillIn {
+  /** The arguments as typed. */
+  args: string;
+  /** The path at which the skill's files are found. */
+  root: string;
+}
+
+/** What stands for the folder of a skill or for its arguments; a number is `$1`, and not `$100` or `$1.50`. */
+const placeholder =
+  /(?<folder>\$\{CLAUDE_PLUGIN_ROOT\}\/skills\/[\w.-]+|\$\{CLAUDE_(?:SKILL_DIR|PLUGIN_ROOT)\}|\{baseDir\})|\$ARGUMENTS\[(?<index>\d{1,2})\]|(?<all>\$ARGUMENTS(?!\[\d))|\$(?<number>\d)(?!\d|[.,]\d)/g;
+
+/** Whether the instructions say where their arguments belong. */
+export const placesArguments = (text: string): boolean => text.includes('$ARGUMENTS');
+
+/**
+ * Fills arguments and folders in: `$ARGUMENTS`, `$ARGUMENTS[0]`, `$1`; `${CLAUDE_SKILL_DIR}`, `${CLAUDE_PLUGIN_ROOT}`,
+ * `{baseDir}`. `$1` is the first argument, unless there is a `$0`. It stays as it is without that argument, since it may be
+ * part of a script. What the arguments say is not read again.
+ */
+export function fillIn(text: string, { args, root }: FillIn): string {
+  const words = wordsOf(args);
+  const first = /\$0(?!\d|[.,]\d)/.test(text) ? 0 : 1;
+  return text.replace(placeholder, (whole, ...rest) => {
+    const { folder, index, all, number } = rest.at(-1) as Record<string, string | undefined>;
+    if (folder !== undefined) return root;
+    if (index !== undefined) return words[Number(index)] ?? '';
+    return all === undefined ? (words[Number(number) - first] ?? whole) : args;
+  });
+}
+
+/** Splits arguments as a shell does: at blanks, but not within quotes. */
+function wordsOf(args: string): string[] {
+  const words = args.match(/(?:[^\s"']|"[^"]*"|'[^']*')+|["']/g) ?? [];
+  return words.map((word) => word.replaceAll(/"([^"]*)"|'([^']*)'/g, '$1$2'));
+}
