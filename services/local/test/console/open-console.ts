@@ -67,7 +67,11 @@ export async function openPage(url: string, path = '/', options: PageOptions = {
     if (new URL(request.url()).origin !== origin && !request.url().startsWith('data:'))
       note(`asked ${request.url()}`);
     if (request.url().includes('/console/'))
-      sizes.push(request.sizes().then(({ responseBodySize }) => void (bytes += responseBodySize)));
+      sizes.push(
+        request.sizes().then(({ responseBodySize }) => {
+          bytes += responseBodySize;
+        }),
+      );
   });
   await page.goto(`${url}/console${path}`);
   await page.locator('main').waitFor();
