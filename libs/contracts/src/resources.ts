@@ -187,6 +187,12 @@ export const ThreadSession = z.object({
 });
 export type ThreadSession = z.infer<typeof ThreadSession>;
 
+/** The session of a thread on a worker; of any tenant. */
+export const WorkerSession = ThreadSession.omit({ workerId: true, movable: true }).extend({
+  tenant: z.string(),
+});
+export type WorkerSession = z.infer<typeof WorkerSession>;
+
 /** A worker's latest report. Counters count from its start. */
 export const WorkerInfo = z.object({
   workerId: z.string(),
@@ -209,6 +215,31 @@ export const WorkerInfo = z.object({
   rssBytes: z.number().int(),
 });
 export type WorkerInfo = z.infer<typeof WorkerInfo>;
+
+const LockedVersion = z.object({ version: z.string().optional(), sha256: z.string() });
+/** What differs from the tool lock. */
+export const ToolLockState = z.object({
+  mode: z
+    .enum(['off', 'report', 'enforce'])
+    .describe('report: what differs is offered all the same; enforce: it is withheld'),
+  differences: z.array(
+    z.object({
+      kind: z.enum(['tools', 'prompts', 'resources', 'commands']),
+      name: z.string(),
+      plugin: z.string().nullable(),
+      difference: z
+        .enum(['changed', 'new', 'missing'])
+        .describe(
+          'changed: not as it was accepted; new: never accepted; missing: accepted, and no longer offered',
+        ),
+      accepted: LockedVersion.nullable(),
+      offered: LockedVersion.extend({
+        seen: z.record(z.string(), z.unknown()).describe('What clients see of it'),
+      }).nullable(),
+    }),
+  ),
+});
+export type ToolLockState = z.infer<typeof ToolLockState>;
 
 /** A plugin in this fleet. */
 export const Plugin = z.object({

@@ -1,5 +1,5 @@
 import type { Dispatch, TokenSecrets, WriteProbe } from '@harness/dispatch';
-import type { PluginHost } from '@harness/plugin-kit';
+import type { PluginHost, ToolLocking } from '@harness/plugin-kit';
 import type { AgentSet, SkillSet, StartedPlugins } from '@harness/plugins';
 import type { Logger, Scrubber, Tracing } from '@harness/runtime';
 import type { RouteOptions } from 'fastify';
@@ -46,6 +46,8 @@ export interface AppDeps {
   tenantsOf?: ((pluginName: string) => readonly string[] | undefined) | undefined;
   /** The same at every gateway and worker. */
   tokenSecrets: TokenSecrets;
+  /** The tool lock, as `plugins` were started with it; undefined = none. */
+  toolLock?: ToolLocking | undefined;
   /** The built files of the console. Default: those of services/console. */
   consoleFolder?: string | undefined;
   allowedHosts: readonly string[];

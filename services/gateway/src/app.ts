@@ -67,6 +67,7 @@ import { addKeyRoutes } from './rest/operate/keys.ts';
 import { addMetricsRoute } from './rest/operate/metrics.ts';
 import { addPluginRoutes } from './rest/operate/plugins.ts';
 import { addSkillRoutes } from './rest/operate/skills.ts';
+import { addToolLockRoute } from './rest/operate/tool-lock.ts';
 import { addUpstreamRoutes } from './rest/operate/upstreams.ts';
 import { addWorkerRoutes } from './rest/operate/workers.ts';
 import { addTaskRoutes } from './rest/tasks/tasks.ts';
@@ -228,6 +229,7 @@ function addRestRoutes(scope: FastifyInstance, routes: RouteDeps & { registry: R
   addTaskRoutes(scope, routes);
   addToolRoutes(scope, routes);
   addPluginRoutes(scope, routes);
+  addToolLockRoute(scope, routes);
   addSkillRoutes(scope, routes);
   addUpstreamRoutes(scope, routes);
   addAgentRoutes(scope, routes);

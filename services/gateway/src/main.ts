@@ -115,6 +115,7 @@ runMain(async () => {
       unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
     },
     tenantsOf: config.tenantsOf,
+    toolLock: config.toolLock,
     trustedProxies: config.HARNESS_TRUSTED_PROXIES,
     tokenSecrets,
     // The address that the gateway listens on and its public address are always allowed.

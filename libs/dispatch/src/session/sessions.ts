@@ -7,7 +7,14 @@
  *   transcript-append.lua  its script
  *   prompt-id.ts           the SDK's message id for a prompt
  */
-import { AppError, jsonOf, type NewEvent, type SessionPath, type ThreadSession } from '@harness/contracts';
+import {
+  AppError,
+  jsonOf,
+  type NewEvent,
+  type SessionPath,
+  type ThreadSession,
+  type WorkerSession,
+} from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Doorbell } from '../lease/doorbell.ts';
 import type { Hold } from '../lease/turn.ts';
@@ -46,6 +53,8 @@ export interface Sessions {
   tryPrewarm(tenant: string | undefined, threadId: string): Promise<boolean>;
   /** Throws thread_not_found, unavailable. */
   get(tenant: string, threadId: string): Promise<ThreadSession>;
+  /** The sessions of all threads that a live worker owns, by thread. Throws worker_not_found, unavailable. */
+  ofWorker(workerId: string): Promise<WorkerSession[]>;
   /** Records the owner's report. Returns false when the worker no longer owns the thread. */
   note(hold: Hold, note: SessionNote): Promise<boolean>;
 }
@@ -86,6 +95,22 @@ export function createSessions(deps: {
     async prewarm(tenant, threadId) {
       if (!(await tryPrewarm(tenant, threadId))) throw notFound(threadId);
       return get(tenant, threadId);
+    },
+    async ofWorker(workerId) {
+      const me = await reached(redis.get(keys.of('w', workerId)));
+      if (me === null) throw new AppError('worker_not_found', `There is no live worker ${workerId}.`);
+      const owned = await reached(redis.smembers(keys.of('own', workerId)));
+      const found = await Promise.all(
+        owned.sort().map(async (threadId) => {
+          const hash: Hash = await reached(redis.hgetall(keys.of('th', threadId)));
+          if (hash.owner !== me) return [];
+          const { state, epoch, expiresAt, path } = sessionOf(hash, workerId);
+          return [
+            { tenant: hash.tenant ?? '', threadId: hash.alias ?? threadId, state, epoch, expiresAt, path },
+          ];
+        }),
+      );
+      return found.flat();
     },
     async note(hold, { event, ...note }) {
       const { type, ...data } = event ?? {};

@@ -39,8 +39,8 @@ function Frame(): ReactNode {
   const navigate = useNavigate();
   const [showsHelp, showHelp] = useState(false);
   const shown = pages.flatMap((page) => {
-    const { nav, scope } = page;
-    return nav && (scope === undefined || can(scope)) ? [{ ...page, nav }] : [];
+    const { nav, scopes } = page;
+    return nav && (scopes?.some(can) ?? true) ? [{ ...page, nav }] : [];
   });
   const shortcuts = useMemo(
     () => ({

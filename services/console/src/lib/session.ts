@@ -30,16 +30,19 @@ export function useCan(): (scope: Scope) => boolean {
 /** Signing in with a key or an access token, and signing out. Both throw ApiError. */
 export function useSignIn(): { signIn(key: string): Promise<void>; signOut(): Promise<void> } {
   const queries = useQueryClient();
+  /** What another person has read must not be shown. */
+  const forgetOthers = () =>
+    queries.removeQueries({ predicate: (query) => query.queryKey[0] !== queryKey[0] });
   return {
     async signIn(key) {
       const me = await api<Me>('POST', path, { headers: { authorization: `Bearer ${key}` } });
-      queries.clear();
+      forgetOthers();
       queries.setQueryData(queryKey, me);
     },
     async signOut() {
       await api('DELETE', path);
-      queries.clear();
-      await queries.invalidateQueries({ queryKey });
+      forgetOthers();
+      await queries.resetQueries({ queryKey });
     },
   };
 }

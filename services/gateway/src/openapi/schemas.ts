@@ -110,6 +110,8 @@ const shared = {
   Task: contracts.Task,
   ThreadSession: contracts.ThreadSession,
   Worker: contracts.WorkerInfo,
+  WorkerSession: contracts.WorkerSession,
+  ToolLockState: contracts.ToolLockState,
   BusTask: contracts.BusTask,
   BusTaskDetail: contracts.BusTaskDetail,
   BusWorker: contracts.BusWorker,

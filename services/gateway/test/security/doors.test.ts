@@ -141,7 +141,7 @@ test.each(['a key', 'an access token'])('%s of another tenant finds nothing of t
     if (route.method === 'DELETE' && route.url === '/v1/console-session') expected = 204; // its own, if any
     if (route.url === '/mcp') expected = withoutSession(route) ?? 200; // the refusal is in the JSON-RPC response
     const isAdmins =
-      /^\/v1\/(workers|keys|audit|figures|promises|upstreams)/.test(route.url) ||
+      /^\/v1\/(workers|keys|audit|figures|promises|upstreams|tool-lock)/.test(route.url) ||
       route.url === '/v1/plugins/:plugin';
     if (isAdmins || route.url === '/metrics') expected = 403;
     expect([route, status]).toEqual([route, expected]);

@@ -29,7 +29,11 @@ export function useThreadFeed(threadId: string): { feed: Feed; stream: StreamSta
         if (events.some(({ type }) => changesThread(type)))
           void queries.invalidateQueries({ queryKey: ['thread', threadId] });
       },
-      onState: setStream,
+      onState(state) {
+        setStream(state);
+        if (state.at === 'over' && state.error.status === 401)
+          void queries.invalidateQueries({ queryKey: ['me'] });
+      },
       onCut: () => show(cutFeed(current)),
       onRestart: () => show(createFeed()),
     });

@@ -7,7 +7,13 @@ import { answers, jsonSchemaOf, listOf } from '../../openapi/schemas.ts';
 
 const drained = jsonSchemaOf(WorkerInfo.pick({ workerId: true }).extend({ draining: z.literal(true) }));
 
-/** Adds GET /v1/workers and POST /v1/workers/:workerId/drain. */
+const workerParams = {
+  type: 'object',
+  properties: { workerId: { type: 'string' } },
+  required: ['workerId'],
+};
+
+/** Adds GET /v1/workers, GET /v1/workers/:workerId/sessions and POST /v1/workers/:workerId/drain. */
 export function addWorkerRoutes(app: FastifyInstance, { dispatch }: RouteDeps): void {
   const tags = ['workers'];
   app.get(
@@ -25,6 +31,22 @@ export function addWorkerRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
       return { workers: await dispatch.workers.list() };
     },
   );
+  app.get<{ Params: { workerId: string } }>(
+    '/v1/workers/:workerId/sessions',
+    {
+      schema: {
+        tags,
+        operationId: 'listWorkerSessions',
+        summary: 'List the threads that a worker holds, of all tenants, with their sessions',
+        params: workerParams,
+        response: answers({ 200: listOf('sessions', 'WorkerSession') }, 404),
+      },
+    },
+    async (request) => {
+      requireScope(request.caller, 'fleet');
+      return { sessions: await dispatch.sessions.ofWorker(request.params.workerId) };
+    },
+  );
   app.post<{ Params: { workerId: string } }>(
     '/v1/workers/:workerId/drain',
     {
@@ -32,7 +54,7 @@ export function addWorkerRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
         tags,
         operationId: 'drainWorker',
         summary: 'Let a worker finish its turns and exit',
-        params: { type: 'object', properties: { workerId: { type: 'string' } }, required: ['workerId'] },
+        params: workerParams,
         response: answers({ 202: drained }, 404),
       },
     },
