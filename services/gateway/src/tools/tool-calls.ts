@@ -85,7 +85,7 @@ export function createToolCalls(deps: {
     if (known) return known;
     const { scopes, tenant } = caller.principal;
     const tools = scopes.includes('tools') ? caller.tools : ofBus(caller.tools);
-    const view = { tools, scopes, tenant };
+    const view = { tools, scopes, tenant, isSession: caller.session !== undefined };
     views.set(caller, view);
     return view;
   };
