@@ -3,6 +3,7 @@
  * call comes from.
  *
  * This folder:
+ *   search/              finding tools among thousands
  *   tool-call.ts         the type of a tool call
  *   caller-scope.ts      the caller on whose behalf plugin code runs
  *   trace-tool-call.ts   the spans of a tool call
