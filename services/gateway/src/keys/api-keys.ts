@@ -63,7 +63,7 @@ export function parseApiKeys(text: string): ApiKey[] {
 }
 
 /**
- * Reads HARNESS_API_KEYS_FILE: `[{id, keySha256, tenant, scopes, tools?, notBefore?, notAfter?}]`. Throws ConfigError when
+ * Reads HARNESS_API_KEYS_FILE: `[{id, keySha256, tenant, scopes, tools?, search?, notBefore?, notAfter?}]`. Throws ConfigError when
  * the file cannot be read or is not valid.
  */
 export async function loadApiKeys(file: string): Promise<ApiKey[]> {

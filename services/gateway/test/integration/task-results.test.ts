@@ -28,7 +28,7 @@ test('delegate says that nobody notifies the caller, and what to do; it makes no
     resource: `harness://tasks/${taskId}`,
   });
   expect((await dispatch.tasks.get('default', taskId)).parentThreadId).toBeNull();
-  expect((await dispatch.threads.list('default', { limit: 10, offset: 0 })).length).toBe(1);
+  expect((await dispatch.threads.list('default', { limit: 10, offset: 0 })).threads).toHaveLength(1);
 });
 
 test('wait_task returns at once when the task has ended, else when it ends, with check-ins as progress', async () => {
