@@ -178,14 +178,14 @@ function createPluginTasks({
       requireTenant(principal.tenant, { tenantNow });
       const { tools, scopes } = (await outerCall?.()?.view()) ?? {};
       const sender = { keyId: principal.keyId, tools, scopes };
-      // An outside caller's default thread is created only when it is first needed.
-      if (wish.parentThreadId === defaultThreadIdOf(namingSecret, principal)) {
-        await dispatch.threads.ensure({ tenant: principal.tenant, ownId: wish.parentThreadId }, {}, sender);
-      }
+      // Nobody reads the default thread of an outside caller: a notification there would be a turn for nothing.
+      const { parentThreadId: thread, ...rest } = wish;
+      const isDefault = thread === defaultThreadIdOf(namingSecret, principal);
       const call = runId ? { runId, toolUseId, attempt } : undefined;
       const made = await dispatch.tasks.create({
         tenant: principal.tenant,
-        ...wish,
+        ...rest,
+        ...(!isDefault && { parentThreadId: thread }),
         call,
         sender,
       });
@@ -193,13 +193,17 @@ function createPluginTasks({
       return { ...made, streamUrl: streamUrlOf(made.task) };
     },
     get: find,
-    async wait(taskId, { timeoutMs, signal }) {
+    async wait(taskId, { timeoutMs, signal, onCheckin }) {
       const { threadId } = await findOrThrow(taskId);
       const limit = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]);
-      for await (const { type, data } of dispatch.events.follow({ threadId }, {}, limit))
-        if (endings.has(type) && data.taskId === taskId) break;
+      for await (const { type, data } of dispatch.events.follow({ threadId }, {}, limit)) {
+        if (data.taskId !== taskId) continue;
+        if (type === 'task.checkin') onCheckin?.(String(data.message));
+        if (endings.has(type)) break;
+      }
       return findOrThrow(taskId);
     },
+    watch: (taskId) => dispatch.tasks.watch(tenantNow(), taskId),
     async checkin({ taskId, message, toolUseId }) {
       await findOrThrow(taskId);
       await dispatch.tasks.checkin({ taskId, message, toolUseId: toolUseId ?? crypto.randomUUID() });

@@ -17,6 +17,7 @@ import type { Slots } from './limits/slots.ts';
 import type { TenantLimits } from './limits/tenant-limits.ts';
 import type { OAuthSettings } from './oauth/settings.ts';
 import type { EventStreams } from './rest/threads/event-stream.ts';
+import type { ToolSearchMode } from './tools/search/with-tool-search.ts';
 import type { ToolCalls } from './tools/tool-calls.ts';
 import type { Upstreams, UpstreamsDeps } from './upstreams/follow-upstreams.ts';
 
@@ -67,6 +68,8 @@ export interface AppDeps {
   agentsDirectory?: string | undefined;
   /** How often the folders of other gateways are compared with those of this one. */
   folderChecking?: FolderChecking | undefined;
+  /** Which sessions search for tools. Default: `auto`. */
+  toolSearch?: ToolSearchMode | undefined;
   /** Other people's MCP servers. Default: none. */
   upstreams?: Pick<UpstreamsDeps, 'file' | 'env' | 'unprefixed'> | undefined;
   /** Longest wait of `runs/wait`, ms. */

@@ -80,6 +80,7 @@ import { addStreamTicketRoute } from './rest/threads/stream-tickets.ts';
 import { addThreadRoutes } from './rest/threads/threads.ts';
 import { addToolRoutes } from './rest/tools/tools.ts';
 import { bodyLimit, openServer } from './server.ts';
+import { withToolSearch } from './tools/search/with-tool-search.ts';
 import { createToolCalls } from './tools/tool-calls.ts';
 import { followUpstreams } from './upstreams/follow-upstreams.ts';
 
@@ -160,7 +161,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   });
   const changes = await followChanges(deps);
   app.addHook('onClose', async () => changes.close());
-  const tools = createToolCalls({ ...deps, audit, slots: slots.calls, onCalled: metrics.toolCalled });
+  const allTools = createToolCalls({ ...deps, audit, slots: slots.calls, onCalled: metrics.toolCalled });
+  const tools = withToolSearch(allTools, { plugins: deps.plugins, mode: deps.toolSearch ?? 'auto' });
   const written = await followSkillsAndAgents(deps, changes);
   app.addHook('onClose', written.close);
   const { skills, agents, folders } = written;

@@ -67,6 +67,8 @@ const schema = z.object({
    * there is a file.
    */
   HARNESS_TOOL_LOCK: z.enum(['off', 'report', 'enforce']).optional(),
+  /** auto: sessions with more than 500 tools search for them; on: all sessions; off: none. */
+  HARNESS_TOOL_SEARCH: z.enum(['auto', 'on', 'off']).default('auto'),
   HARNESS_SKILLS_DIR: z.string().optional(),
   /** marked: skills with `user-invocable: true` are slash commands; all: also those without the field. */
   HARNESS_SKILL_COMMANDS: z.enum(['marked', 'all']).default('marked'),

@@ -114,6 +114,7 @@ runMain(async () => {
       env: config.upstreamsFile?.env ?? {},
       unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
     },
+    toolSearch: config.HARNESS_TOOL_SEARCH,
     tenantsOf: config.tenantsOf,
     toolLock: config.toolLock,
     trustedProxies: config.HARNESS_TRUSTED_PROXIES,

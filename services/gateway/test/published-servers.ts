@@ -1,6 +1,7 @@
 /** MCP servers that others have published, as entries of an upstreams file, and a client at a gateway. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -104,3 +105,25 @@ export interface Shown {
   problems: string[];
   [field: string]: unknown;
 }
+
+const chromium =
+  process.env.CHROME_PATH ??
+  (process.env.PATH ?? '')
+    .split(':')
+    .map((folder) => join(folder, 'chromium'))
+    .find(existsSync) ??
+  'chromium';
+
+/** The browser of Debian, which every machine of these tests has; each thread gets its own. */
+export const playwright = {
+  command: process.execPath,
+  args: [
+    join(folderOf('@playwright/mcp'), 'cli.js'),
+    '--headless',
+    '--isolated',
+    '--no-sandbox',
+    '--executable-path',
+    chromium,
+  ],
+  scope: 'thread',
+};

@@ -51,11 +51,15 @@ local function addEvent(threadId, type, data, isCopy)
   return id
 end
 
--- Stores a task's event on its parent's thread, if any, and on its own; the tree shows it once.
+-- Stores a task's event on its parent's thread, if any, and on its own; the tree shows it once. MCP clients that
+-- have subscribed to the task are notified.
 local function addTaskEvent(task, type, fields)
   fields.taskId = task.taskId
   fields.taskThreadId = task.threadId
   local data = cjson.encode(fields)
   local onParent = task.parentThreadId and addEvent(task.parentThreadId, type, data)
   addEvent(task.threadId, type, data, onParent and true)
+  if redis.call('EXISTS', key('twatch', task.taskId)) == 1 then
+    notifyGateways(nil, cjson.encode({ kind = 'resource_updated', uri = 'harness://tasks/' .. task.taskId }))
+  end
 end

@@ -25,6 +25,7 @@
  * | led:<threadId> | hash | tool calls of the current run: those whose result the model has seen, and the ledger of those that must not run twice |
  * | sess:<threadId>[:<name>[:uuids]] | set, list, set | transcripts of a thread, by name; entries; their uuids |
  * | task:<taskId> | hash | a delegated task |
+ * | twatch:<taskId> | string | MCP clients have subscribed to the task, with a TTL |
  * | working | zset | open tasks, by their latest change |
  * | open:<threadId> · kids:<threadId> | set | open tasks of a thread; its child threads |
  * | chain:<runId> | counter | tasks made since one user message |

@@ -75,8 +75,8 @@ const textOf = (file: URL) => readFileSync(file, 'utf8');
 const libraries = [
   'redis/prelude',
   'lease/owner',
-  'events/add-event',
   'gateway/notify-gateways',
+  'events/add-event',
   'thread/tools-of-thread',
   'access/revoked',
   'fair/fair',

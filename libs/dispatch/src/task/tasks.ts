@@ -70,6 +70,8 @@ export interface Tasks {
   ofThread(tenant: string, threadId: string): Promise<Task[]>;
   /** Cancels a task and everything below it; ended tasks stay as they are. Throws task_not_found. */
   cancel(tenant: string, taskId: string): Promise<Task>;
+  /** From now on MCP clients are notified of changes of `harness://tasks/<taskId>`. Throws task_not_found. */
+  watch(tenant: string, taskId: string): Promise<void>;
   /** Reports progress to the parent, once per tool-use id. Throws `unavailable`. */
   checkin(progress: { taskId: string; message: string; toolUseId: string }): Promise<void>;
   close(): Promise<void>;
@@ -77,6 +79,9 @@ export interface Tasks {
 
 /** Reviews of a task that sets no limit. */
 export const defaultIterations = 5;
+
+/** How long a task is watched after the latest subscription, ms: as long as finished tasks are kept by default. */
+const watchMs = 7 * 86_400_000;
 
 interface Created {
   outcome:
@@ -119,6 +124,10 @@ export function createTasks(deps: {
 
   return {
     get,
+    async watch(tenant, taskId) {
+      await get(tenant, taskId);
+      await reached(redis.set(keys.of('twatch', taskId), '1', 'PX', watchMs));
+    },
     async find(taskId) {
       const hash = await hashOf(taskId);
       return hash.taskId === undefined ? null : taskOf(hash);

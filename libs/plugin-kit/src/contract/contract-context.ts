@@ -159,10 +159,15 @@ export interface PluginTasks {
   /** Null for an unknown task. */
   get(taskId: string): Promise<Task | null>;
   /**
-   * Waits until the task ends, `timeoutMs` passes or `signal` aborts, and returns its state then.
-   * Throws `task_not_found`.
+   * Waits until the task ends, `timeoutMs` passes or `signal` aborts, and returns its state then. `onCheckin` is called for each
+   * report of progress, also for those before the wait; not in a separate process. Throws `task_not_found`.
    */
-  wait(taskId: string, limit: { timeoutMs: number; signal?: AbortSignal }): Promise<Task>;
+  wait(
+    taskId: string,
+    limit: { timeoutMs: number; signal?: AbortSignal; onCheckin?(message: string): void },
+  ): Promise<Task>;
+  /** Notifies MCP clients of changes of the resource `harness://tasks/<taskId>` from now on. Throws `task_not_found`. */
+  watch(taskId: string): Promise<void>;
   /** Reports progress on the task to its parent thread. Throws `task_not_found`. */
   checkin(checkin: { taskId: string; message: string; toolUseId?: string | undefined }): Promise<void>;
 }
@@ -179,6 +184,7 @@ export interface TaskRequest {
   maxIterations?: number | undefined;
   /** Who does the work: a sub-agent (`fleet`, the default), or an external worker on the bus. */
   target?: Task['target'] | undefined;
+  /** The calling thread. A task of an outside caller that named no thread has no parent: nobody reads its notifications. */
   parentThreadId: string;
   toolUseId?: string | undefined;
   runId?: string | undefined;

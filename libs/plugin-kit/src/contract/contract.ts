@@ -118,6 +118,8 @@ export interface PluginTool {
   scope?: string;
   /** The only tenants that see the tool. Default: all. */
   tenants?: readonly string[];
+  /** `false`: for outside callers only; the sessions of threads do not see it. */
+  sessions?: false;
   /**
    * true: calling twice has the same effect as calling once, so a caller may repeat a call whose result was lost.
    * false: a call must not run twice; a repeated call gets the first result, or an error that its outcome is unknown.

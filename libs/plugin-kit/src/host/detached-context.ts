@@ -21,7 +21,7 @@ export function createDetachedContext(parts: Partial<PluginContext> = {}): Plugi
     config: {},
     invoker: { invoke: refuse, prewarm: refuse },
     threads: { get: refuse, history: refuse },
-    tasks: { create: refuse, get: refuse, wait: refuse, checkin: refuse },
+    tasks: { create: refuse, get: refuse, wait: refuse, watch: refuse, checkin: refuse },
     bus: {
       submit: refuse,
       register: refuse,

@@ -13,7 +13,7 @@ export function permissionFilter(
 ): ToolMiddleware {
   return {
     name: 'permissions',
-    filterTools(tools, { tools: allowed, scopes, tenant }) {
+    filterTools(tools, { tools: allowed, scopes, tenant, isSession = false }) {
       const names = new Set(allowed);
       const beginnings = allowed?.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1)) ?? [];
       const isNamed = (name: string) =>
@@ -27,7 +27,10 @@ export function permissionFilter(
         if (!differs || tenant === undefined || !tool) return true;
         return isOffered(tool.pluginName, tenant) && isFor(tool, tenant);
       };
-      return tools.filter(({ name }) => isNamed(name) && isInScope(name) && isForTenant(name));
+      const isForCaller = (name: string) => !isSession || entries.get(name)?.tool.sessions !== false;
+      return tools.filter(
+        ({ name }) => isNamed(name) && isInScope(name) && isForTenant(name) && isForCaller(name),
+      );
     },
   };
 }

@@ -8,6 +8,8 @@ export interface ToolView {
   tools?: readonly string[] | undefined;
   /** Scopes of the caller's key. A tool with a scope is visible only if the key has it. */
   scopes?: readonly string[] | undefined;
+  /** Whether the caller is the session of a thread. */
+  isSession?: boolean | undefined;
   /** The caller's tenant. */
   tenant?: string | undefined;
 }

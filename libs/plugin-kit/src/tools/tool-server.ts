@@ -179,7 +179,7 @@ function createViews(
   const views = new Map<string, Shown>();
   const byObject = new WeakMap<ToolView, Shown>();
   const shownBy = (view: ToolView): Shown => {
-    const key = JSON.stringify([view.scopes, view.tools, differs && view.tenant]); // not a joined string: names may contain any character
+    const key = JSON.stringify([view.scopes, view.tools, differs && view.tenant, view.isSession === true]); // not a joined string: names may contain any character
     const known = views.get(key);
     if (known) return known;
     const list = Object.freeze(

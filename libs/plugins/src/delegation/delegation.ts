@@ -1,6 +1,8 @@
 /** The built-in plugin `delegation`: the tools for sub-agents. */
 import { maxTaskIterations } from '@harness/contracts';
 import { definePlugin, type PluginTool, type ToolResult } from '@harness/plugin-kit';
+import { followUpOf, isSession, taskUriOf } from '../follow-up.ts';
+import { getTask, taskResource, waitTask } from './task-results.ts';
 
 /** Repeats the message in `structuredContent`, because the model sees that instead of the text. */
 const messageResult = (message: string, fields: Record<string, unknown> = {}): ToolResult => ({
@@ -14,7 +16,7 @@ const delegate: PluginTool = {
   scope: 'tasks',
   description:
     'Hands a task to a sub-agent, which works on it in its own thread while you continue. Returns at once with a task id. ' +
-    'Its result is reviewed; when it ends you are notified by a new message. Give it everything it needs to know: it does not see this conversation.',
+    'Its result is reviewed; the answer says how you learn of its end. Give it everything it needs to know: it does not see this conversation.',
   schema: {
     type: 'object',
     properties: {
@@ -74,10 +76,16 @@ const delegate: PluginTool = {
     });
     const { taskId, threadId } = task;
     const doer = task.target === 'bus' ? 'an external worker, on the bus,' : 'a sub-agent';
-    const message = `Task ${taskId} is delegated to ${doer} in thread ${threadId} (events: ${streamUrl}). You will be notified when it ends.`;
+    const message = `Task ${taskId} is delegated to ${doer} in thread ${threadId} (events: ${streamUrl}). ${followUpOf(meta, { taskId, streamUrl })}`;
     // For a client that supports MCP's tasks, the gateway replaces this result by the task that `_meta` names.
     return {
-      ...messageResult(message, { taskId, threadId, streamUrl, existing }),
+      ...messageResult(message, {
+        taskId,
+        threadId,
+        streamUrl,
+        existing,
+        ...(!isSession(meta) && { resource: taskUriOf(taskId) }),
+      }),
       _meta: { 'harness/taskId': taskId },
     };
   },
@@ -118,10 +126,11 @@ const checkin: PluginTool = {
   },
 };
 
-/** `delegate` starts a sub-agent, `checkin` reports its progress. */
+/** `delegate` starts a sub-agent, `checkin` reports its progress; `get_task` and `wait_task` are for callers that get no messages. */
 export const delegation = definePlugin({
   name: 'delegation',
   version: '1.0.0',
-  tools: [delegate, checkin],
+  tools: [delegate, checkin, getTask, waitTask],
+  resourceTemplates: [taskResource],
   register: () => ({}),
 });

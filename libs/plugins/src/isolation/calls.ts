@@ -60,6 +60,7 @@ export const contextMethods = [
   'tasks.create',
   'tasks.get',
   'tasks.wait',
+  'tasks.watch',
   'tasks.checkin',
   'bus.submit',
   'bus.register',

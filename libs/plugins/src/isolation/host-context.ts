@@ -46,6 +46,7 @@ export function createHostContext(peer: Peer, own: Pick<PluginContext, 'role' | 
       create: asking('tasks.create'),
       get: asking('tasks.get'),
       wait: askingUntil('tasks.wait'),
+      watch: asking('tasks.watch'),
       checkin: asking('tasks.checkin'),
     },
     bus: {

@@ -28,6 +28,7 @@ import {
   type ToolInput,
   type ToolResult,
 } from '@harness/plugin-kit';
+import { followUpOf } from '../follow-up.ts';
 import { fillIn } from './content/fill-in.ts';
 import { OutsideError, readFileWithin } from './content/read-file-within.ts';
 import { readTool, type Skill } from './skill.ts';
@@ -150,7 +151,7 @@ async function fork(
   const isOver = ended.status !== 'working' && ended.status !== 'input_required';
   const message = isOver
     ? (ended.result ?? ended.error?.message ?? `The task ended as ${ended.status}.`)
-    : `A sub-agent works on it as task ${taskId} in thread ${threadId} (events: ${streamUrl}). You will be notified when it ends.`;
+    : `A sub-agent works on it as task ${taskId} in thread ${threadId} (events: ${streamUrl}). ${followUpOf(meta, { taskId, streamUrl })}`;
   return {
     content: [{ type: 'text', text: message }],
     structuredContent: { message, taskId, threadId, status: ended.status },

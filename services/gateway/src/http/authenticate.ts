@@ -37,6 +37,8 @@ export interface Caller {
   authority?: Extract<Authority, { outcome: 'ok' | 'idle' }>;
   /** The only tools that the credential allows; undefined = all that its scopes allow. */
   tools?: readonly string[] | undefined;
+  /** Whether an outside caller wants the search tools in place of a list of all tools. */
+  search?: boolean | undefined;
   /** Until then the verified credential may be reused, ms since 1970. Absent: verify it at every request. */
   goodUntil?: number;
   /** When the credential ends, ms since 1970; undefined = never. */
@@ -192,13 +194,14 @@ function createKeyRing({ keys, keyFile, issuedKeys }: AuthenticateDeps): KeyRing
 }
 
 function knownKeyOf(key: ApiKey): KnownKey {
-  const { id, tenant, scopes: granted, tools, notBefore, notAfter } = key;
+  const { id, tenant, scopes: granted, tools, search, notBefore, notAfter } = key;
   const endsAt = notAfter === undefined ? undefined : Date.parse(notAfter);
   return {
     notBefore: notBefore === undefined ? 0 : Date.parse(notBefore),
     caller: {
       principal: { keyId: id, tenant, scopes: granted },
       tools,
+      search,
       endsAt,
       fingerprint: fingerprintOf(key),
       goodUntil: endsAt ?? Number.POSITIVE_INFINITY,

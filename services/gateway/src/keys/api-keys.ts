@@ -24,6 +24,8 @@ export const ApiKey = z.strictObject({
   scopes: z.array(z.enum(scopes)).min(1),
   /** Tools that the key may see and call; `weather__*` is a prefix. Absent: all tools that its scopes allow. */
   tools: z.array(z.string()).optional(),
+  /** MCP clients with the key find tools with tools__search, in place of a list of all of them. */
+  search: z.boolean().optional(),
   /** From then on the key is accepted. */
   notBefore: time.optional(),
   /** From then on it no longer is. */
@@ -61,7 +63,7 @@ export function parseApiKeys(text: string): ApiKey[] {
 }
 
 /**
- * Reads HARNESS_API_KEYS_FILE: `[{id, keySha256, tenant, scopes, tools?, notBefore?, notAfter?}]`. Throws ConfigError when
+ * Reads HARNESS_API_KEYS_FILE: `[{id, keySha256, tenant, scopes, tools?, search?, notBefore?, notAfter?}]`. Throws ConfigError when
  * the file cannot be read or is not valid.
  */
 export async function loadApiKeys(file: string): Promise<ApiKey[]> {

@@ -25,7 +25,7 @@ import { auditMethods } from '../audit/audit-methods.ts';
 import type { Changes } from '../content/list-changes.ts';
 import { usableSkills } from '../content/thread-profile.ts';
 import type { Admit } from '../http/admit.ts';
-import { requireToolAccess } from '../http/authenticate.ts';
+import { type Caller, requireToolAccess } from '../http/authenticate.ts';
 import type { AddressOf } from '../http/client-address.ts';
 import { appErrorOf } from '../http/errors.ts';
 import { readJson, requireUtf8 } from '../http/json-body.ts';
@@ -103,9 +103,14 @@ export function addMcpRoute(app: FastifyInstance, given: McpDeps): void {
     answers.close();
   });
 
-  const callerOf = async ({ caller }: FastifyRequest) => {
+  /** Callers that ask to search (`/mcp?search=1`), by the caller itself: views are kept by object. */
+  const searching = new WeakMap<Caller, Caller>();
+  const callerOf = async ({ caller, query }: FastifyRequest) => {
     requireToolAccess(caller);
-    return tools.present(caller);
+    if (caller.session || (query as { search?: unknown }).search !== '1') return tools.present(caller);
+    const known = searching.get(caller) ?? { ...caller, search: true };
+    searching.set(caller, known);
+    return known;
   };
   const hidden = { config: { sessions: true }, schema: { hide: true } };
   app.setErrorHandler((thrown: FastifyError, request, reply) => {

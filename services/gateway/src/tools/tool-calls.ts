@@ -3,6 +3,7 @@
  * call comes from.
  *
  * This folder:
+ *   search/              finding tools among thousands
  *   tool-call.ts         the type of a tool call
  *   caller-scope.ts      the caller on whose behalf plugin code runs
  *   trace-tool-call.ts   the spans of a tool call
@@ -85,7 +86,7 @@ export function createToolCalls(deps: {
     if (known) return known;
     const { scopes, tenant } = caller.principal;
     const tools = scopes.includes('tools') ? caller.tools : ofBus(caller.tools);
-    const view = { tools, scopes, tenant };
+    const view = { tools, scopes, tenant, isSession: caller.session !== undefined };
     views.set(caller, view);
     return view;
   };

@@ -57,16 +57,20 @@ interface Entry {
   published: { description: object; uris: readonly string[] } | undefined;
 }
 
-const nothing: UpstreamsFile = { upstreams: [], diagnostics: [] };
+const noUpstreams: Upstreams = {
+  list: async () => [],
+  diagnostics: () => [],
+  close: async () => undefined,
+};
 
 /** Connects to the upstreams of a file and offers them as plugins, and follows both. Waits for none of them. */
 export function followUpstreams(deps: UpstreamsDeps): Upstreams {
   const { file, plugins, logger, dispatch } = deps;
+  if (!file) return noUpstreams;
   const entries = new Map<string, Entry>();
-  const contentNow = () => file?.current() ?? nothing;
 
   const sync = () => {
-    const { upstreams } = contentNow();
+    const { upstreams } = file.current();
     for (const [name, { config }] of entries)
       if (!upstreams.some((one) => isDeepStrictEqual(one, config))) remove(name);
     for (const config of upstreams) {
@@ -172,7 +176,7 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
   };
 
   sync();
-  file?.onChange(sync);
+  file.onChange(sync);
   const answer = async (call: GatewayCall) => {
     const question = call.question as OwnerQuestion;
     const link = entries.get(question.upstream)?.link as Partial<OwnedLink> | undefined;
@@ -208,7 +212,7 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
         lock: lockDifferencesOf(config.name, plugins),
       }));
     },
-    diagnostics: () => contentNow().diagnostics,
+    diagnostics: () => file.current().diagnostics,
     async close() {
       for (const stop of stops) stop();
       await Promise.all([...entries.values()].map(({ link }) => link?.close()));

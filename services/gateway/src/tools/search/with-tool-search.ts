@@ -1,0 +1,171 @@
+/**
+ * Thousands of tools: a caller that searches gets a short list of core tools, and finds and calls the others with two tools of the
+ * gateway. Rights, audit and metrics are those of the tool that is called.
+ *
+ *   tool-index.ts  full-text search over tools
+ */
+import { AppError } from '@harness/contracts';
+import type { PluginHost, ToolDescriptor, ToolResult } from '@harness/plugin-kit';
+import { builtInPlugins, skillPluginName } from '@harness/plugins';
+import type { Caller } from '../../http/authenticate.ts';
+import type { ToolCall } from '../tool-call.ts';
+import type { ToolCalls } from '../tool-calls.ts';
+import { createToolIndex } from './tool-index.ts';
+
+/** Who searches: `auto` = sessions with more than 500 tools; `on` = all sessions; `off` = none. Outside callers search if they ask. */
+export type ToolSearchMode = 'auto' | 'on' | 'off';
+
+/** Above this, the names alone would fill a model's context. */
+const manyTools = 500;
+const [defaultLimit, maxLimit] = [5, 20];
+/** Schemas of one answer, characters; beyond it only names and descriptions. */
+const maxSchemaChars = 60_000;
+
+const searchTool: ToolDescriptor = Object.freeze({
+  name: 'tools__search',
+  title: 'Find tools',
+  description:
+    'Finds tools by what they do, and returns their names, descriptions and input schemas. There are many more tools than are listed: search before you say that something cannot be done. Then call one with tools__call.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      query: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 1_000,
+        description: 'A few words: what the tool should do',
+      },
+      limit: { type: 'integer', minimum: 1, maximum: maxLimit, description: `Default ${defaultLimit}` },
+    },
+    required: ['query'],
+    additionalProperties: false,
+  },
+  annotations: { readOnlyHint: true },
+});
+const callTool: ToolDescriptor = Object.freeze({
+  name: 'tools__call',
+  title: 'Call a tool',
+  description: 'Calls a tool that tools__search has found.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      name: { type: 'string', minLength: 1, maxLength: 128, description: 'As tools__search returned it' },
+      arguments: { type: 'object', description: 'The input of the tool, as its schema says' },
+    },
+    required: ['name'],
+    additionalProperties: false,
+  },
+});
+const own: readonly ToolDescriptor[] = [searchTool, callTool];
+
+/** Plugins whose tools are always listed: those that sessions cannot work without. */
+const corePlugins = new Set(
+  builtInPlugins.map(({ name }) => name).filter((name) => name !== skillPluginName),
+);
+
+/** Adds the search to the tool calls of a gateway. */
+export function withToolSearch(
+  calls: ToolCalls,
+  { plugins, mode }: { plugins: PluginHost; mode: ToolSearchMode },
+): ToolCalls {
+  const index = createToolIndex();
+  let indexed: object | null = null;
+  let updated: Promise<void> | undefined;
+  const shortLists = new WeakMap<readonly ToolDescriptor[], readonly ToolDescriptor[]>();
+  const bytes = new WeakMap<readonly ToolDescriptor[], Buffer>();
+  const byName = new WeakMap<readonly ToolDescriptor[], ReadonlyMap<string, ToolDescriptor>>();
+
+  const searches = (caller: Caller, tools: readonly ToolDescriptor[]): boolean => {
+    if (!caller.session) return caller.search === true;
+    return mode === 'on' || (mode === 'auto' && tools.length > manyTools);
+  };
+  const shortListOf = (tools: readonly ToolDescriptor[]): readonly ToolDescriptor[] => {
+    const known = shortLists.get(tools);
+    if (known) return known;
+    const core = tools.filter(({ name }) => corePlugins.has(name.split('__', 1)[0] ?? ''));
+    const short = Object.freeze([...own, ...core]);
+    shortLists.set(tools, short);
+    return short;
+  };
+  const list: ToolCalls['list'] = (caller) => {
+    const tools = calls.list(caller);
+    return searches(caller, tools) ? shortListOf(tools) : tools;
+  };
+  const namesOf = (tools: readonly ToolDescriptor[]) => {
+    const known = byName.get(tools) ?? new Map(tools.map((tool) => [tool.name, tool]));
+    byName.set(tools, known);
+    return known;
+  };
+  const search = async (caller: Caller, input: unknown): Promise<ToolResult> => {
+    const { query, limit = defaultLimit } = fieldsOf(input, searchTool) as { query: string; limit?: number };
+    const { toolServer } = plugins;
+    if (toolServer && indexed !== toolServer) {
+      indexed = toolServer;
+      updated = index.update(toolServer.list());
+    }
+    await updated;
+    const most = Math.min(maxLimit, Math.max(1, Math.trunc(Number(limit)) || defaultLimit));
+    return foundResult(index.search(String(query), namesOf(calls.list(caller)), most));
+  };
+
+  return {
+    ...calls,
+    list,
+    listBytes(caller) {
+      const tools = list(caller);
+      if (!shortLists.has(tools) && tools[0] !== searchTool) return calls.listBytes(caller);
+      const known = bytes.get(tools) ?? Buffer.from(JSON.stringify(tools));
+      bytes.set(tools, known);
+      return known;
+    },
+    find: (caller, name) => own.find((tool) => tool.name === name) ?? calls.find(caller, name),
+    async call(caller, call) {
+      if (call.name === searchTool.name) return search(caller, call.arguments);
+      return calls.call(caller, call.name === callTool.name ? innerCallOf(call) : call);
+    },
+    beforeTask: (caller, call) =>
+      calls.beforeTask(caller, call.name === callTool.name ? innerCallOf(call) : call),
+  };
+}
+
+/** The call that `tools__call` makes. */
+function innerCallOf(call: ToolCall): ToolCall {
+  const { name, arguments: input = {} } = fieldsOf(call.arguments, callTool);
+  if (typeof name !== 'string' || name === callTool.name)
+    throw new AppError('invalid_request', '"name" must be the name of a tool, as tools__search returns it.');
+  return { ...call, name, arguments: input };
+}
+
+/** The input of one of the two tools. Throws `invalid_request` for one that lacks what it needs. */
+function fieldsOf(input: unknown, { name, inputSchema }: ToolDescriptor): Record<string, unknown> {
+  const fields = (input ?? {}) as Record<string, unknown>;
+  for (const required of inputSchema.required as string[])
+    if (typeof fields[required] !== 'string' || fields[required] === '')
+      throw new AppError('invalid_request', `${name} needs "${required}", a text.`);
+  return fields;
+}
+
+function foundResult(found: readonly ToolDescriptor[]): ToolResult {
+  if (found.length === 0)
+    return answerOf('No tool fits. Try other words: what it acts on, or what it should do.', []);
+  let left = maxSchemaChars;
+  const tools = found.map(({ name, title, description, inputSchema }) => {
+    const size = JSON.stringify(inputSchema).length;
+    const fits = size <= left;
+    left -= fits ? size : 0;
+    return {
+      name,
+      ...(title !== undefined && { title }),
+      description: description ?? '',
+      ...(fits
+        ? { inputSchema }
+        : { note: 'The schema is too long for this answer: search for this name alone.' }),
+    };
+  });
+  return answerOf(`Call one with tools__call: {"name": "${found[0]?.name}", "arguments": {…}}.`, tools);
+}
+
+const answerOf = (message: string, tools: object[]): ToolResult => ({
+  content: [{ type: 'text', text: JSON.stringify({ message, tools }) }],
+  structuredContent: { message, tools },
+});
