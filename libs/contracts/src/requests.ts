@@ -114,3 +114,13 @@ export type RunCommand = z.infer<typeof RunCommand>;
 /** Enables or disables an upstream for the whole fleet. */
 export const UpdateUpstream = z.strictObject({ enabled: z.boolean() });
 export type UpdateUpstream = z.infer<typeof UpdateUpstream>;
+
+/** A person's answer to a question of a tool. */
+export const Answer = z.object({
+  action: z.enum(['accept', 'decline', 'cancel']),
+  content: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('With `accept`: as the schema of the question says'),
+});
+export type Answer = z.infer<typeof Answer>;

@@ -34,6 +34,7 @@ import type { Log } from './redis/log.ts';
 import { reached } from './redis/reached.ts';
 import { createScripts, type Scripts } from './redis/scripts.ts';
 import { refusalOf, startWriteProbe, type WriteProbe, type WriteProbeOptions } from './redis/write-probe.ts';
+import { createQuestions, type Questions } from './session/questions.ts';
 import { createSessions, type Sessions } from './session/sessions.ts';
 import { createTranscripts, type Transcripts } from './session/transcripts.ts';
 import { createTasks, type Tasks } from './task/tasks.ts';
@@ -56,6 +57,7 @@ export interface Dispatch extends ToolAuthority {
   events: EventLog;
   lease: Lease;
   sessions: Sessions;
+  questions: Questions;
   transcripts: Transcripts;
   workers: Workers;
   doorbell: Doorbell;
@@ -154,6 +156,7 @@ export function createDispatch(deps: {
     upstreamOwners: createUpstreamOwners({ scripts, replica: replicas.id }),
     profiles: createProfiles(withReplicas),
     audit: createAuditLog(parts),
+    questions: createQuestions(parts),
     figures: createFigures(parts),
     checkOrder: (tenant) => checkOrder({ redis, keys }, tenant),
     issuedKeys: createIssuedKeys(parts),

@@ -73,6 +73,7 @@ export { type Script, scriptAt, scriptText } from './redis/scripts.ts';
 export { untilReached } from './redis/until-reached.ts';
 export type { WriteProbe, WriteProbeOptions } from './redis/write-probe.ts';
 export { promptUuidOf } from './session/prompt-id.ts';
+export type { Questions } from './session/questions.ts';
 export type { SessionNote, Sessions, TranscriptState } from './session/sessions.ts';
 export type { TranscriptEntry, TranscriptStore, Transcripts } from './session/transcripts.ts';
 export { defaultIterations, type NewTask } from './task/tasks.ts';

@@ -36,7 +36,7 @@ import { addConsoleSessionRoutes } from './console/console-session.ts';
 import { followChanges } from './content/list-changes.ts';
 import { followSkillsAndAgents } from './content/skills-and-agents.ts';
 import { createAdmit } from './http/admit.ts';
-import { type Caller, createAuthenticate } from './http/authenticate.ts';
+import { type Caller, createAuthenticate, requireScope } from './http/authenticate.ts';
 import { createAddressOf } from './http/client-address.ts';
 import { continueBody, holdContinue } from './http/continue.ts';
 import { answerPage } from './http/cors.ts';
@@ -44,6 +44,7 @@ import { boundKeyless } from './http/keyless-connections.ts';
 import { rateHeaders } from './http/limit-headers.ts';
 import { createRequestLog } from './http/request-log.ts';
 import { createSiteCheck } from './http/same-site.ts';
+import type { Scope } from './http/scopes.ts';
 import { createStreamTickets, ticketOf } from './http/stream-tickets.ts';
 import { traceRequests } from './http/trace-requests.ts';
 import { followIssuedKeys } from './keys/issued-keys.ts';
@@ -74,6 +75,7 @@ import { addTaskRoutes } from './rest/tasks/tasks.ts';
 import { addCommandRoutes } from './rest/threads/commands.ts';
 import { createEventStreams } from './rest/threads/event-stream.ts';
 import { addEventRoutes } from './rest/threads/events.ts';
+import { addQuestionRoute } from './rest/threads/questions.ts';
 import { addRunRoutes } from './rest/threads/runs.ts';
 import { addSessionRoutes } from './rest/threads/sessions.ts';
 import { addStreamTicketRoute } from './rest/threads/stream-tickets.ts';
@@ -86,6 +88,8 @@ import { followUpstreams } from './upstreams/follow-upstreams.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
+    /** The scope that the route needs: checked before the body is read. */
+    scope?: Scope;
     /** The route needs no credential. */
     public?: boolean;
     /** The route also accepts a thread token. */
@@ -141,6 +145,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     const consoleToken = sessions ? undefined : consoleTokenOf(request.headers);
     const { caller, standing } = await admit(request.raw, { sessions, ticket, consoleToken });
     request.caller = caller;
+    if (config.scope) requireScope(caller, config.scope);
     keyless.isKnown(request.raw.socket);
     // On the raw response, so that the responses of /mcp, which are written without Fastify, have them, too.
     if (standing) reply.raw.setHeaders(new Headers(rateHeaders(standing)));
@@ -237,6 +242,7 @@ function addRestRoutes(scope: FastifyInstance, routes: RouteDeps & { registry: R
   addAgentRoutes(scope, routes);
   addCommandRoutes(scope, routes);
   addSessionRoutes(scope, routes);
+  addQuestionRoute(scope, routes);
   addWorkerRoutes(scope, routes);
   addBusRoutes(scope, routes);
   addFigureRoutes(scope, routes);

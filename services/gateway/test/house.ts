@@ -99,6 +99,7 @@ export async function openHouse(): Promise<House> {
   await dispatch.issuedKeys.create({ id: 'made', tenant: 'acme', ...key });
   const ids = {
     id: 'made',
+    questionId: await dispatch.questions.open({ tenant: 'acme', threadId }),
     threadId,
     runId: run.runId,
     taskId: task.taskId,
@@ -131,6 +132,7 @@ export async function openHouse(): Promise<House> {
     'POST /v1/threads/:threadId/runs/wait': { input: 'x' },
     'POST /v1/threads/:threadId/runs/stream': { input: 'x' },
     'POST /v1/threads/:threadId/commands': { command: '/model small' },
+    'POST /v1/threads/:threadId/questions/:questionId': { action: 'decline' },
     'POST /v1/stream-tickets': { path: `/v1/threads/${threadId}/events` },
     'POST /v1/keys': { scopes: ['threads'] },
     'POST /v1/tasks': { prompt: 'x', parentThreadId: threadId },

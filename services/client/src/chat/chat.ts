@@ -17,10 +17,12 @@
  * - `speak.ts`          styles of output
  * - `printable.ts`      removes escapes and control characters
  * - `paste.ts`          pasted text as part of one line
+ * - `answering.ts`      a person's answer to a question of a tool, field by field
  */
 import { randomUUID } from 'node:crypto';
-import { isFinalRunEvent, type Run, type Thread, type ThreadEvent } from '@harness/contracts';
+import { type Answer, isFinalRunEvent, type Run, type Thread, type ThreadEvent } from '@harness/contracts';
 import { GatewayRefusal } from '@harness/runtime';
+import type { AskedQuestion } from './answering.ts';
 import { followEvents, pause } from './follow-events.ts';
 import { GatewayAway, type GatewayClient } from './gateway-client.ts';
 import { createThreadView, type Shown } from './thread-view.ts';
@@ -35,6 +37,8 @@ export interface ChatDeps {
   onBack(): void;
   /** Events during a lost connection are no longer stored. */
   onGap(): void;
+  /** A tool asks the person; absent: nobody is there to answer. `undefined`: the question is over. */
+  onQuestion?(question: AskedQuestion | undefined): void;
   /** The conversation cannot continue: the thread was deleted, or the API key is no longer valid. */
   onBroken(error: Error): void;
 }
@@ -66,6 +70,8 @@ export interface Chat {
   ended(runId: string): Promise<RunEnd>;
   /** Runs a command; continues in a new thread if its action is `clear`. */
   command(line: string): Promise<CommandAnswer>;
+  /** Answers a question of a tool. */
+  answer(questionId: string, answer: Answer): Promise<void>;
   /** Whether a run is in progress or waits. */
   isBusy(): boolean;
   /** Cancels the oldest unfinished run. Returns false if there is none. */
@@ -128,6 +134,10 @@ export async function openChat(deps: ChatDeps, wish: ChatWish): Promise<Chat> {
       if (answer.action === 'clear') await startAfresh();
       return answer;
     },
+    async answer(questionId, body) {
+      const { threadId } = now.thread;
+      await client.call('POST', `/v1/threads/${threadId}/questions/${questionId}`, { body });
+    },
     isBusy: () => now.unfinished().length > 0,
     async interrupt() {
       const { threadId } = now.thread;
@@ -187,10 +197,12 @@ async function followThread(thread: Thread, deps: ChatDeps, ends: RunEnds): Prom
   const left = new AbortController();
   const ready = Promise.withResolvers<void>();
   let everLive = false;
+  const answers = deps.onQuestion ? '&answers=true' : '';
   const tree = thread.parentThreadId === null ? '&children=true' : ''; // only a root thread can show its tree
   const take = (event: ThreadEvent) => {
     if (everLive) deps.onEvent?.(event);
     deps.onShown(view.see(event));
+    if (everLive && event.data.threadId === threadId) askIn(event, deps);
     const { runId } = event.data;
     if (runId !== undefined && isFinalRunEvent(event.type)) ends.add(runId, endOf(event));
     if (event.type !== 'stream.replayed') return;
@@ -200,7 +212,7 @@ async function followThread(thread: Thread, deps: ChatDeps, ends: RunEnds): Prom
   };
   const run = async () => {
     const events = followEvents({
-      url: `${client.url}/v1/threads/${threadId}/events?follow=true${tree}`,
+      url: `${client.url}/v1/threads/${threadId}/events?follow=true${tree}${answers}`,
       headers: client.headers,
       signal: left.signal,
       onAway(reason) {
@@ -229,6 +241,11 @@ async function followThread(thread: Thread, deps: ChatDeps, ends: RunEnds): Prom
       return over;
     },
   };
+}
+
+function askIn({ type, data }: ThreadEvent, { onQuestion }: ChatDeps): void {
+  if (type === 'agent.question') onQuestion?.(data as unknown as AskedQuestion);
+  if (type === 'agent.question_ended' || isFinalRunEvent(type)) onQuestion?.(undefined);
 }
 
 function threadFor(client: GatewayClient, { threadId, ...profile }: ChatWish): Promise<Thread> {

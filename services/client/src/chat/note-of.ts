@@ -34,6 +34,8 @@ export function noteOf({ type, data }: ThreadEvent, own: boolean): Note | undefi
       return data.isError === true
         ? { text: `✗ ${answerIn(data.text)}`, bad: true }
         : { text: `← ${answerIn(data.text)}` };
+    case 'agent.question':
+      return { text: `? ${words(data.message)}` };
     case 'task.created':
       return { text: `${task} delegated: ${words(data.prompt)}` };
     case 'task.checkin':

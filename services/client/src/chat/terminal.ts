@@ -1,6 +1,7 @@
 /** The chat in a terminal: a line to type on, and the output above it. */
 import { createInterface, type Interface } from 'node:readline';
 import type { ReadStream } from 'node:tty';
+import { type Answering, type AskedQuestion, createAnswering, declineLine } from './answering.ts';
 import { type Chat, type ChatWish, openChat } from './chat.ts';
 import { type Completion, createCompleter } from './complete.ts';
 import type { GatewayClient } from './gateway-client.ts';
@@ -27,6 +28,7 @@ export async function runTerminal(deps: {
   const speaker = createSpeaker(output);
   const history = await openHistory(deps.historyFile, speaker.warn);
   const silence = createSilence();
+  const asked: Asked = { now: undefined };
   const chat = await openChat(
     {
       client,
@@ -37,6 +39,10 @@ export async function runTerminal(deps: {
       onAway: (reason) => speaker.warn(`The gateway is unreachable (${reason}); trying again…`),
       onBack: () => speaker.note('The gateway is reachable again.'),
       onGap: () => speaker.warn('Some events since then are no longer stored and cannot be shown.'),
+      onQuestion(question) {
+        asked.now = question && { ...question, answering: createAnswering(question) };
+        if (asked.now) speaker.note(`${asked.now.answering.prompt()}; ${declineLine} declines`);
+      },
       onBroken(error) {
         speaker.warn(error.message);
         left.resolve(1);
@@ -59,8 +65,12 @@ export async function runTerminal(deps: {
     left.resolve(0);
   });
   speaker.use(screen);
-  const stopShowing = showSilence({ chat, silence, screen });
-  takeLines({ prompt, chat, history, speaker, leave: () => left.resolve(0) });
+  const stopShowing = showSilence({
+    isQuiet: () => chat.isBusy() && asked.now === undefined,
+    silence,
+    screen,
+  });
+  takeLines({ prompt, chat, history, speaker, asked, leave: () => left.resolve(0) });
   screen.openPrompt();
 
   output.write(pasteMode.on);
@@ -89,17 +99,23 @@ function createSilence(): { broken(): void; sinceMs(): number } {
  * that stops this.
  */
 function showSilence(deps: {
-  chat: Chat;
+  /** A run is in progress, and waits for nobody. */
+  isQuiet(): boolean;
   silence: ReturnType<typeof createSilence>;
   screen: Screen;
 }): () => void {
-  const { chat, silence, screen } = deps;
+  const { isQuiet, silence, screen } = deps;
   const timer = setInterval(() => {
-    if (!chat.isBusy()) silence.broken();
+    if (!isQuiet()) silence.broken();
     const seconds = Math.floor(silence.sinceMs() / 1000);
     screen.prefix(seconds >= quietSeconds ? `working, ${seconds} s ` : '');
   }, 500);
   return () => clearInterval(timer);
+}
+
+/** The question of a tool that is open. */
+interface Asked {
+  now: (AskedQuestion & { answering: Answering }) | undefined;
 }
 
 function openPrompt(
@@ -126,10 +142,23 @@ function takeLines(deps: {
   chat: Chat;
   history: History;
   speaker: Speaker;
+  asked: Asked;
   leave(): void;
 }): void {
   const { prompt, chat, speaker } = deps;
+  const { asked } = deps;
+  /** Takes a line as the answer to the open question. */
+  const answer = async (typed: string, { questionId, answering }: NonNullable<Asked['now']>) => {
+    const taken = answering.take(typed);
+    if (taken === undefined) speaker.note(answering.prompt());
+    else if ('wrong' in taken) speaker.warn(taken.wrong);
+    else {
+      asked.now = undefined;
+      await chat.answer(questionId, taken);
+    }
+  };
   const act = async (typed: string) => {
+    if (asked.now) return answer(typed, asked.now);
     const line = lineOf(textOfTyped(typed));
     if (line.kind === 'message') await chat.send(line.text);
     if (line.kind !== 'command') return;

@@ -121,6 +121,30 @@ test('a pasted text is one message, whatever it has; while the model is silent t
   }
 });
 
+test('a question of a tool is asked, also field by field; without a person it is declined', async () => {
+  const plugin = new URL('../asking-plugin.ts', import.meta.url).pathname;
+  const fleet = await openFleet({ env: { HARNESS_PLUGINS: plugin } });
+  const terminal = openTerminal({ url: fleet.url, env: { XDG_STATE_HOME: await openFolder() } });
+  const threadId = threadIn(await terminal.until(/\n> $/));
+  terminal.type(`call: travel__book {}${keys.enter}`);
+  await terminal.until(/\n\? Where to\?\ncity; \/decline declines\n> $/);
+  terminal.type(`Rome${keys.enter}`);
+  await terminal.until(/\nnights\n> $/);
+  terminal.type(`many${keys.enter}`);
+  await terminal.until('This must be a whole number.');
+  terminal.type(`3${keys.enter}`);
+  await terminal.until('3 nights in Rome');
+  terminal.type(`call: travel__book {}${keys.enter}`);
+  await terminal.until((now) => timesOf('? Where to?', now) === 2);
+  terminal.type(`/decline${keys.enter}`);
+  await terminal.until('not booked: decline');
+  terminal.type(keys.end);
+  await terminal.exited;
+
+  const run = await fleet.ask(threadId, 'call: travel__book {}');
+  expect(run.result).toContain('not booked: decline');
+});
+
 test('commands: Tab completes commands and skills, // sends text that begins with a slash; the history is kept', async () => {
   const skills = await openSkills('tea-time', 'coffee');
   const fleet = await openFleet({ env: { HARNESS_SKILLS_DIR: skills } });

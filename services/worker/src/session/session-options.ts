@@ -25,6 +25,8 @@ export interface McpEndpoint {
 
 /** What the SDK options of a session are made from. */
 export interface SessionRequest {
+  /** Answers questions of tools to a person. */
+  onElicitation?: Options['onElicitation'];
   profile: SessionProfile;
   home: SessionHome;
   /** The conversation: a new one, or one to resume from the store. */
@@ -97,6 +99,7 @@ export function sessionOptionsOf(request: SessionRequest): Options {
       ? { sessionStore: request.store, sessionStoreFlush: 'eager' as const, loadTimeoutMs }
       : {}),
     ...(request.executable === undefined ? {} : { pathToClaudeCodeExecutable: request.executable }),
+    ...(request.onElicitation && { onElicitation: request.onElicitation }),
     settings: { autoMemoryEnabled: false },
     env: {
       PATH: request.path,

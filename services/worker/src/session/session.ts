@@ -23,6 +23,8 @@
  */
 import { setTimeout as after } from 'node:timers/promises';
 import {
+  type ElicitationRequest,
+  type ElicitationResult,
   type Query,
   query,
   type SDKMessage,
@@ -55,6 +57,8 @@ export interface Question {
   /** The SDK's message id, by which results are matched to prompts. */
   uuid: string;
   onEvent(event: SessionEvent): void;
+  /** A tool asks a person; absent: it is declined. */
+  onQuestion?(request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationResult>;
 }
 
 /** A running session. */
@@ -84,7 +88,7 @@ export interface Session {
 export type OnTranscript = (state: TranscriptState) => void;
 
 /** How to open a session. */
-export interface OpenSessionRequest extends Omit<SessionRequest, 'store'> {
+export interface OpenSessionRequest extends Omit<SessionRequest, 'store' | 'onElicitation'> {
   /** The store of its transcript; 'later' for a spare; undefined = not stored. */
   store?: TranscriptStore | 'later' | undefined;
   onTranscript: OnTranscript;
@@ -105,8 +109,11 @@ export async function openSession(request: OpenSessionRequest): Promise<Session>
   const { store } = request;
   const writer = store && createTranscriptWriter(store === 'later' ? undefined : store);
   const inbox = createInbox<SDKUserMessage>();
+  const asking: { onQuestion?: Question['onQuestion'] } = {};
   const options = sessionOptionsOf({
     ...request,
+    onElicitation: async (asked, { signal }) =>
+      (await asking.onQuestion?.(asked, signal)) ?? { action: 'decline' },
     store: writer?.store,
     onProcess(process) {
       subprocess = process;
@@ -114,7 +121,7 @@ export async function openSession(request: OpenSessionRequest): Promise<Session>
     },
   });
   const q = query({ prompt: inbox, options });
-  const session = createSession(q, inbox, { process: () => subprocess, writer, request });
+  const session = createSession(q, inbox, { process: () => subprocess, writer, request, asking });
   try {
     const ready = request.mcp ? connected(q) : q.initializationResult();
     // A subprocess that never responds must not block its turn for ever.
@@ -154,6 +161,8 @@ function createSession(
     process(): SessionProcess | undefined;
     writer: TranscriptWriter | undefined;
     request: OpenSessionRequest;
+    /** Whom the current turn's questions go to. */
+    asking: { onQuestion?: Question['onQuestion'] };
   },
 ): Session {
   const { request } = parts;
@@ -214,6 +223,7 @@ function createSession(
       return new Promise((resolve, reject) => {
         pending = { ...question, resolve, reject };
         meter.beginTurn();
+        parts.asking.onQuestion = question.onQuestion;
         inbox.push({
           type: 'user',
           uuid: question.uuid as `${string}-${string}-${string}-${string}-${string}`,

@@ -163,6 +163,7 @@ function turnDepsOf(deps: TurnStarterDeps, onPath: TurnDeps['onPath']): TurnDeps
   return {
     lease: dispatch.lease,
     hooks: deps.hooks,
+    questions: dispatch.questions,
     logger: deps.logger,
     scrubber: deps.scrubber,
     turnTimeoutMs: deps.turnTimeoutMs,

@@ -9,13 +9,15 @@
  *   turn-scope.ts     the turn within which plugin code runs
  *   invoker.ts        `ctx.invoker` of plugins at a worker
  *   trace-turn.ts     the spans of a turn
+ *   ask-person.ts     questions of tools to the person at the thread
  */
 import { type SessionPath, toAppError } from '@harness/contracts';
-import { type Ending, promptUuidOf, type Turn } from '@harness/dispatch';
+import { type Ending, promptUuidOf, type Questions, type Turn } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
 import type { TurnUsage } from '../session/model-usage.ts';
 import type { Answer, Session } from '../session/session.ts';
 import type { Lent } from '../session/session-lending.ts';
+import { askPerson } from './ask-person.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
 import {
   commitTurn,
@@ -40,6 +42,7 @@ export interface TurnDeps extends EndDeps {
   wasSent(turn: Turn, session: Session): Promise<boolean>;
   /** Returns the next event counter of the thread's epoch. */
   nextCounter(threadId: string): number;
+  questions: Questions;
   /** Called for every turn that got a session. */
   onPath(path: SessionPath): void;
   /** Called with what the model used. */
@@ -129,6 +132,12 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
       firstTokenMs ??= performance.now() - askedAt;
       emitter.push(isFailure ? deps.scrubber.json(event) : event);
     },
+    onQuestion: (request, signal) =>
+      askPerson(
+        request,
+        { turn, emitter, questions: deps.questions },
+        AbortSignal.any([signal, stop.signal]),
+      ),
   });
   const answer = await untilStopped(answering, stop.signal);
   await emitter.flush();

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { AppError } from '@harness/contracts';
 import type { EventScope, Subscriber } from '@harness/dispatch';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -9,6 +10,8 @@ import { ticketQuery } from './stream-tickets.ts';
 import { threadParams } from './threads.ts';
 
 const pageLimit = 200;
+/** Less than half of the time for which attendance counts. */
+const attendEveryMs = 8_000;
 
 const after = { type: 'string', description: 'An event id; the header Last-Event-ID has precedence' };
 const follow = { type: 'boolean', default: false, description: 'Keep the stream open and send new events' };
@@ -63,9 +66,19 @@ export function createEventRoute({ dispatch: { events }, streams }: RouteDeps) {
 export function addEventRoutes(app: FastifyInstance, routes: RouteDeps): void {
   const { threads } = routes.dispatch;
   const send = createEventRoute(routes);
+  /** Until the client disconnects, questions of the thread are asked. */
+  const attendWhile = (raw: ServerResponse, ownId: string) => {
+    const attend = () =>
+      void routes.dispatch.questions
+        .attend(ownId)
+        .catch((error) => routes.logger.debug({ err: error }, 'attendance not renewed'));
+    attend();
+    const timer = setInterval(attend, attendEveryMs);
+    raw.once('close', () => clearInterval(timer));
+  };
   app.get<{
     Params: { threadId: string };
-    Querystring: { after?: string; follow: boolean; children: boolean };
+    Querystring: { after?: string; follow: boolean; children: boolean; answers: boolean };
   }>(
     '/v1/threads/:threadId/events',
     {
@@ -84,6 +97,12 @@ export function addEventRoutes(app: FastifyInstance, routes: RouteDeps): void {
               default: false,
               description: 'Include the threads below this root thread',
             },
+            answers: {
+              type: 'boolean',
+              default: false,
+              description:
+                'With follow: this client answers questions of tools (event agent.question; see answerQuestion)',
+            },
           },
         },
         response: answers(eventResponse, 400, 404, 410),
@@ -101,6 +120,8 @@ export function addEventRoutes(app: FastifyInstance, routes: RouteDeps): void {
         );
       }
       const scope = { threadId: ownId, shownId: thread.threadId, children };
+      const { answers, follow } = request.query;
+      if (answers && follow) attendWhile(reply.raw, ownId);
       return send(request as EventRequest, reply, scope);
     },
   );
