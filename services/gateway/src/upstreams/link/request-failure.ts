@@ -19,6 +19,7 @@ export function failureOf(thrown: unknown, name: string, signal: AbortSignal | u
     const isLate = reason instanceof AppError && reason.code === 'tool_timeout';
     return isLate ? { kind: 'unanswered', error: reason } : { kind: 'cancelled', error: reason };
   }
+  if (thrown instanceof AppError) return { kind: 'answered', error: thrown };
   if (thrown instanceof ProtocolError) return { kind: 'answered', error: answeredErrorOf(thrown) };
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   const because = causeOf(thrown);
