@@ -44,6 +44,8 @@ const isSessionLost = ({ status, message, data }: SdkHttpError): boolean =>
 /** An error of the upstream, with the code of our table that means the same. */
 function answeredErrorOf({ code, message, data }: ProtocolError): AppError {
   const details = { upstream: { code, ...(data !== undefined && { data }) } };
+  // The caller has not declared what it would have to do; `data` names it, as in our own errors.
+  if (code === -32021) return new AppError('capability_missing', message, { details: data });
   // -32002: 2025 versions, "resource not found".
   if (code === -32002) return new AppError('resource_not_found', message, { details });
   return new AppError(code === -32602 ? 'invalid_request' : 'tool_failed', message, { details });
