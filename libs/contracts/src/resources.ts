@@ -274,7 +274,7 @@ const LockDifference = z.object({
 /** Somebody else's MCP server whose tools this fleet offers. */
 export const Upstream = z.object({
   name: z.string().describe('Its plugin; tools are <name>__<tool>'),
-  kind: z.enum(['stdio', 'http']),
+  kind: z.enum(['stdio', 'http', 'openapi']),
   scope: z.enum(['shared', 'thread']).describe('thread: a connection for each thread'),
   tenants: z.array(z.string()).nullable().describe('The only tenants that are given it; null = all'),
   enabled: z.boolean(),
@@ -285,7 +285,10 @@ export const Upstream = z.object({
     .string()
     .nullable()
     .describe('The gateway that is connected to it, where only one is; null = every gateway for itself'),
-  era: z.enum(['legacy', 'modern']).nullable().describe('modern: MCP 2026-07-28'),
+  era: z
+    .enum(['legacy', 'modern'])
+    .nullable()
+    .describe('modern: MCP 2026-07-28; null: not known yet, or an HTTP API'),
   protocolVersion: z.string().nullable(),
   server: z.object({ name: z.string(), version: z.string() }).nullable().describe('As it calls itself'),
   instructions: z.string().nullable(),

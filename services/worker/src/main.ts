@@ -128,6 +128,7 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
     spares,
     openSession: opener.open,
     toolServer: () => host.toolServer,
+    knowsPlugin: (pluginName) => host.plugins.some(({ name }) => name === pluginName),
     tokenSecret: base.tokenSecrets.current,
     mcpUrl: base.mcpUrl,
     defaultModel: config.HARNESS_DEFAULT_MODEL,

@@ -1,5 +1,5 @@
 import type { PluginDefinition } from '@harness/plugin-kit';
-import { connect } from './connection/connect.ts';
+import { openConnection } from './connection/open-connection.ts';
 import { readCatalog } from './connection/read-catalog.ts';
 import type { UpstreamConfig } from './file/upstream-config.ts';
 import type { UpstreamDescription } from './link/link.ts';
@@ -46,7 +46,7 @@ async function describe(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<UpstreamDescription> {
   const { signal } = new AbortController();
-  const connection = await connect(config, deaf, { env, timeoutMs, signal });
+  const connection = await openConnection(config, deaf, { env, timeoutMs, signal });
   try {
     const { era, protocolVersion, server, instructions } = connection;
     const catalog = await readCatalog(connection, { maxTools: config.maxTools, timeoutMs, signal });

@@ -5,6 +5,7 @@
  *   describe-upstreams.ts  what they offer, for the tool lock
  *   file/        the file that names them
  *   connection/  one MCP connection
+ *   openapi/     an HTTP API with an OpenAPI document
  *   link/        connections that heal, and which gateway has them
  *   plugin/      what an upstream offers, as a plugin
  */

@@ -1,16 +1,10 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createRequire } from 'node:module';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { openFleet } from '../open-fleet.ts';
 import { openRoundRobin } from '../round-robin.ts';
-
-const { resolve } = createRequire(import.meta.url);
-const cliOf = (name: string) => resolve(`${name}/package.json`).replace('package.json', 'dist/index.js');
-const current = cliOf('@modelcontextprotocol/conformance');
-const next = cliOf('mcp-conformance-next');
+import { current, judge, next } from './judge.ts';
 
 /** An extension that is in no requirement set: all its scenarios must exist and pass. */
 const tasks = [
@@ -40,31 +34,6 @@ async function openReplicas(): Promise<string> {
   const balancer = await openRoundRobin(() => gateways.map(({ ready }) => ready.url));
   onTestFinished(balancer.close);
   return `${balancer.url}/mcp`;
-}
-
-interface Verdict {
-  code: number;
-  /** Scenarios with a failed check, scored or not. */
-  failed: string[];
-  held: string[];
-  checks: number;
-}
-
-async function judge(cli: string, url: string, ...options: string[]): Promise<Verdict> {
-  const child = spawn(process.execPath, [cli, 'server', '--url', url, ...options], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  const [code] = await once(child, 'close');
-  const scenarios = (mark: string) =>
-    [...output.matchAll(new RegExp(`^${mark} ([\\w-]+): \\d+ passed`, 'gm'))].map(
-      ([, name]) => name as string,
-    );
-  const checks = Number(output.match(/^Total: (\d+) passed/m)?.[1]);
-  return { code: Number(code), failed: scenarios('✗'), held: scenarios('✓'), checks };
 }
 
 test('0.1.16, every suite', async () => {

@@ -47,6 +47,8 @@ export interface SessionLendingDeps {
   openSession: OpenSession;
   /** The current tool server; null without tools. */
   toolServer(): ToolServer | null;
+  /** Whether a plugin runs in this process, too. */
+  knowsPlugin(pluginName: string): boolean;
   tokenSecret: string;
   mcpUrl: string;
   defaultModel: string | undefined;
@@ -107,10 +109,13 @@ const tokenMarginShare = 0.1;
 
 /** Which tools the session of a thread has, and its token for them. */
 function createToolAccess(deps: SessionLendingDeps) {
-  /** Workers know all tools but the skills, which only gateways load: a named skill counts as a tool. */
+  /** Workers do not know skills and upstreams, which only gateways have: one that is named counts as a tool. */
+  const mayBeElsewhere = (name: string) => {
+    const [plugin = '', tool] = name.split('__', 2);
+    return tool !== undefined && (plugin === skillPluginName || !deps.knowsPlugin(plugin));
+  };
   const hasTools = (tools: string[] | undefined) =>
-    tools?.some((name) => name.startsWith(`${skillPluginName}__`)) ||
-    (deps.toolServer()?.list(tools ? { tools } : {}).length ?? 0) > 0;
+    tools?.some(mayBeElsewhere) || (deps.toolServer()?.list(tools ? { tools } : {}).length ?? 0) > 0;
   const expiresInTurn = ({ tokenAt }: HeldSlot) =>
     threadTokenTtlSeconds * 1000 * (1 - tokenMarginShare) - (performance.now() - tokenAt) <
     deps.turnTimeoutMs;

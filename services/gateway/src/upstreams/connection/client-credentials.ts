@@ -15,7 +15,7 @@ const aheadMs = 30_000;
  * the issuer's origin only. Caller tokens are never used.
  */
 export function createClientCredentials(
-  { url, auth }: HttpUpstream & { auth: NonNullable<HttpUpstream['auth']> },
+  { url, auth }: { url: string; auth: NonNullable<HttpUpstream['auth']> },
   fetchFn: FetchLike,
 ): AuthProvider {
   const { issuer, clientId, clientSecret, scope } = auth;

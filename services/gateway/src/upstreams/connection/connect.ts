@@ -15,7 +15,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import type { HttpUpstream, UpstreamConfig } from '../file/upstream-config.ts';
+import type { HttpUpstream, StdioUpstream } from '../file/upstream-config.ts';
 import { createBoundedFetch } from './bounded-fetch.ts';
 import { createClientCredentials } from './client-credentials.ts';
 import { createMessageBudget } from './message-budget.ts';
@@ -34,11 +34,14 @@ export interface RequestOptions {
 
 /** An open connection. */
 export interface Connection {
-  readonly era: 'legacy' | 'modern';
+  /** Null: no MCP, but an API with an OpenAPI document. */
+  readonly era: 'legacy' | 'modern' | null;
   readonly protocolVersion: string | undefined;
   readonly server: { name: string; version: string } | undefined;
   readonly capabilities: ServerCapabilities;
   readonly instructions: string | undefined;
+  /** What it does not offer, and why. */
+  readonly problems?: readonly string[];
   /** Sends a request; resolves with the result as it is, or with an `input_required` result. Rejects with the SDK's errors. */
   request(method: string, params: RawResult, options: RequestOptions): Promise<RawResult>;
   /** Asks to be notified of changes of a resource. */
@@ -67,6 +70,8 @@ export interface ConnectDeps {
   signal: AbortSignal;
 }
 
+type McpUpstream = StdioUpstream | HttpUpstream;
+
 const clientInfo = { name: 'harness', version: '0.1.0' };
 /** A silent child is asked again in the legacy era after this, ms. */
 const probeMs = 5_000;
@@ -78,7 +83,7 @@ const anything = z.looseObject({});
  * Rejects with the last error, and with what a child has written to standard error.
  */
 export async function connect(
-  upstream: UpstreamConfig,
+  upstream: McpUpstream,
   events: ConnectionEvents,
   deps: ConnectDeps,
 ): Promise<Connection> {
@@ -94,7 +99,7 @@ export async function connect(
 const isMissingCommand = (error: unknown) => /\bENOENT\b|not found|EACCES/.test(String(error));
 
 async function open(
-  upstream: UpstreamConfig,
+  upstream: McpUpstream,
   events: ConnectionEvents,
   { env, timeoutMs, signal, mode }: ConnectDeps & { mode: 'auto' | 'legacy' },
 ): Promise<Connection> {

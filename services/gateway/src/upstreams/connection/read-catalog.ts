@@ -35,7 +35,7 @@ export async function readCatalog(
   { maxTools, timeoutMs, signal }: { maxTools: number; timeoutMs: number; signal: AbortSignal },
 ): Promise<Catalog> {
   const { capabilities } = connection;
-  const problems: string[] = [];
+  const problems: string[] = [...(connection.problems ?? [])].slice(0, maxProblems);
   let bytesLeft = maxBytes;
   const problem = (text: string) => {
     if (problems.length < maxProblems) problems.push(text);

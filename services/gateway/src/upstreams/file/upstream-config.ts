@@ -45,15 +45,29 @@ const Http = z.object({
   ...common,
 });
 
+const OpenApi = z.object({
+  /** The document: a path of this machine, or a URL. */
+  openapi: z.string().min(1),
+  /** The address of the API. Default: what the document says, if it is at the same address as the document. */
+  baseUrl: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+  headers: texts.default({}),
+  auth: ClientCredentials.optional(),
+  /** Which operations are tools: `GET /pets*` by method and path, others by operationId; a leading `!` excludes. Default: all. */
+  operations: z.array(z.string().min(1)).optional(),
+  ...common,
+});
+
 /** A child process that speaks MCP over standard input and output. */
 export type StdioUpstream = z.infer<typeof Stdio> & { name: string; kind: 'stdio' };
 /** A server of MCP's Streamable HTTP. */
 export type HttpUpstream = z.infer<typeof Http> & { name: string; kind: 'http' };
+/** An HTTP API with an OpenAPI document. */
+export type OpenApiUpstream = z.infer<typeof OpenApi> & { name: string; kind: 'openapi' };
 /** One upstream of the file. `name` is its plugin name, made from the name in the file. */
-export type UpstreamConfig = StdioUpstream | HttpUpstream;
+export type UpstreamConfig = StdioUpstream | HttpUpstream | OpenApiUpstream;
 
 /** Names by which clients call the transports that are supported here. */
-const kindOf: Record<string, 'stdio' | 'http'> = {
+const kinds: Record<string, 'stdio' | 'http'> = {
   stdio: 'stdio',
   http: 'http',
   'streamable-http': 'http',
@@ -85,15 +99,14 @@ export function parseUpstream(name: string, entry: unknown, warn: (problem: stri
     ...rest,
     ...(serverUrl !== undefined && rest.url === undefined && { url: serverUrl }),
   };
-  const written = type ?? transport;
-  const kind = written === undefined ? ('command' in fields ? 'stdio' : 'http') : kindOf[String(written)];
+  const kind = kindOf(fields, type ?? transport);
   if (kind === undefined)
     throw new Error(
-      `the transport ${JSON.stringify(written)} is not supported: use "stdio", or "http" (Streamable HTTP), which has replaced "sse"`,
+      `the transport ${JSON.stringify(type ?? transport)} is not supported: use "stdio", or "http" (Streamable HTTP), which has replaced "sse"`,
     );
   if (fields.enabled === false) Object.assign(fields, { disabled: true });
   if ('envFile' in fields) warn('"envFile" is not read: name the variables in "env"');
-  const schema = kind === 'stdio' ? Stdio : Http;
+  const schema = { stdio: Stdio, http: Http, openapi: OpenApi }[kind];
   for (const field of Object.keys(fields))
     if (!(field in schema.shape) && !foreign.has(field))
       warn(`"${field}" is not a field of an upstream and is ignored`);
@@ -103,4 +116,10 @@ export function parseUpstream(name: string, entry: unknown, warn: (problem: stri
       parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'entry'}: ${message}`).join('; '),
     );
   return { ...parsed.data, name, kind } as UpstreamConfig;
+}
+
+function kindOf(fields: Record<string, unknown>, written: unknown): 'stdio' | 'http' | 'openapi' | undefined {
+  if ('openapi' in fields) return 'openapi';
+  if (written !== undefined) return kinds[String(written)];
+  return 'command' in fields ? 'stdio' : 'http';
 }

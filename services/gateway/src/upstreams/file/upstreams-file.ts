@@ -126,6 +126,12 @@ const inputsOf = (inputs: unknown) =>
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+const addressesOf = (upstream: UpstreamConfig): string[] =>
+  [
+    ...('url' in upstream ? [upstream.url] : []),
+    ...('openapi' in upstream ? [upstream.openapi, upstream.baseUrl] : []),
+  ].filter((address) => address !== undefined && URL.canParse(address)) as string[];
+
 /** Every secret that an upstream's entry may hold: the scrubber replaces them in errors and logs. */
 export const secretsOf = (upstream: UpstreamConfig): string[] =>
   upstream.kind === 'stdio'
@@ -138,5 +144,5 @@ export const secretsOf = (upstream: UpstreamConfig): string[] =>
           value.replace(/^(Bearer|Basic)\s+/i, ''),
         ]),
         ...(upstream.auth ? [upstream.auth.clientSecret] : []),
-        ...[...new URL(upstream.url).searchParams.values()],
+        ...addressesOf(upstream).flatMap((address) => [...new URL(address).searchParams.values()]),
       ];

@@ -13,7 +13,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@harness/contracts';
 import type { Logger } from '@harness/runtime';
-import { type Connection, connect, type RawResult } from '../connection/connect.ts';
+import type { Connection, RawResult } from '../connection/connect.ts';
+import { openConnection } from '../connection/open-connection.ts';
 import { type Catalog, readCatalog } from '../connection/read-catalog.ts';
 import type { UpstreamConfig } from '../file/upstream-config.ts';
 import { type CallStatistics, createCallStatistics } from './call-statistics.ts';
@@ -27,7 +28,7 @@ export interface UpstreamRequest extends LineRequest {
 
 /** What an upstream is and offers, once it was connected. Plain JSON. */
 export interface UpstreamDescription {
-  era: 'legacy' | 'modern';
+  era: Connection['era'];
   protocolVersion: string | undefined;
   server: { name: string; version: string } | undefined;
   instructions: string | undefined;
@@ -93,8 +94,8 @@ export function createLink(deps: LinkDeps): Link {
     scrub: deps.scrub,
     logger,
     onResourceUpdated: deps.onResourceUpdated,
-    open: (events: Parameters<typeof connect>[1], signal: AbortSignal) =>
-      connect(config, events, { env: deps.env, timeoutMs: connectMs, signal }),
+    open: (events: Parameters<typeof openConnection>[1], signal: AbortSignal) =>
+      openConnection(config, events, { env: deps.env, timeoutMs: connectMs, signal }),
   };
   const describe = async (connection: Connection, signal: AbortSignal) => {
     const { era, protocolVersion, server, instructions } = connection;

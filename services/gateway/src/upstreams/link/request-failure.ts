@@ -19,6 +19,7 @@ export function failureOf(thrown: unknown, name: string, signal: AbortSignal | u
     const isLate = reason instanceof AppError && reason.code === 'tool_timeout';
     return isLate ? { kind: 'unanswered', error: reason } : { kind: 'cancelled', error: reason };
   }
+  if (thrown instanceof AppError) return { kind: 'answered', error: thrown };
   if (thrown instanceof ProtocolError) return { kind: 'answered', error: answeredErrorOf(thrown) };
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   const because = causeOf(thrown);
@@ -43,6 +44,8 @@ const isSessionLost = ({ status, message, data }: SdkHttpError): boolean =>
 /** An error of the upstream, with the code of our table that means the same. */
 function answeredErrorOf({ code, message, data }: ProtocolError): AppError {
   const details = { upstream: { code, ...(data !== undefined && { data }) } };
+  // The caller has not declared what it would have to do; `data` names it, as in our own errors.
+  if (code === -32021) return new AppError('capability_missing', message, { details: data });
   // -32002: 2025 versions, "resource not found".
   if (code === -32002) return new AppError('resource_not_found', message, { details });
   return new AppError(code === -32602 ? 'invalid_request' : 'tool_failed', message, { details });

@@ -1,0 +1,131 @@
+import { AppError } from '@harness/contracts';
+import type { FetchLike } from '@modelcontextprotocol/client';
+import type { RawResult } from '../connection/connect.ts';
+import { isObject } from './flatten-schema.ts';
+import type { Operation } from './operations.ts';
+
+/** One request of an operation. */
+export interface OperationRequest {
+  operation: Operation;
+  input: Record<string, unknown>;
+  baseUrl: string;
+  headers: Record<string, string>;
+  signal: AbortSignal | undefined;
+}
+
+/** What a value in the request must not have: it could end a line, and begin another one. */
+const isUnsafe = (text: string) => /[\r\n\0]/.test(text);
+/** Text of an error response that is passed on, characters. */
+const maxErrorChars = 4_000;
+
+/** Sends an operation. A response of 400 or above is a tool's failure; no response at all rejects. Throws `invalid_tool_input`. */
+export async function sendOperation(request: OperationRequest, fetch: FetchLike): Promise<RawResult> {
+  const response = await fetch(urlOf(request), {
+    method: request.operation.method,
+    headers: headersOf(request),
+    ...(request.signal && { signal: request.signal }),
+    ...bodyOf(request),
+  });
+  return resultOf(response);
+}
+
+const refuse = (problem: string) => new AppError('invalid_tool_input', problem);
+
+function textOf(value: unknown, key: string): string {
+  const text = isObject(value) || Array.isArray(value) ? JSON.stringify(value) : String(value);
+  if (isUnsafe(text)) throw refuse(`"${key}" must not have line breaks.`);
+  return text;
+}
+
+function urlOf({ operation, input, baseUrl }: OperationRequest): URL {
+  const path = operation.places
+    .filter((place) => place.in === 'path')
+    .reduce((rest, { key, name }) => {
+      const text = Array.isArray(input[key])
+        ? (input[key] as unknown[]).map(String).join(',')
+        : textOf(input[key], key);
+      // A URL takes such a part away, and the one before it.
+      if (text === '' || text === '.' || text === '..' || isUnsafe(text))
+        throw refuse(`"${key}" must be a part of a path.`);
+      return rest.replaceAll(`{${name}}`, () => encodeURIComponent(text));
+    }, operation.path);
+  const url = new URL(`${baseUrl.replace(/\/+$/, '')}${path}`);
+  for (const { key, name, style, isJoined } of operation.places.filter((place) => place.in === 'query')) {
+    const value = input[key];
+    if (value === undefined) continue;
+    if (Array.isArray(value)) {
+      const texts = value.map((one) => textOf(one, key));
+      for (const text of isJoined ? [texts.join(',')] : texts) url.searchParams.append(name, text);
+    } else if (isObject(value)) {
+      for (const [field, inner] of Object.entries(value))
+        url.searchParams.append(style === 'deepObject' ? `${name}[${field}]` : field, textOf(inner, key));
+    } else url.searchParams.append(name, textOf(value, key));
+  }
+  return url;
+}
+
+function headersOf({ operation, input, headers }: OperationRequest): Headers {
+  const all = new Headers({ accept: 'application/json, */*;q=0.5' });
+  for (const { key, name } of operation.places.filter((place) => place.in === 'header'))
+    if (input[key] !== undefined) all.set(name, textOf(input[key], key));
+  if (operation.body && hasBody({ operation, input })) all.set('content-type', operation.body.type);
+  // What the operator has written wins over what a model asks for.
+  for (const [name, value] of Object.entries(headers)) all.set(name, value);
+  return all;
+}
+
+const inBody = ({ operation, input }: Pick<OperationRequest, 'operation' | 'input'>) =>
+  operation.places.filter((place) => place.in === 'body' && input[place.key] !== undefined);
+const hasBody = (request: Pick<OperationRequest, 'operation' | 'input'>) =>
+  request.operation.body?.shape === 'fields' || inBody(request).length > 0;
+
+function bodyOf(request: OperationRequest): { body?: string } {
+  const { operation, input } = request;
+  if (!operation.body || !hasBody(request)) return {};
+  const given = inBody(request);
+  const value =
+    operation.body.shape === 'whole'
+      ? input[given[0]?.key as string]
+      : Object.fromEntries(given.map(({ key, name }) => [name, input[key]]));
+  if (operation.body.type.includes('json')) return { body: JSON.stringify(value) };
+  const fields = Object.entries(isObject(value) ? value : {}).map(([name, one]): [string, string] => [
+    name,
+    typeof one === 'string' ? one : JSON.stringify(one),
+  ]);
+  return { body: new URLSearchParams(fields).toString() };
+}
+
+/** A JSON object is the structured content as it is; another JSON value is its field `result`. */
+async function resultOf(response: Response): Promise<RawResult> {
+  const { status, statusText } = response;
+  const type = response.headers.get('content-type') ?? '';
+  const isText = type === '' || /^text\/|json|xml|yaml|javascript|x-www-form/.test(type);
+  if (!isText) {
+    const data = Buffer.from(await response.arrayBuffer()).toString('base64');
+    const mimeType = type.split(';', 1)[0] as string;
+    const kind = /^(image|audio)\//.exec(mimeType)?.[1];
+    const resource = { uri: response.url || 'data:', mimeType, blob: data };
+    return {
+      content: [kind ? { type: kind, data, mimeType } : { type: 'resource', resource }],
+      isError: !response.ok,
+    };
+  }
+  const text = await response.text();
+  if (!response.ok) {
+    const message = `${status} ${statusText}${text ? `: ${text.slice(0, maxErrorChars)}` : ''}`;
+    return { content: [{ type: 'text', text: message }], isError: true };
+  }
+  const parsed = type.includes('json') ? parsedOf(text) : undefined;
+  if (parsed === undefined)
+    return { content: [{ type: 'text', text: text || `${status} ${statusText || 'OK'}` }], isError: false };
+  const structuredContent = isObject(parsed.value) ? parsed.value : { result: parsed.value };
+  return { content: [{ type: 'text', text }], structuredContent, isError: false };
+}
+
+function parsedOf(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}

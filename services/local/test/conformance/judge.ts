@@ -1,0 +1,37 @@
+/** Runs the official suites and reads their verdict. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+
+const { resolve } = createRequire(import.meta.url);
+const cliOf = (name: string) => resolve(`${name}/package.json`).replace('package.json', 'dist/index.js');
+/** The command lines of the two versions. */
+export const current = cliOf('@modelcontextprotocol/conformance');
+export const next = cliOf('mcp-conformance-next');
+
+/** What a suite says of a server. */
+export interface Verdict {
+  code: number;
+  /** Scenarios with a failed check, scored or not. */
+  failed: string[];
+  held: string[];
+  checks: number;
+}
+
+/** Runs a suite against a server. */
+export async function judge(cli: string, url: string, ...options: string[]): Promise<Verdict> {
+  const child = spawn(process.execPath, [cli, 'server', '--url', url, ...options], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  const [code] = await once(child, 'close');
+  const scenarios = (mark: string) =>
+    [...output.matchAll(new RegExp(`^${mark} ([\\w-]+): \\d+ passed`, 'gm'))].map(
+      ([, name]) => name as string,
+    );
+  const checks = Number(output.match(/^Total: (\d+) passed/m)?.[1]);
+  return { code: Number(code), failed: scenarios('✗'), held: scenarios('✓'), checks };
+}
