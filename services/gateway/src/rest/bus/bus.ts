@@ -15,7 +15,6 @@ import type { ToolResult } from '@harness/plugin-kit';
 import { busPlugin, busPluginName } from '@harness/plugins';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
-import { requireScope } from '../../http/authenticate.ts';
 import { disconnectSignalOf } from '../../http/client-disconnect.ts';
 import { answers, jsonSchemaOf, listOf, page, refTo } from '../../openapi/schemas.ts';
 import { createEventRoute, eventQuery, eventResponse } from '../threads/events.ts';
@@ -32,7 +31,7 @@ export function addBusRoutes(app: FastifyInstance, routes: RouteDeps): void {
   app.get<{ Querystring: { after?: string; follow: boolean } }>(
     '/v1/bus/events',
     {
-      config: { tickets: true },
+      config: { scope, tickets: true },
       schema: {
         tags,
         operationId: 'getBusEvents',
@@ -42,7 +41,6 @@ export function addBusRoutes(app: FastifyInstance, routes: RouteDeps): void {
       },
     },
     async (request, reply) => {
-      requireScope(request.caller, scope);
       return sendEvents(request, reply, { busOf: request.caller.principal.tenant });
     },
   );
@@ -125,6 +123,7 @@ function addLists(app: FastifyInstance, { dispatch }: RouteDeps): void {
   app.get<{ Querystring: { limit: number; offset: number; state?: BusTaskState } }>(
     '/v1/bus/tasks',
     {
+      config: { scope },
       schema: {
         tags,
         operationId: 'listBusTasks',
@@ -137,13 +136,13 @@ function addLists(app: FastifyInstance, { dispatch }: RouteDeps): void {
       },
     },
     async (request) => {
-      requireScope(request.caller, scope);
       return { tasks: await bus.tasks(request.caller.principal.tenant, request.query) };
     },
   );
   app.get<{ Params: { taskId: string } }>(
     '/v1/bus/tasks/:taskId',
     {
+      config: { scope },
       schema: {
         tags,
         operationId: 'getBusTask',
@@ -153,13 +152,13 @@ function addLists(app: FastifyInstance, { dispatch }: RouteDeps): void {
       },
     },
     async (request) => {
-      requireScope(request.caller, scope);
       return bus.get(request.caller.principal.tenant, request.params.taskId);
     },
   );
   app.get<{ Querystring: { limit: number; offset: number } }>(
     '/v1/bus/workers',
     {
+      config: { scope },
       schema: {
         tags,
         operationId: 'listBusWorkers',
@@ -169,7 +168,6 @@ function addLists(app: FastifyInstance, { dispatch }: RouteDeps): void {
       },
     },
     async (request) => {
-      requireScope(request.caller, scope);
       return { workers: await bus.workers(request.caller.principal.tenant, request.query) };
     },
   );

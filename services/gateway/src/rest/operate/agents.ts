@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { usableAgents } from '../../content/thread-profile.ts';
-import { requireScope } from '../../http/authenticate.ts';
 import { answers, loadedOf } from '../../openapi/schemas.ts';
 
 /** Adds GET /v1/agents. */
@@ -10,6 +9,7 @@ export function addAgentRoutes(app: FastifyInstance, deps: RouteDeps): void {
   app.get(
     '/v1/agents',
     {
+      config: { scope: 'threads' },
       schema: {
         tags: ['threads'],
         operationId: 'listAgents',
@@ -18,7 +18,6 @@ export function addAgentRoutes(app: FastifyInstance, deps: RouteDeps): void {
       },
     },
     async (request) => {
-      requireScope(request.caller, 'threads');
       const described = usableAgents(deps, request.caller.principal.tenant).map(
         ({ name, description, model, tools }) => ({
           name,

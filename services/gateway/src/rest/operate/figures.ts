@@ -7,7 +7,6 @@ import {
 import { sumOfDurations } from '@harness/dispatch';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
-import { requireScope } from '../../http/authenticate.ts';
 import { answers, jsonSchemaOf } from '../../openapi/schemas.ts';
 
 /** Adds GET /v1/figures and GET /v1/promises. */
@@ -16,7 +15,7 @@ export function addFigureRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
   app.get(
     '/v1/figures',
     {
-      config: { probe: true },
+      config: { scope: 'fleet', probe: true },
       schema: {
         tags,
         operationId: 'getFigures',
@@ -24,8 +23,7 @@ export function addFigureRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
         response: answers({ 200: jsonSchemaOf(figuresSchema) }),
       },
     },
-    async (request): Promise<FleetFigures> => {
-      requireScope(request.caller, 'fleet');
+    async (): Promise<FleetFigures> => {
       const [counters, fleet, bus, totals] = await Promise.all([
         dispatch.counters(),
         dispatch.workers.list(),
@@ -59,6 +57,7 @@ export function addFigureRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
   app.get(
     '/v1/promises',
     {
+      config: { scope: 'fleet' },
       schema: {
         tags,
         operationId: 'getPromises',
@@ -67,7 +66,6 @@ export function addFigureRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
       },
     },
     async (request): Promise<Promises> => {
-      requireScope(request.caller, 'fleet');
       const [counters, { followUps, failOvers }, checked] = await Promise.all([
         dispatch.counters(),
         dispatch.figures.read(),

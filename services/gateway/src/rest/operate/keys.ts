@@ -4,7 +4,7 @@ import type { IssuedKey } from '@harness/dispatch';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { RouteDeps } from '../../app-deps.ts';
-import { isLocal, requireScope } from '../../http/authenticate.ts';
+import { isLocal } from '../../http/authenticate.ts';
 import { ApiKey, newKey, sha256Of } from '../../keys/api-keys.ts';
 import { rightsFrom } from '../../keys/key-rights.ts';
 import { answers, jsonSchemaOf, listOf } from '../../openapi/schemas.ts';
@@ -36,6 +36,7 @@ function addListRoute(app: FastifyInstance, deps: RouteDeps): void {
   app.get(
     '/v1/keys',
     {
+      config: { scope: 'admin' },
       schema: {
         tags,
         operationId: 'listKeys',
@@ -44,7 +45,6 @@ function addListRoute(app: FastifyInstance, deps: RouteDeps): void {
       },
     },
     async (request) => {
-      requireScope(request.caller, 'admin');
       const { tenant } = request.caller.principal;
       const configured = configuredKeys(deps).filter(({ key }) => key.tenant === tenant);
       const issued = await deps.dispatch.issuedKeys.of(tenant);
@@ -78,7 +78,7 @@ function addCreateRoute(app: FastifyInstance, deps: RouteDeps): void {
   app.post<{ Body: CreateKey }>(
     '/v1/keys',
     {
-      config: { audit: false },
+      config: { scope: 'admin', audit: false },
       schema: {
         tags,
         operationId: 'createKey',
@@ -88,7 +88,6 @@ function addCreateRoute(app: FastifyInstance, deps: RouteDeps): void {
       },
     },
     async (request, reply) => {
-      requireScope(request.caller, 'admin');
       requireCredential(request);
       const { id = `key_${randomBytes(6).toString('hex')}`, ...wanted } = request.body;
       if (configuredKeys(deps).some(({ key }) => key.id === id))
@@ -126,6 +125,7 @@ function addDeleteRoute(app: FastifyInstance, deps: RouteDeps): void {
   app.delete<{ Params: { id: string } }>(
     '/v1/keys/:id',
     {
+      config: { scope: 'admin' },
       schema: {
         tags,
         operationId: 'deleteKey',
@@ -135,7 +135,6 @@ function addDeleteRoute(app: FastifyInstance, deps: RouteDeps): void {
       },
     },
     async (request, reply) => {
-      requireScope(request.caller, 'admin');
       const { tenant } = request.caller.principal;
       const { id } = request.params;
       const configured = configuredKeys(deps).find(({ key }) => key.id === id && key.tenant === tenant);

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Gauge, Registry } from 'prom-client';
 import type { RouteDeps } from '../../app-deps.ts';
-import { requireScope } from '../../http/authenticate.ts';
 import { addFleetMetrics } from '../../metrics/fleet-metrics.ts';
 import { addPluginMetrics } from '../../metrics/plugin-metrics.ts';
 import { answers } from '../../openapi/schemas.ts';
@@ -33,7 +32,7 @@ export function addMetricsRoute(app: FastifyInstance, deps: RouteDeps & { regist
   app.get(
     '/metrics',
     {
-      config: { probe: true },
+      config: { scope: 'metrics', probe: true },
       schema: {
         tags: ['health'],
         operationId: 'getMetrics',
@@ -47,7 +46,6 @@ export function addMetricsRoute(app: FastifyInstance, deps: RouteDeps & { regist
       },
     },
     async (request, reply) => {
-      requireScope(request.caller, 'metrics');
       const isFirst = await firstAndCollected().catch((error) => {
         request.log.warn({ err: error }, 'metrics: those of the fleet cannot be read');
         return undefined;

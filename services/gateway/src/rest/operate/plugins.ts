@@ -39,6 +39,7 @@ export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins, scrub
   app.get(
     '/v1/plugins',
     {
+      config: { scope: 'tools' },
       schema: {
         tags,
         operationId: 'listPlugins',
@@ -47,7 +48,6 @@ export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins, scrub
       },
     },
     async (request) => {
-      requireScope(request.caller, 'tools');
       const { tenant } = request.caller.principal;
       const disabled = await dispatch.pluginStates.disabled();
       const given = plugins.plugins.filter(({ name }) => isFor({ tenants: plugins.tenantsOf(name) }, tenant));

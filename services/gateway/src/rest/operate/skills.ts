@@ -2,7 +2,6 @@ import { isFor } from '@harness/plugin-kit';
 import { skillPluginName } from '@harness/plugins';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
-import { requireScope } from '../../http/authenticate.ts';
 import { answers, loadedOf } from '../../openapi/schemas.ts';
 
 /** Adds GET /v1/skills. */
@@ -13,6 +12,7 @@ export function addSkillRoutes(
   app.get(
     '/v1/skills',
     {
+      config: { scope: 'tools' },
       schema: {
         tags: ['tools'],
         operationId: 'listSkills',
@@ -21,7 +21,6 @@ export function addSkillRoutes(
       },
     },
     async (request) => {
-      requireScope(request.caller, 'tools');
       const { tenant } = request.caller.principal;
       const offered = skills.loaded.filter((skill) => isFor(skill, tenant));
       const described = offered.map((skill) => ({

@@ -2,7 +2,6 @@ import type { ToolLockState } from '@harness/contracts';
 import { compareWithLock, type LockedPart, lockedPartsOf, type ToolLock } from '@harness/plugin-kit';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
-import { requireScope } from '../../http/authenticate.ts';
 import { answers, refTo } from '../../openapi/schemas.ts';
 
 /** Adds GET /v1/tool-lock. */
@@ -10,6 +9,7 @@ export function addToolLockRoute(app: FastifyInstance, { plugins, toolLock }: Ro
   app.get(
     '/v1/tool-lock',
     {
+      config: { scope: 'admin' },
       schema: {
         tags: ['tools'],
         operationId: 'getToolLock',
@@ -17,8 +17,7 @@ export function addToolLockRoute(app: FastifyInstance, { plugins, toolLock }: Ro
         response: answers({ 200: refTo('ToolLockState') }),
       },
     },
-    async (request): Promise<ToolLockState> => {
-      requireScope(request.caller, 'admin');
+    async (): Promise<ToolLockState> => {
       if (!toolLock) return { mode: 'off', differences: [] };
       const { lock, enforce } = toolLock;
       const { drifted, unknown, missing } = compareWithLock(lockedPartsOf(plugins.plugins), lock);

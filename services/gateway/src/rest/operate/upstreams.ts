@@ -1,7 +1,6 @@
 import { AppError, UpdateUpstream, type Upstream } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
-import { requireScope } from '../../http/authenticate.ts';
 import { answers, jsonSchemaOf, loadedOf, refTo } from '../../openapi/schemas.ts';
 import type { UpstreamReport } from '../../upstreams/upstream-report.ts';
 
@@ -24,6 +23,7 @@ export function addUpstreamRoutes(
   app.get(
     '/v1/upstreams',
     {
+      config: { scope: 'fleet' },
       schema: {
         tags,
         operationId: 'listUpstreams',
@@ -31,8 +31,7 @@ export function addUpstreamRoutes(
         response: answers({ 200: loadedOf('upstreams', 'Upstream') }),
       },
     },
-    async (request) => {
-      requireScope(request.caller, 'fleet');
+    async () => {
       const diagnostics = scrubber.json(upstreams.diagnostics());
       return { upstreams: (await upstreams.list()).map(shown), diagnostics };
     },
@@ -41,6 +40,7 @@ export function addUpstreamRoutes(
   app.patch<{ Params: { upstream: string }; Body: UpdateUpstream }>(
     '/v1/upstreams/:upstream',
     {
+      config: { scope: 'fleet' },
       schema: {
         tags,
         operationId: 'updateUpstream',
@@ -51,7 +51,6 @@ export function addUpstreamRoutes(
       },
     },
     async (request) => {
-      requireScope(request.caller, 'fleet');
       const { upstream } = request.params;
       const { enabled } = request.body;
       const now = await named(upstream);
@@ -63,6 +62,7 @@ export function addUpstreamRoutes(
   app.post<{ Params: { upstream: string } }>(
     '/v1/upstreams/:upstream/reconnect',
     {
+      config: { scope: 'fleet' },
       schema: {
         tags,
         operationId: 'reconnectUpstream',
@@ -72,7 +72,6 @@ export function addUpstreamRoutes(
       },
     },
     async (request, reply) => {
-      requireScope(request.caller, 'fleet');
       const now = await named(request.params.upstream);
       await dispatch.replicas.broadcast({ kind: 'upstream_reconnect', upstream: now.name });
       return reply.code(202).send(now);

@@ -2,7 +2,6 @@ import { WorkerInfo } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { RouteDeps } from '../../app-deps.ts';
-import { requireScope } from '../../http/authenticate.ts';
 import { answers, jsonSchemaOf, listOf } from '../../openapi/schemas.ts';
 
 const drained = jsonSchemaOf(WorkerInfo.pick({ workerId: true }).extend({ draining: z.literal(true) }));
@@ -19,6 +18,7 @@ export function addWorkerRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
   app.get(
     '/v1/workers',
     {
+      config: { scope: 'fleet' },
       schema: {
         tags,
         operationId: 'listWorkers',
@@ -26,14 +26,12 @@ export function addWorkerRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
         response: answers({ 200: listOf('workers', 'Worker') }),
       },
     },
-    async (request) => {
-      requireScope(request.caller, 'fleet');
-      return { workers: await dispatch.workers.list() };
-    },
+    async () => ({ workers: await dispatch.workers.list() }),
   );
   app.get<{ Params: { workerId: string } }>(
     '/v1/workers/:workerId/sessions',
     {
+      config: { scope: 'fleet' },
       schema: {
         tags,
         operationId: 'listWorkerSessions',
@@ -43,13 +41,13 @@ export function addWorkerRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
       },
     },
     async (request) => {
-      requireScope(request.caller, 'fleet');
       return { sessions: await dispatch.sessions.ofWorker(request.params.workerId) };
     },
   );
   app.post<{ Params: { workerId: string } }>(
     '/v1/workers/:workerId/drain',
     {
+      config: { scope: 'fleet' },
       schema: {
         tags,
         operationId: 'drainWorker',
@@ -59,7 +57,6 @@ export function addWorkerRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
       },
     },
     async (request, reply) => {
-      requireScope(request.caller, 'fleet');
       await dispatch.workers.drain(request.params.workerId);
       return reply.code(202).send({ workerId: request.params.workerId, draining: true });
     },

@@ -26,7 +26,7 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
   app.post<{ Body: CreateTask }>(
     '/v1/tasks',
     {
-      config: { audit: false },
+      config: { scope: 'tasks', audit: false },
       schema: {
         tags,
         operationId: 'createTask',
@@ -48,7 +48,6 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
       },
     },
     async (request, reply) => {
-      requireScope(request.caller, 'tasks');
       const { body } = request;
       if (body.parentThreadId) requireScope(request.caller, 'threads');
       const { tenant } = request.caller.principal;
@@ -67,6 +66,7 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
   app.get<{ Querystring: { limit: number; offset: number } }>(
     '/v1/tasks',
     {
+      config: { scope: 'tasks' },
       schema: {
         tags,
         operationId: 'listTasks',
@@ -76,7 +76,6 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
       },
     },
     async (request) => {
-      requireScope(request.caller, 'tasks');
       const { kept, ...rest } = boundedList(await tasks.list(request.caller.principal.tenant, request.query));
       return { tasks: kept, ...rest };
     },
@@ -85,6 +84,7 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
   app.get<TaskRoute>(
     '/v1/tasks/:taskId',
     {
+      config: { scope: 'tasks' },
       schema: {
         tags,
         operationId: 'getTask',
@@ -94,7 +94,6 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
       },
     },
     async (request) => {
-      requireScope(request.caller, 'tasks');
       return tasks.get(request.caller.principal.tenant, request.params.taskId);
     },
   );
@@ -102,6 +101,7 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
   app.post<TaskRoute>(
     '/v1/tasks/:taskId/cancel',
     {
+      config: { scope: 'tasks' },
       schema: {
         tags,
         operationId: 'cancelTask',
@@ -111,7 +111,6 @@ export function addTaskRoutes(app: FastifyInstance, deps: RouteDeps): void {
       },
     },
     async (request) => {
-      requireScope(request.caller, 'tasks');
       return tasks.cancel(request.caller.principal.tenant, request.params.taskId);
     },
   );

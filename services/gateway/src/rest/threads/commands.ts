@@ -1,7 +1,6 @@
 import { RunCommand } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
-import { requireScope } from '../../http/authenticate.ts';
 import { answers, jsonSchemaOf, listOf, refTo } from '../../openapi/schemas.ts';
 import { threadParams } from './threads.ts';
 
@@ -12,6 +11,7 @@ export function addCommandRoutes(app: FastifyInstance, { commands, recordChange 
   app.get(
     '/v1/commands',
     {
+      config: { scope: 'threads' },
       schema: {
         tags,
         operationId: 'listCommands',
@@ -20,7 +20,6 @@ export function addCommandRoutes(app: FastifyInstance, { commands, recordChange 
       },
     },
     async (request) => {
-      requireScope(request.caller, 'threads');
       return { commands: commands.list(request.caller.principal.tenant) };
     },
   );
@@ -28,7 +27,7 @@ export function addCommandRoutes(app: FastifyInstance, { commands, recordChange 
   app.post<{ Params: { threadId: string }; Body: RunCommand }>(
     '/v1/threads/:threadId/commands',
     {
-      config: { audit: false },
+      config: { scope: 'threads', audit: false },
       schema: {
         tags,
         operationId: 'runCommand',
@@ -43,7 +42,6 @@ export function addCommandRoutes(app: FastifyInstance, { commands, recordChange 
       },
     },
     async (request) => {
-      requireScope(request.caller, 'threads');
       const { command } = request.body;
       const { tenant } = request.caller.principal;
       const result = await commands.run(request.caller, request.params.threadId, command);

@@ -3,7 +3,6 @@ import { AppError } from '@harness/contracts';
 import type { EventScope, Subscriber } from '@harness/dispatch';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
-import { requireScope } from '../../http/authenticate.ts';
 import { answers, refTo } from '../../openapi/schemas.ts';
 import { boundedList } from '../bounded-list.ts';
 import { ticketQuery } from './stream-tickets.ts';
@@ -82,7 +81,7 @@ export function addEventRoutes(app: FastifyInstance, routes: RouteDeps): void {
   }>(
     '/v1/threads/:threadId/events',
     {
-      config: { tickets: true },
+      config: { scope: 'threads', tickets: true },
       schema: {
         tags: ['events'],
         operationId: 'getThreadEvents',
@@ -109,7 +108,6 @@ export function addEventRoutes(app: FastifyInstance, routes: RouteDeps): void {
       },
     },
     async (request, reply) => {
-      requireScope(request.caller, 'threads');
       const { tenant } = request.caller.principal;
       const { thread, ownId } = await threads.locate(tenant, request.params.threadId);
       const { children } = request.query;

@@ -2,7 +2,6 @@ import { type ListedThread, ThreadState } from '@harness/contracts';
 import type { ThreadQuery } from '@harness/dispatch';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
-import { requireScope } from '../../http/authenticate.ts';
 import { answers, boundedListOf, page } from '../../openapi/schemas.ts';
 import { boundedList } from '../bounded-list.ts';
 
@@ -63,6 +62,7 @@ export function addListRoute(app: FastifyInstance, { dispatch: { threads } }: Ro
   app.get<{ Querystring: Query }>(
     '/v1/threads',
     {
+      config: { scope: 'threads' },
       schema: {
         tags: ['threads'],
         operationId: 'listThreads',
@@ -83,7 +83,6 @@ export function addListRoute(app: FastifyInstance, { dispatch: { threads } }: Ro
       },
     },
     async (request) => {
-      requireScope(request.caller, 'threads');
       const { query } = request;
       const { tenant } = request.caller.principal;
       const found = await threads.list(tenant, queryOf(query));

@@ -13,7 +13,6 @@ import { randomUUID } from 'node:crypto';
 import { CreateRun, type Run } from '@harness/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
-import { requireScope } from '../../http/authenticate.ts';
 import { disconnectSignalOf } from '../../http/client-disconnect.ts';
 import { checkBytes, metadataLimitOf } from '../../limits/check-bytes.ts';
 import { answers, boundedListOf, jsonSchemaOf, page, refTo } from '../../openapi/schemas.ts';
@@ -87,7 +86,6 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
     follower,
     async accept(request) {
       const { caller, params, body, headers, log } = request;
-      requireScope(caller, 'threads');
       checkBytes(body.metadata, { name: 'metadata', most: metadataLimitOf(deps.limits, caller) });
       const { tenant } = caller.principal;
       const idempotencyKey = headers['idempotency-key']?.toString() ?? randomUUID();
@@ -123,7 +121,7 @@ function addCreateRoute(app: FastifyInstance, { accept }: RunRouteDeps): void {
   app.post<ThreadRoute>(
     '/v1/threads/:threadId/runs',
     {
-      config: { audit: false },
+      config: { scope: 'threads', audit: false },
       schema: {
         tags,
         operationId: 'createRun',
@@ -146,7 +144,7 @@ function addWaitRoute(app: FastifyInstance, { accept, follower, streams, waitLim
   app.post<ThreadRoute>(
     '/v1/threads/:threadId/runs/wait',
     {
-      config: { audit: false },
+      config: { scope: 'threads', audit: false },
       schema: {
         tags,
         operationId: 'createRunAndWait',
@@ -183,7 +181,7 @@ function addStreamRoute(app: FastifyInstance, { accept, sendStream }: RunRouteDe
   app.post<ThreadRoute>(
     '/v1/threads/:threadId/runs/stream',
     {
-      config: { audit: false },
+      config: { scope: 'threads', audit: false },
       schema: {
         tags,
         operationId: 'createRunAndStream',
@@ -200,6 +198,7 @@ function addListRoute(app: FastifyInstance, { dispatch: { threads, runs } }: Run
   app.get<ThreadRoute>(
     '/v1/threads/:threadId/runs',
     {
+      config: { scope: 'threads' },
       schema: {
         tags,
         operationId: 'listRuns',
@@ -210,7 +209,6 @@ function addListRoute(app: FastifyInstance, { dispatch: { threads, runs } }: Run
       },
     },
     async (request) => {
-      requireScope(request.caller, 'threads');
       const { ownId } = await threads.locate(request.caller.principal.tenant, request.params.threadId);
       const { kept, ...rest } = boundedList(await runs.list(ownId, request.query));
       return { runs: kept, ...rest };
@@ -220,12 +218,12 @@ function addListRoute(app: FastifyInstance, { dispatch: { threads, runs } }: Run
 
 function addOneRunRoutes(app: FastifyInstance, { dispatch: { runs }, sendStream }: RunRouteDeps): void {
   const find = (request: FastifyRequest<RunRoute>) => {
-    requireScope(request.caller, 'threads');
     return runs.get(request.caller.principal.tenant, request.params.threadId, request.params.runId);
   };
   app.get<RunRoute>(
     '/v1/threads/:threadId/runs/:runId',
     {
+      config: { scope: 'threads' },
       schema: {
         tags,
         operationId: 'getRun',
@@ -239,7 +237,7 @@ function addOneRunRoutes(app: FastifyInstance, { dispatch: { runs }, sendStream 
   app.get<RunRoute>(
     '/v1/threads/:threadId/runs/:runId/stream',
     {
-      config: { tickets: true },
+      config: { scope: 'threads', tickets: true },
       schema: {
         tags,
         operationId: 'streamRun',
@@ -257,6 +255,7 @@ function addCancelRoute(app: FastifyInstance, { dispatch: { runs } }: RunRouteDe
   app.post<RunRoute>(
     '/v1/threads/:threadId/runs/:runId/cancel',
     {
+      config: { scope: 'threads' },
       schema: {
         tags,
         operationId: 'cancelRun',
@@ -266,7 +265,6 @@ function addCancelRoute(app: FastifyInstance, { dispatch: { runs } }: RunRouteDe
       },
     },
     async (request) => {
-      requireScope(request.caller, 'threads');
       const { threadId, runId } = request.params;
       return runs.cancel(request.caller.principal.tenant, threadId, runId);
     },

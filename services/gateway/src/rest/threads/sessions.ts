@@ -1,7 +1,6 @@
 import { Prewarm } from '@harness/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
-import { requireScope } from '../../http/authenticate.ts';
 import { answers, jsonSchemaOf, refTo } from '../../openapi/schemas.ts';
 import { senderOf } from '../../tools/caller-rights.ts';
 import { threadParams } from './threads.ts';
@@ -15,7 +14,6 @@ export function addSessionRoutes(app: FastifyInstance, { dispatch, recordChange 
   const { sessions, threads } = dispatch;
   const tags = ['sessions'];
   const prewarm = async (request: FastifyRequest, threadId: string) => {
-    requireScope(request.caller, 'threads');
     const { state, workerId } = await sessions.prewarm(request.caller.principal.tenant, threadId);
     return { threadId, state, workerId };
   };
@@ -31,6 +29,7 @@ export function addSessionRoutes(app: FastifyInstance, { dispatch, recordChange 
   app.post<ThreadRoute>(
     '/v1/threads/:threadId/prewarm',
     {
+      config: { scope: 'threads' },
       schema: {
         tags,
         operationId: 'prewarmThread',
@@ -45,7 +44,7 @@ export function addSessionRoutes(app: FastifyInstance, { dispatch, recordChange 
   app.post<{ Body: Prewarm }>(
     '/api/prewarm',
     {
-      config: { audit: false },
+      config: { scope: 'threads', audit: false },
       schema: {
         tags,
         operationId: 'prewarm',
@@ -56,7 +55,6 @@ export function addSessionRoutes(app: FastifyInstance, { dispatch, recordChange 
       },
     },
     async (request, reply) => {
-      requireScope(request.caller, 'threads');
       const { caller, body } = request;
       const { threadId } = body;
       const wanted = { threadId, ifExists: 'doNothing' as const };
@@ -70,6 +68,7 @@ export function addSessionRoutes(app: FastifyInstance, { dispatch, recordChange 
   app.get<ThreadRoute>(
     '/v1/threads/:threadId/session',
     {
+      config: { scope: 'threads' },
       schema: {
         tags,
         operationId: 'getThreadSession',
@@ -79,7 +78,6 @@ export function addSessionRoutes(app: FastifyInstance, { dispatch, recordChange 
       },
     },
     async (request) => {
-      requireScope(request.caller, 'threads');
       return sessions.get(request.caller.principal.tenant, request.params.threadId);
     },
   );

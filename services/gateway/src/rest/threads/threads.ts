@@ -2,7 +2,7 @@ import { CreateThread, UpdateThread } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { checkProfile } from '../../content/thread-profile.ts';
-import { type Caller, requireScope } from '../../http/authenticate.ts';
+import type { Caller } from '../../http/authenticate.ts';
 import { checkBytes, metadataLimitOf } from '../../limits/check-bytes.ts';
 import { answers, jsonSchemaOf, refTo } from '../../openapi/schemas.ts';
 import { senderOf } from '../../tools/caller-rights.ts';
@@ -32,7 +32,7 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
   app.post<{ Body: CreateThread }>(
     '/v1/threads',
     {
-      config: { audit: false },
+      config: { scope: 'threads', audit: false },
       schema: {
         tags,
         operationId: 'createThread',
@@ -50,7 +50,6 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
       },
     },
     async (request, reply) => {
-      requireScope(request.caller, 'threads');
       checkBody(deps, request);
       const { caller, body } = request;
       const { thread, created } = await threads.create(caller.principal.tenant, body, senderOf(caller));
@@ -64,6 +63,7 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
   app.get<{ Params: { threadId: string } }>(
     '/v1/threads/:threadId',
     {
+      config: { scope: 'threads' },
       schema: {
         tags,
         operationId: 'getThread',
@@ -73,7 +73,6 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
       },
     },
     async (request) => {
-      requireScope(request.caller, 'threads');
       return threads.get(request.caller.principal.tenant, request.params.threadId);
     },
   );
@@ -81,6 +80,7 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
   app.patch<{ Params: { threadId: string }; Body: UpdateThread }>(
     '/v1/threads/:threadId',
     {
+      config: { scope: 'threads' },
       schema: {
         tags,
         operationId: 'updateThread',
@@ -91,7 +91,6 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
       },
     },
     async (request) => {
-      requireScope(request.caller, 'threads');
       checkBody(deps, request);
       const { caller, body, params } = request;
       const { tenant } = caller.principal;
@@ -102,6 +101,7 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
   app.delete<{ Params: { threadId: string } }>(
     '/v1/threads/:threadId',
     {
+      config: { scope: 'threads' },
       schema: {
         tags,
         operationId: 'deleteThread',
@@ -111,7 +111,6 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
       },
     },
     async (request, reply) => {
-      requireScope(request.caller, 'threads');
       const { tenant } = request.caller.principal;
       const { threadId } = request.params;
       await threads.delete(tenant, threadId);

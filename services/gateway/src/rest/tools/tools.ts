@@ -2,7 +2,6 @@ import { AppError, CallTool, type ErrorBody } from '@harness/contracts';
 import type { ToolResult } from '@harness/plugin-kit';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
-import { requireScope } from '../../http/authenticate.ts';
 import { disconnectSignalOf } from '../../http/client-disconnect.ts';
 import { traceparentOf } from '../../http/trace-requests.ts';
 import { answers, jsonSchemaOf, listOf, refTo } from '../../openapi/schemas.ts';
@@ -24,6 +23,7 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
   app.get(
     '/v1/tools',
     {
+      config: { scope: 'tools' },
       schema: {
         tags,
         operationId: 'listTools',
@@ -32,7 +32,6 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
       },
     },
     async (request) => {
-      requireScope(request.caller, 'tools');
       return { tools: tools.list(request.caller) };
     },
   );
@@ -40,6 +39,7 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
   app.get<ToolRoute>(
     '/v1/tools/:name',
     {
+      config: { scope: 'tools' },
       schema: {
         tags,
         operationId: 'getTool',
@@ -49,7 +49,6 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
       },
     },
     async (request) => {
-      requireScope(request.caller, 'tools');
       const tool = tools.list(request.caller).find(({ name }) => name === request.params.name);
       if (!tool) throw new AppError('tool_not_found', `There is no tool "${request.params.name}".`);
       return tool;
