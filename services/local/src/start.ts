@@ -129,6 +129,7 @@ ${
     ? `  Model     scripted-model: NOT a model, it executes the lines you send. For a real one: ANTHROPIC_API_KEY=… npm start`
     : '  Model     the one your environment configures'
 }
+  Console   ${url}/console   what it does, in a browser${hasKey ? '; sign in with the key' : ''}
   REST      ${url}/v1      described by ${url}/openapi.yaml
   MCP       ${url}/mcp     e.g. claude mcp add --transport http harness ${url}/mcp
 ${inventoryOf(
@@ -141,7 +142,7 @@ A first conversation:
   ${post} ${url}/v1/threads -d '{"threadId":"${thread}","ifExists":"doNothing"}'
   ${post} ${url}/v1/threads/${thread}/runs/wait -d '{"input":"${message}"}'
 
-The same in a terminal, from another shell:
+The same in the console with “New thread”, or in a terminal, from another shell:
 
   ${hasKey ? 'HARNESS_API_KEY=… ' : ''}${url === defaultUrl ? '' : `HARNESS_URL=${url} `}npm run chat
 

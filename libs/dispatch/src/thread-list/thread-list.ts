@@ -61,6 +61,12 @@ interface Entry {
   at: number;
 }
 
+/** Whether the list that is read has the wanted threads and no others. */
+const isExact = ({ state, agent, skill, text, field }: ThreadQuery) =>
+  text === undefined &&
+  field === undefined &&
+  [state, agent, skill].filter((value) => value !== undefined).length <= 1;
+
 const cursorAt = ({ at, ownId }: Entry) => `${at}_${ownId}`;
 
 /** Creates the reader of lists. */
@@ -141,7 +147,8 @@ export function createThreadList(deps: { redis: Redis; keys: Keys; scripts: Scri
     let scanned = 0;
     let last: Entry | undefined;
     while (threads.length < limit && scanned < maxScanned) {
-      const count = Math.min(atOnce, maxScanned - scanned);
+      const wanted = isExact(query) ? limit - threads.length : atOnce;
+      const count = Math.min(wanted, maxScanned - scanned);
       const entries = await entriesOf(source, rank, count);
       const inTime = entries.filter(({ at }) => at >= fromMs);
       const places = new Map(inTime.map((entry) => [entry.ownId, entry]));

@@ -15,7 +15,7 @@ export type StreamState =
 
 /** Who receives the events of a stream. */
 export interface Follower {
-  /** Events in order, as many as one frame has. */
+  /** Events in order, as many as arrived within a tenth of a second. */
   onEvents(events: readonly ThreadEvent[]): void;
   onState(state: StreamState): void;
   /** Events that are not stored (deltas) may be missing from here on. */
@@ -29,8 +29,8 @@ const silenceMs = 25_000;
 /** A page that is hidden for longer lets its connection go. */
 const hiddenMs = 30_000;
 const [firstDelayMs, maxDelayMs] = [250, 5_000];
-/** Longer work than this is left to the next frame. */
-const flushMs = 60;
+/** Events that arrive within this time are shown together: as fast as people read, and no faster. */
+const flushMs = 100;
 
 /** Follows the stream at a path until the returned function is called. */
 export function followEvents(path: string, follower: Follower): () => void {

@@ -32,8 +32,11 @@ const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: '
 export const numberOf = (value: number): string => whole.format(value);
 /** `12.3K`. */
 export const shortNumberOf = (value: number): string => short.format(value);
-/** `$0.0123`. */
-export const dollarsOf = (value: number): string => `$${value.toFixed(value < 0.01 ? 4 : 2)}`;
+/** `$0.0123`, `$12.30`, `$1,316`. */
+export function dollarsOf(value: number): string {
+  if (value === 0) return '$0';
+  return value >= 100 ? `$${whole.format(value)}` : `$${value.toFixed(value < 0.01 ? 4 : 2)}`;
+}
 /** `12.3 MB`. */
 export const bytesOf = (bytes: number): string =>
   bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(0)} MB`;

@@ -1,7 +1,8 @@
 /** The console in a real Chromium: pages that report what goes wrong in them. */
 import axe from 'axe-core';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, expect, onTestFinished } from 'vitest';
+import { closeBrowser, openBrowser } from './browser.ts';
 
 /** A page of the console. */
 export interface ConsolePage {
@@ -19,25 +20,9 @@ export interface PageOptions {
   expected?: RegExp;
 }
 
-const flags = ['--no-sandbox', '--disable-gpu', '--disable-background-networking'];
-
-let browser: Promise<Browser> | undefined;
-
-/** One Chromium for all tests of a file. */
-export function openBrowser(): Promise<Browser> {
-  browser ??= chromium.launch({
-    executablePath: process.env.CHROME_PATH ?? '/usr/bin/chromium',
-    args: flags,
-  });
-  return browser;
-}
-
 /** Call it once in a file that opens pages: ends Chromium after its last test. */
 export function closeBrowserAfterAll(): void {
-  afterAll(async () => {
-    await (await browser)?.close();
-    browser = undefined;
-  });
+  afterAll(closeBrowser);
 }
 
 /** Opens a path of the console in a context of its own: no cookie, no storage of other tests. */

@@ -3,6 +3,7 @@
  * promise.
  */
 import { parseArgs } from 'node:util';
+import { soakWithConsole } from './console.ts';
 import { soakWithFuzz } from './fuzz.ts';
 import { soakWithFaults } from './random-faults.ts';
 import { soakWithFailOvers } from './redis.ts';
@@ -10,6 +11,7 @@ import { soakWithOutages } from './redis-away.ts';
 import type { SoakOptions } from './soak-options.ts';
 
 const soaks: Record<string, (options: SoakOptions) => Promise<void>> = {
+  console: soakWithConsole,
   faults: soakWithFaults,
   fuzz: soakWithFuzz,
   redis: soakWithFailOvers,

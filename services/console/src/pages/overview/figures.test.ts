@@ -32,7 +32,7 @@ const figures = (at: string, runs: [status: string, path: string, count: number]
         costUsd: 1,
       },
     ],
-    bus: {},
+    bus: { queued: 2, assigned: 1, inProgress: 1, dead: 0 },
   }) as unknown as FleetFigures;
 
 test('totals of two moments become rates of the time between them', () => {
@@ -63,6 +63,7 @@ test('totals of two moments become rates of the time between them', () => {
     pending: 3,
     oldestS: 1.5,
     costPerHour: 0,
+    inHand: 2,
   });
 });
 

@@ -23,6 +23,10 @@ export interface Sample {
   tokensInPerMin: number | null;
   tokensOutPerMin: number | null;
   costPerHour: number | null;
+  /** Of the bus. */
+  queued: number;
+  inHand: number;
+  dead: number;
 }
 
 /** Figures are read this often, ms. */
@@ -73,7 +77,7 @@ const total = (runs: FleetFigures['runs'], fits: (run: FleetFigures['runs'][numb
 
 /** Rates between two moments; `before` undefined: only the present state. */
 export function sampleOf(before: FleetFigures | undefined, now: FleetFigures): Sample {
-  const { pending, oldestWaitingMs, sessions } = now;
+  const { pending, oldestWaitingMs, sessions, bus } = now;
   const present = {
     at: Date.parse(now.at) / 1_000,
     pending,
@@ -81,6 +85,9 @@ export function sampleOf(before: FleetFigures | undefined, now: FleetFigures): S
     busy: sessions.busy,
     idle: sessions.idle,
     spare: sessions.spare,
+    queued: bus.queued,
+    inHand: bus.assigned + bus.inProgress,
+    dead: bus.dead,
   };
   if (!before) return { ...empty, ...present };
   const minutes = (Date.parse(now.at) - Date.parse(before.at)) / 60_000;
@@ -115,16 +122,20 @@ const empty = {
   tokensOutPerMin: null,
   costPerHour: null,
 };
-const emptyAt = (ms: number): Sample =>
-  ({
-    ...empty,
-    at: ms / 1_000,
+/** A moment of which nothing is known: the plots have a gap there. */
+const emptyAt = (ms: number): Sample => {
+  const none = {
     pending: null,
     oldestS: null,
     busy: null,
     idle: null,
     spare: null,
-  }) as unknown as Sample;
+    queued: null,
+    inHand: null,
+    dead: null,
+  };
+  return { ...empty, ...none, at: ms / 1_000 } as unknown as Sample;
+};
 
 /** A total over all models. */
 export const sumOf = (

@@ -188,7 +188,7 @@ function Plots({ samples }: { samples: readonly Sample[] }): ReactNode {
         ]}
       />
       <Plot
-        title="Tokens and cost"
+        title="Tokens"
         times={times}
         format={(value) => shortNumberOf(value)}
         lines={[
@@ -200,7 +200,24 @@ function Plots({ samples }: { samples: readonly Sample[] }): ReactNode {
             filled: true,
           },
           { label: 'out /min', color: '--model', values: of('tokensOutPerMin'), format: shortNumberOf },
-          { label: '$ /h', color: '--warn', values: of('costPerHour'), format: dollarsOf },
+        ]}
+      />
+      <Plot
+        title="Cost"
+        times={times}
+        format={dollarsOf}
+        lines={[
+          { label: 'an hour', color: '--warn', values: of('costPerHour'), format: dollarsOf, filled: true },
+        ]}
+      />
+      <Plot
+        title="Bus"
+        times={times}
+        format={(value) => shortNumberOf(value)}
+        lines={[
+          { label: 'queued', color: '--busy', values: of('queued'), format: numberOf, filled: true },
+          { label: 'with workers', color: '--good', values: of('inHand'), format: numberOf },
+          { label: 'dead', color: '--bad', values: of('dead'), format: numberOf },
         ]}
       />
     </div>

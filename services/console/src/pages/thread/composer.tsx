@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type KeyboardEvent, type ReactNode, useMemo, useRef, useState } from 'react';
+import { type KeyboardEvent, memo, type ReactNode, useMemo, useRef, useState } from 'react';
 import { api, messageOf } from '../../lib/api.ts';
 import { useShortcuts } from '../../lib/shortcuts.ts';
 import { toast } from '../../parts/toast.tsx';
@@ -16,7 +16,8 @@ interface CommandResult {
 const isCommand = (text: string) => /^\/[a-z0-9-]+(\s|$)/.test(text);
 
 /** Writes messages and commands. Enter sends, Shift+Enter begins a line; Tab completes a command. */
-export function Composer({ threadId, isBusy }: { threadId: string; isBusy: boolean }): ReactNode {
+export const Composer = memo(function Composer(props: { threadId: string; isBusy: boolean }): ReactNode {
+  const { threadId, isBusy } = props;
   const box = useRef<HTMLTextAreaElement>(null);
   const [text, setText] = useState('');
   const [strategy, setStrategy] = useState<Strategy>('enqueue');
@@ -134,7 +135,7 @@ export function Composer({ threadId, isBusy }: { threadId: string; isBusy: boole
       </div>
     </form>
   );
-}
+});
 
 /** Runs commands, as a person types them, and keeps the latest output. */
 function useCommands(threadId: string) {

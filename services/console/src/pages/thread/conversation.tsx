@@ -32,7 +32,8 @@ export function Conversation({
     count: rows.length,
     getScrollElement: () => view.current,
     estimateSize: (index) => heightOf(rows[index]),
-    overscan: 8,
+    overscan: 4,
+    useFlushSync: false,
     getItemKey: (index) => rows[index]?.key ?? index,
   });
   const toEnd = useCallback(() => {

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { memo, type ReactNode, useState } from 'react';
 import { api } from '../../lib/api.ts';
 import type { StreamState } from '../../lib/follow-events.ts';
 import { shortIdOf } from '../../lib/format.ts';
@@ -34,46 +34,10 @@ export default function ThreadPage(): ReactNode {
 function OneThread({ threadId }: { threadId: string }): ReactNode {
   const [tab, setTab] = useState<Tab>('conversation');
   const { feed, stream } = useThreadFeed(threadId);
-  const { thread, failure, session } = useThread(threadId);
-  const unfinished = [...feed.turns.values()].filter(({ endedAt }) => !endedAt);
-  if (failure && !thread)
-    return (
-      <div className="page">
-        <PageHead title={threadId} up={{ name: 'Threads', href: '/threads' }} />
-        <div className="content">
-          <Failure error={failure} />
-        </div>
-      </div>
-    );
+  const open = [...feed.turns.values()].filter(({ endedAt }) => !endedAt).map(({ runId }) => runId);
   return (
     <div className="page">
-      <PageHead
-        title={threadId}
-        up={{ name: 'Threads', href: '/threads' }}
-        facts={
-          <>
-            {thread && <State is={thread.state} />}
-            {thread?.agent && <Chip>agent {thread.agent}</Chip>}
-            {thread?.skill && <Chip>skill {thread.skill}</Chip>}
-            {thread?.model && <Chip>{thread.model}</Chip>}
-            {session && (
-              <Chip
-                tone={toneOf(session.state)}
-                title={session.workerId ? `On worker ${session.workerId}` : undefined}
-              >
-                session {session.state}
-                {session.workerId && ` on ${shortIdOf(session.workerId)}`}
-              </Chip>
-            )}
-          </>
-        }
-      >
-        <Actions
-          threadId={threadId}
-          running={unfinished[0]?.runId}
-          waiting={unfinished.slice(1).map((turn) => turn.runId)}
-        />
-      </PageHead>
+      <Head threadId={threadId} openRuns={open.join(' ')} />
       <StreamBanner state={stream} />
       <Tabs<Tab> label="Views of the thread" tabs={tabs} value={tab} onChange={setTab}>
         {tab === 'conversation' && (
@@ -82,10 +46,50 @@ function OneThread({ threadId }: { threadId: string }): ReactNode {
         {tab === 'turns' && <TurnList turns={feed.turns} />}
         {tab === 'events' && <EventLog events={feed.log} />}
       </Tabs>
-      <Composer threadId={threadId} isBusy={unfinished.length > 0} />
+      <Composer threadId={threadId} isBusy={open.length > 0} />
     </div>
   );
 }
+
+const up = { name: 'Threads', href: '/threads' };
+
+/** What the thread is, and what can be done with it. `openRuns`: ids of runs that have not ended, oldest first. */
+const Head = memo(function Head({ threadId, openRuns }: { threadId: string; openRuns: string }): ReactNode {
+  const { thread, failure, session } = useThread(threadId);
+  if (failure && !thread)
+    return (
+      <>
+        <PageHead title={threadId} up={up} />
+        <Failure error={failure} />
+      </>
+    );
+  const [running, ...waiting] = openRuns.split(' ').filter(Boolean);
+  return (
+    <PageHead
+      title={threadId}
+      up={up}
+      facts={
+        <>
+          {thread && <State is={thread.state} />}
+          {thread?.agent && <Chip>agent {thread.agent}</Chip>}
+          {thread?.skill && <Chip>skill {thread.skill}</Chip>}
+          {thread?.model && <Chip>{thread.model}</Chip>}
+          {session && (
+            <Chip
+              tone={toneOf(session.state)}
+              title={session.workerId ? `On worker ${session.workerId}` : undefined}
+            >
+              session {session.state}
+              {session.workerId && ` on ${shortIdOf(session.workerId)}`}
+            </Chip>
+          )}
+        </>
+      }
+    >
+      <Actions threadId={threadId} running={running} waiting={waiting} />
+    </PageHead>
+  );
+});
 
 const isReplaying = ({ at }: StreamState, { rows }: Feed) =>
   (at === 'connecting' || at === 'replaying') && rows.length === 0;

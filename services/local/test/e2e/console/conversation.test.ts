@@ -20,7 +20,7 @@ test('a message is sent, its answer streams, its calls show arguments, results a
   const { page, problems } = opened;
   await page.getByRole('button', { name: 'New thread' }).click();
   await page.getByText('No message yet').waitFor();
-  await say(opened, 'stream: 40\ncall: time__current_time {"timezone": "Europe/Berlin"}\nsay: Done.');
+  await say(opened, 'stream: 300\ncall: time__current_time {"timezone": "Europe/Berlin"}\nsay: Done.');
   await page.locator('.said.live').waitFor();
   await page.getByText('Done.', { exact: true }).waitFor();
   await page.getByRole('button', { name: /time__current_time/ }).click();
