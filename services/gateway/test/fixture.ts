@@ -72,6 +72,7 @@ export interface GatewayOptions {
   unprefixed?: string[];
   toolLock?: ToolLocking;
   folderChecking?: { everyMs: number; graceMs: number };
+  consoleFolder?: string;
 }
 
 /** A gateway as main.ts creates it, on the real Redis of this test run, listening on a free port. */
@@ -127,6 +128,8 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     forkWaitMs: options.forkWaitMs,
     agentsDirectory: options.agentsDirectory,
     folderChecking: options.folderChecking,
+    consoleFolder: options.consoleFolder,
+    toolLock: options.toolLock,
     upstreams: upstreamsOf(options),
     allowedHosts: ['gateway.test'],
     allowedOrigins: ['https://app.test'],
