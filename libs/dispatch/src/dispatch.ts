@@ -17,6 +17,7 @@ import { createFairShare, type FairShare } from './fair/fair-share.ts';
 import { type Counters, countersOf } from './figures/counters.ts';
 import { createFigures, type Figures } from './figures/figures.ts';
 import { checkOrder, type OrderCheck } from './figures/promises.ts';
+import { createListedTools, type ListedTools } from './gateway/listed-tools.ts';
 import { createPluginStates, type PluginStates } from './gateway/plugin-states.ts';
 import { createPluginStore, type PluginStore, type StoreOwner } from './gateway/plugin-store.ts';
 import { createProfiles, type Profiles } from './gateway/profiles.ts';
@@ -71,6 +72,7 @@ export interface Dispatch extends ToolAuthority {
   callTasks: CallTasks;
   bus: Bus;
   pluginStates: PluginStates;
+  listedTools: ListedTools;
   gatewayCalls: GatewayCalls;
   upstreamOwners: UpstreamOwners;
   audit: AuditLog;
@@ -153,6 +155,7 @@ export function createDispatch(deps: {
     callTasks: createCallTasks(withReplicas),
     pluginStates: createPluginStates(withReplicas),
     gatewayCalls,
+    listedTools: createListedTools(parts),
     upstreamOwners: createUpstreamOwners({ scripts, replica: replicas.id }),
     profiles: createProfiles(withReplicas),
     audit: createAuditLog(parts),

@@ -82,6 +82,7 @@ import { addStreamTicketRoute } from './rest/threads/stream-tickets.ts';
 import { addThreadRoutes } from './rest/threads/threads.ts';
 import { addToolRoutes } from './rest/tools/tools.ts';
 import { bodyLimit, openServer } from './server.ts';
+import { publishListedTools } from './tools/search/publish-listed-tools.ts';
 import { withToolSearch } from './tools/search/with-tool-search.ts';
 import { createToolCalls } from './tools/tool-calls.ts';
 import { followUpstreams } from './upstreams/follow-upstreams.ts';
@@ -168,6 +169,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.addHook('onClose', async () => changes.close());
   const allTools = createToolCalls({ ...deps, audit, slots: slots.calls, onCalled: metrics.toolCalled });
   const tools = withToolSearch(allTools, { plugins: deps.plugins, mode: deps.toolSearch ?? 'auto' });
+  app.addHook('onClose', publishListedTools(deps, changes));
   const written = await followSkillsAndAgents(deps, changes);
   app.addHook('onClose', written.close);
   const { skills, agents, folders } = written;

@@ -59,11 +59,13 @@ const reminder = /<system-reminder>(?<=^(?!>).*<system-reminder>)[\s\S]*?<\/syst
 /** Texts that Claude Code writes in the user's name: for an interrupted turn, and for a response of the wrong form. */
 const interruption = /^\[Request interrupted by user[^\]\n]*\]$/gm;
 const enforcement = /^\[structured-output-enforce\].*$/gm;
+/** And after a search for tools. */
+const loaded = /^Tools? loaded\.$/gm;
 
 const withoutReminders = (text: string): string => text.replace(reminder, '').trim();
 
 const typedTextOf = (text: string): string =>
-  withoutReminders(text).replace(interruption, '').replace(enforcement, '').trim();
+  withoutReminders(text).replace(interruption, '').replace(enforcement, '').replace(loaded, '').trim();
 
 const toolResultOf = (block: Block): string =>
   withoutReminders(

@@ -47,6 +47,8 @@ function parseLine(line: string): Step {
       return { kind: 'say', text: argument };
     case 'call':
       return parseCall(argument) ?? unreadable(line, 'call: <plugin>__<tool> {a JSON object}');
+    case 'use':
+      return parseUse(argument) ?? unreadable(line, 'use: NAME {a JSON object}');
     case 'delegate':
       return useOf('delegation__delegate', { prompt: withLineBreaks(argument) });
     case 'checkin':
@@ -88,9 +90,15 @@ function parseNumbers(line: string, keyword: string | undefined, argument: strin
 }
 
 function parseCall(argument: string): Step | undefined {
+  const used = parseUse(argument);
+  return used?.kind === 'use' ? useOf(used.tool, used.input) : undefined;
+}
+
+/** A tool by its bare name: a built-in tool of the Agent SDK. */
+function parseUse(argument: string): Step | undefined {
   const [, tool, json = '{}'] = /^(\S+)(?:\s+(.+))?$/s.exec(argument) ?? [];
   const input = parseObject(json);
-  return tool && input ? useOf(tool, input) : undefined;
+  return tool && input ? { kind: 'use', tool, input } : undefined;
 }
 
 function parseObject(json: string): Record<string, unknown> | undefined {

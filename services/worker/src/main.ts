@@ -14,6 +14,7 @@ import { createSessionPool } from './session/session-pool.ts';
 import { createSpares } from './session/spares.ts';
 import { createThreadHolds } from './session/thread-holds.ts';
 import { createThreadSlots } from './session/thread-slots.ts';
+import { searchesFor } from './session/tool-search.ts';
 import { createInvoker } from './turn/invoker.ts';
 import { recordTurn } from './turn/trace-turn.ts';
 import { turnScope } from './turn/turn-scope.ts';
@@ -46,7 +47,7 @@ type Plugins = Awaited<ReturnType<typeof openPlugins>>;
 type Fleet = Awaited<ReturnType<typeof joinFleet>>;
 
 /** Step 2: what starts and holds agent processes. */
-async function openSessions({ config, logger, mcpUrl }: Base) {
+async function openSessions({ config, dispatch, logger, mcpUrl }: Base) {
   const homes = await openSessionHomes();
   useTempDir(homes.root);
   const leash = startLeash({ limitMs: config.HARNESS_WORKER_TTL_MS * leashShare, logger });
@@ -77,8 +78,10 @@ async function openSessions({ config, logger, mcpUrl }: Base) {
     wanted: config.HARNESS_SPARES,
     room: () => processesFor(process.availableMemory()) - 1, // keeps one slot for a thread that needs a session
     logger,
-    open: () => {
-      const profile = { model: config.HARNESS_DEFAULT_MODEL, systemPrompt: undefined, tools: undefined };
+    async open() {
+      const searches = await searchesFor(undefined, dispatch);
+      const model = config.HARNESS_DEFAULT_MODEL;
+      const profile = { model, systemPrompt: undefined, tools: undefined, searches };
       return opener.open({ name: 'spare', profile, store: 'later' });
     },
   });

@@ -9,6 +9,7 @@
  *   authority.lua, narrow.lua, ledger.lua  its scripts
  *   profiles.ts, publish-profiles.lua      agents and skills, published for workers
  *   plugin-states.ts   which plugins are disabled
+ *   listed-tools.ts    how many tools sessions list
  *   plugin-store.ts    key-value stores of plugins
  */
 

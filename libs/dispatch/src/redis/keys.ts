@@ -42,6 +42,7 @@
  * | folders:<agents or skills> | hash | which gateway read which content, since when (JSON); `published`: the digest of what profiles holds |
  * | upstream:<name> | string | the gateway that owns it, with a TTL |
  * | gwcall:<gateway> | channel | calls from other gateways, and the answers to its own |
+ * | tools:listed | string | how many tools sessions list |
  * | plugins:off | set | disabled plugins: `<plugin>` for all tenants, `<tenant>/<plugin>` for one |
  * | gateways[:<replica>] · signals[:<replica>] | channel, stream | signals among gateways; the latest ones, kept for gateways that were disconnected |
  * | rate:<tenant>[/<keyId>] | hash | a token bucket of requests, with a TTL |
@@ -104,6 +105,7 @@ export interface Keys {
       | 'revoked'
       | 'signals'
       | 'plugins:off'
+      | 'tools:listed'
       | 'version'
       | 'audit'
       | 'apikeys'

@@ -24,6 +24,8 @@ export interface OpenRequest {
 export interface Opened {
   session: Session;
   path: SessionPath;
+  /** As in its profile. */
+  searches?: boolean | undefined;
 }
 
 /** Starts a session. Throws `session_failed`. */
@@ -71,7 +73,7 @@ export function createSessionOpener(deps: {
             .catch((error) => deps.logger.warn({ err: error, folder }, 'folder of a session not removed'));
         },
       });
-      return { session, path: resume ? 'resume' : 'cold' };
+      return { session, path: resume ? 'resume' : 'cold', searches: profile.searches };
     });
   return {
     open,

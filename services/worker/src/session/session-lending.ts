@@ -3,6 +3,7 @@
  * cold start. When a new process replaces an old one, the old one is dead first and the epoch rises, so that
  * two processes never write for one thread (D3, D4).
  */
+
 import { AppError, type SessionPath, signThreadToken, threadTokenTtlSeconds } from '@harness/contracts';
 import type { Dispatch, HeldThread, Hold, TranscriptState, TranscriptStore } from '@harness/dispatch';
 import type { ToolServer } from '@harness/plugin-kit';
@@ -16,6 +17,7 @@ import type { Spares } from './spares.ts';
 import { systemPromptOf } from './system-prompt.ts';
 import type { ThreadHolds } from './thread-holds.ts';
 import type { HeldSlot } from './thread-slots.ts';
+import { searchesFor } from './tool-search.ts';
 
 /** A session for a turn. */
 export interface Lent {
@@ -70,6 +72,7 @@ export function createSessionLending(deps: SessionLendingDeps): SessionLending {
       model: thread.model ?? deps.defaultModel,
       systemPrompt: systemPromptOf(thread),
       tools: access.toolsOf(thread),
+      searches: await access.searches(thread),
     };
     const lent = await pool.lend({
       key: thread.hold.threadId,
@@ -122,6 +125,9 @@ function createToolAccess(deps: SessionLendingDeps) {
   return {
     /** Without usable tools the session has no tool server; when that changes, it needs another session. */
     toolsOf: ({ allowedTools }: HeldThread) => (hasTools(allowedTools) ? allowedTools : []),
+    /** Whether the session searches for its tools. */
+    searches: async ({ allowedTools: tools }: HeldThread) =>
+      hasTools(tools) ? searchesFor(tools, deps.dispatch) : undefined,
     /** Signs a token for the session; undefined when it has no tools. */
     async tokenFor(thread: HeldThread, held: HeldSlot): Promise<string | undefined> {
       const { tenant, allowedTools: tools, threadTaskId: taskId } = thread;
@@ -188,7 +194,9 @@ function createThreadOpener(deps: SessionLendingDeps, access: ReturnType<typeof 
       onTranscript: onTranscript(held),
     };
     const spare =
-      resume === undefined && isDefault(profile, deps.defaultModel) ? deps.spares.take() : undefined;
+      resume === undefined && isDefault(profile, deps.defaultModel)
+        ? spareFor(profile, deps.spares)
+        : undefined;
     const opened = spare
       ? await claimed(spare, { ...transcript, mcp: token && { url: deps.mcpUrl, token } })
       : await deps.openSession({ name: threadId, profile, resume, token, ...transcript });
@@ -203,6 +211,14 @@ function createThreadOpener(deps: SessionLendingDeps, access: ReturnType<typeof 
 
 const isDefault = (profile: SessionProfile, defaultModel: string | undefined) =>
   profile.model === defaultModel && profile.systemPrompt === undefined && profile.tools === undefined;
+
+/** A spare that loads tools as the session should; one from before the number of tools has changed ends. */
+function spareFor({ searches }: SessionProfile, spares: Spares): Opened | undefined {
+  const spare = spares.take();
+  if (!spare || spare.searches === searches) return spare;
+  spare.session.kill();
+  return undefined;
+}
 
 interface SpareClaim {
   store: TranscriptStore;

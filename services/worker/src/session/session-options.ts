@@ -13,6 +13,8 @@ export interface SessionProfile {
    * Qualified names of the tools that the session may use; undefined = all, [] = none (no MCP server at all).
    */
   tools: string[] | undefined;
+  /** Whether it loads tools when it needs them, because there are many; only the gateway's core tools are loaded at once. */
+  searches?: boolean | undefined;
   /** JSON Schema of the model responses; absent = text. */
   outputSchema?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -57,15 +59,21 @@ const loadTimeoutMs = 10_000;
 /** Limit of an MCP tool call, ms; the gateway's own limits are shorter. */
 const toolCallTimeoutMs = 900_000;
 
+/** The Agent SDK's tool that finds and loads tools. */
+const searchTool = 'ToolSearch';
+
 /** The SDK's `mcpServers` for a session. */
-export const mcpServersOf = (mcp: McpEndpoint | undefined): NonNullable<Options['mcpServers']> =>
+export const mcpServersOf = (
+  mcp: McpEndpoint | undefined,
+  { searches = false }: Pick<SessionProfile, 'searches'>,
+): NonNullable<Options['mcpServers']> =>
   mcp
     ? {
         harness: {
           type: 'http',
           url: mcp.url,
           headers: { Authorization: `Bearer ${mcp.token}` },
-          alwaysLoad: true,
+          ...(!searches && { alwaysLoad: true }),
           timeout: toolCallTimeoutMs,
         },
       }
@@ -84,13 +92,13 @@ export function sessionOptionsOf(request: SessionRequest): Options {
     systemPrompt: profile.systemPrompt ?? defaultSystemPrompt,
     ...(profile.outputSchema && { outputFormat: { type: 'json_schema', schema: profile.outputSchema } }),
     cwd: home.cwd,
-    tools: [],
+    tools: profile.searches ? [searchTool] : [],
     settingSources: [],
     strictMcpConfig: true,
     verbatimPrompts: true,
     permissionMode: 'dontAsk',
-    allowedTools: ['mcp__harness__*'],
-    mcpServers: mcpServersOf(request.mcp),
+    allowedTools: ['mcp__harness__*', ...(profile.searches ? [searchTool] : [])],
+    mcpServers: mcpServersOf(request.mcp, profile),
     mcpServersDelivery: 'initialize', // keeps the token off the command line
     includePartialMessages: true,
     // Eager: an entry is stored before the next one is created, so a killed worker loses none that had a
@@ -109,7 +117,7 @@ export function sessionOptionsOf(request: SessionRequest): Options {
       CLAUDE_CODE_PROJECT_DIR_NAME: 'thread',
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
-      ENABLE_TOOL_SEARCH: 'false',
+      ENABLE_TOOL_SEARCH: profile.searches ? 'true' : 'false',
       CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1',
       CLAUDE_CODE_DISABLE_CLAUDE_MDS: '1',
       CLAUDE_CODE_DISABLE_BUNDLED_SKILLS: '1',

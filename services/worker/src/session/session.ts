@@ -236,7 +236,7 @@ function createSession(
       await q.interrupt();
     },
     async renewMcp(mcp) {
-      await q.setMcpServers(mcpServersOf(mcp));
+      await q.setMcpServers(mcpServersOf(mcp, request.profile));
       await connected(q);
     },
     get movable() {

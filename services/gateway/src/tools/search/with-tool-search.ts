@@ -17,6 +17,11 @@ export type ToolSearchMode = 'auto' | 'on' | 'off';
 
 /** Above this, the names alone would fill a model's context. */
 const manyTools = 500;
+/**
+ * Above this, a session loads tools when it needs them, by the Agent SDK's own search: the worker turns it on, and these lists name
+ * the tools that are loaded at once.
+ */
+export const someTools = 50;
 const [defaultLimit, maxLimit] = [5, 20];
 /** Schemas of one answer, characters; beyond it only names and descriptions. */
 const maxSchemaChars = 60_000;
@@ -63,6 +68,16 @@ const corePlugins = new Set(
   builtInPlugins.map(({ name }) => name).filter((name) => name !== skillPluginName),
 );
 
+const isCore = ({ name }: ToolDescriptor) => corePlugins.has(name.split('__', 1)[0] ?? '');
+const alwaysLoad = Object.freeze({ 'anthropic/alwaysLoad': true });
+
+/** How many tools a session lists that may use all of them; 0 = sessions do not search. */
+export function listedCountOf(tools: readonly ToolDescriptor[], mode: ToolSearchMode): number {
+  if (mode === 'off') return 0;
+  const isShort = mode === 'on' || tools.length > manyTools;
+  return isShort ? own.length + tools.filter(isCore).length : tools.length;
+}
+
 /** Adds the search to the tool calls of a gateway. */
 export function withToolSearch(
   calls: ToolCalls,
@@ -82,14 +97,25 @@ export function withToolSearch(
   const shortListOf = (tools: readonly ToolDescriptor[]): readonly ToolDescriptor[] => {
     const known = shortLists.get(tools);
     if (known) return known;
-    const core = tools.filter(({ name }) => corePlugins.has(name.split('__', 1)[0] ?? ''));
-    const short = Object.freeze([...own, ...core]);
+    const short = Object.freeze([...own, ...tools.filter(isCore)]);
     shortLists.set(tools, short);
     return short;
   };
   const list: ToolCalls['list'] = (caller) => {
     const tools = calls.list(caller);
-    return searches(caller, tools) ? shortListOf(tools) : tools;
+    if (searches(caller, tools)) return shortListOf(tools);
+    return caller.session && mode !== 'off' && tools.length > someTools ? markedOf(tools) : tools;
+  };
+  const marked = new WeakMap<readonly ToolDescriptor[], readonly ToolDescriptor[]>();
+  /** The same list with core tools marked, so that the Agent SDK loads them at once. */
+  const markedOf = (tools: readonly ToolDescriptor[]): readonly ToolDescriptor[] => {
+    const known =
+      marked.get(tools) ??
+      Object.freeze(
+        tools.map((tool) => (isCore(tool) ? Object.freeze({ ...tool, _meta: alwaysLoad }) : tool)),
+      );
+    marked.set(tools, known);
+    return known;
   };
   const namesOf = (tools: readonly ToolDescriptor[]) => {
     const known = byName.get(tools) ?? new Map(tools.map((tool) => [tool.name, tool]));
@@ -113,7 +139,7 @@ export function withToolSearch(
     list,
     listBytes(caller) {
       const tools = list(caller);
-      if (!shortLists.has(tools) && tools[0] !== searchTool) return calls.listBytes(caller);
+      if (tools === calls.list(caller)) return calls.listBytes(caller);
       const known = bytes.get(tools) ?? Buffer.from(JSON.stringify(tools));
       bytes.set(tools, known);
       return known;
