@@ -9,6 +9,7 @@ const nowhere = {
   pluginStates: { disabled: async () => ({ all: [], tenants: {} }) },
   tickets: {},
   issuedKeys: { tenants: async () => [] },
+  listedTools: { set: async () => undefined },
   gatewayCalls: { serve: async () => undefined },
   bus: { endPolls: () => undefined },
   probeWrites: () => ({ trouble: () => undefined, close: () => undefined }),
