@@ -13,6 +13,7 @@
  *   session/     prewarm, state and transcripts of sessions
  *   events/      the event log and its subscribers
  *   access/      API keys made by the API; the audit log
+ *   quota/       what tenants and keys may hold and request
  *   bus/         tasks for external workers
  *   figures/     totals of the fleet, and the check of its promises
  *   worker/      consumers, liveness and sweep of a worker
@@ -26,7 +27,6 @@ export type { AuditBatch, AuditLog } from './access/audit-log.ts';
 export type { ConsoleSessions } from './access/console-sessions.ts';
 export type { IssuedKey, IssuedKeys } from './access/issued-keys.ts';
 export type { KeyName, KeyRights, NotedKey } from './access/key-rights.ts';
-export type { Bucket, Draw, RequestBudget } from './access/request-budget.ts';
 export type { Tickets } from './access/tickets.ts';
 export type { TokenSecrets } from './access/token-secrets.ts';
 export type { Bus, BusHold, NewBusTask } from './bus/bus-contract.ts';
@@ -68,6 +68,8 @@ export { defaultLimits, type Limits } from './limits.ts';
 export type { AnswerLog, LoggedMessage } from './mcp/answer-log.ts';
 export type { CallTask, CallTaskChange, CallTasks } from './mcp/call-tasks.ts';
 export type { McpSession, McpSessions } from './mcp/mcp-sessions.ts';
+export type { Quota, QuotaOf } from './quota/quota.ts';
+export type { Bucket, Draw, RequestBudget } from './quota/request-budget.ts';
 export { createGate } from './redis/gate.ts';
 export { type Script, scriptAt, scriptText } from './redis/scripts.ts';
 export { untilReached } from './redis/until-reached.ts';
@@ -78,7 +80,6 @@ export type { SessionNote, Sessions, TranscriptState } from './session/sessions.
 export type { TranscriptEntry, TranscriptStore, Transcripts } from './session/transcripts.ts';
 export { defaultIterations, type NewTask } from './task/tasks.ts';
 export { feedbackOf, type Mail, notificationOf, reviewOf } from './thread/mail.ts';
-export type { Quota, QuotaOf } from './thread/quota.ts';
 export type { NewMessage, Runs } from './thread/runs.ts';
 export type { Sender } from './thread/sender.ts';
 export type { ThreadPage, ThreadQuery } from './thread-list/thread-list.ts';

@@ -15,7 +15,7 @@ import {
 } from '@harness/runtime';
 import { z } from 'zod';
 import { createAddressOf } from './http/client-address.ts';
-import { tenantPattern } from './http/scopes.ts';
+import { tenantPattern } from './http/credentials/scopes.ts';
 import { apiKeyOf, loadApiKeys } from './keys/api-keys.ts';
 import { loadLimits } from './limits/limits-file.ts';
 import { isOrigin, isTrustedUrl, loopbackHosts, oauthSettingsOf } from './oauth/settings.ts';

@@ -8,7 +8,6 @@
  *   tickets.ts         tickets that count once; create-ticket.lua, redeem-ticket.lua
  *   console-sessions.ts sessions of the operator's console; create-console-session.lua
  *   token-secrets.ts   the secrets of tokens, and of the names of default threads
- *   request-budget.ts  requests per second, over all gateways; draw.lua
  */
 import { AppError, type AuditRecord } from '@harness/contracts';
 import type { Redis } from 'ioredis';

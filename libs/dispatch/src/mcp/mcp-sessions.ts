@@ -10,10 +10,10 @@ import { randomUUID } from 'node:crypto';
 import { jsonOf } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Replicas } from '../gateway/replicas.ts';
+import { type QuotaInScript, type QuotaRefusal, quotaError } from '../quota/quota.ts';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
-import { type QuotaInScript, type QuotaRefusal, quotaError } from '../thread/quota.ts';
 
 const lua = scriptsBeside(import.meta.url, { unconfirmed: ['mcp-open', 'mcp-subscribe'] });
 

@@ -80,7 +80,7 @@ const libraries = [
   'thread/tools-of-thread',
   'access/revoked',
   'fair/fair',
-  'thread/quota',
+  'quota/quota',
   'thread-list/thread-index',
   'thread/threads',
   'thread/mailbox',

@@ -10,6 +10,7 @@ import { AppError, newRunId, newTaskId, newThreadId, type Task } from '@harness/
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { checkinQueue, type Doorbell } from '../lease/doorbell.ts';
+import { type QuotaInScript, type QuotaRefusal, quotaError } from '../quota/quota.ts';
 import { digestOf, sha256 } from '../redis/digest.ts';
 import type { Keys } from '../redis/keys.ts';
 import type { Log } from '../redis/log.ts';
@@ -17,7 +18,6 @@ import { reached } from '../redis/reached.ts';
 import { type Hash, taskOf } from '../redis/records.ts';
 import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import { cancelledMailOf } from '../thread/mail.ts';
-import { type QuotaInScript, type QuotaRefusal, quotaError } from '../thread/quota.ts';
 import type { Sender } from '../thread/sender.ts';
 import { idOfNamedThread } from '../thread/thread-id.ts';
 

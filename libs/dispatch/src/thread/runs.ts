@@ -2,12 +2,12 @@ import { AppError, type CreateRun, jsonOf, newRunId, type Run } from '@harness/c
 import type { Redis } from 'ioredis';
 import type { Losses } from '../fail-over/losses.ts';
 import type { Doorbell } from '../lease/doorbell.ts';
+import { type QuotaInScript, type QuotaRefusal, quotaError } from '../quota/quota.ts';
 import { digestOf, sha256 } from '../redis/digest.ts';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 import { type Hash, runOf } from '../redis/records.ts';
 import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
-import { type QuotaInScript, type QuotaRefusal, quotaError } from './quota.ts';
 import type { Sender } from './sender.ts';
 
 const lua = scriptsBeside(import.meta.url, { confirmed: ['append', 'cancel-run'] });

@@ -6,7 +6,6 @@
  *   mailbox.lua          delivery, cancellation and completion of mail (shared definitions)
  *   tools-of-thread.lua  which tools a thread and a run may use (shared definitions)
  *   sender.ts            who makes threads and sends messages, and with which rights
- *   quota.ts, quota.lua  what tenants and keys may hold at most
  *   thread-id.ts         the own id of a thread that a caller names
  *   runs.ts              messages and their runs
  *   mail.ts              mail that the system writes
@@ -25,6 +24,7 @@ import {
 import type { Redis } from 'ioredis';
 import type { Losses } from '../fail-over/losses.ts';
 import type { Doorbell } from '../lease/doorbell.ts';
+import { type QuotaInScript, type QuotaRefusal, quotaError } from '../quota/quota.ts';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 import { type Hash, taskOf, threadOf } from '../redis/records.ts';
@@ -32,7 +32,6 @@ import { listOf, type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import { createLatestRuns, type LatestRuns } from '../thread-list/latest-runs.ts';
 import { createThreadList, type ListThreads } from '../thread-list/thread-list.ts';
 import { cancelledMailOf } from './mail.ts';
-import { type QuotaInScript, type QuotaRefusal, quotaError } from './quota.ts';
 import type { Sender } from './sender.ts';
 import { idOfNamedThread } from './thread-id.ts';
 

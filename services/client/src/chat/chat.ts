@@ -4,27 +4,21 @@
  *
  * - `main.ts`           `npm run chat`
  * - `config.ts`         environment and options
- * - `terminal.ts`       the chat in a terminal
+ * - `terminal/`          the chat in a terminal
  * - `lines.ts`          the chat without a terminal
  * - `gateway-client.ts` REST calls to the gateway
  * - `follow-events.ts`  the events of a thread, over reconnections
  * - `thread-view.ts`    turns events into what is shown
  * - `note-of.ts`        one-line descriptions of events
  * - `line-of.ts`        distinguishes messages from commands
- * - `complete.ts`       completion with Tab
- * - `history-file.ts`   the saved history of typed lines
- * - `screen.ts`         output above the typed line
- * - `speak.ts`          styles of output
  * - `printable.ts`      removes escapes and control characters
- * - `paste.ts`          pasted text as part of one line
- * - `answering.ts`      a person's answer to a question of a tool, field by field
  */
 import { randomUUID } from 'node:crypto';
 import { type Answer, isFinalRunEvent, type Run, type Thread, type ThreadEvent } from '@harness/contracts';
 import { GatewayRefusal } from '@harness/runtime';
-import type { AskedQuestion } from './answering.ts';
 import { followEvents, pause } from './follow-events.ts';
 import { GatewayAway, type GatewayClient } from './gateway-client.ts';
+import type { AskedQuestion } from './terminal/answering.ts';
 import { createThreadView, type Shown } from './thread-view.ts';
 
 /** What a chat needs, and whom it notifies. */

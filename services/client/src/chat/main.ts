@@ -4,7 +4,7 @@ import { ConfigError, GatewayRefusal, runMain } from '@harness/runtime';
 import { type ChatConfig, loadChatConfig, usage } from './config.ts';
 import { createGatewayClient, GatewayAway } from './gateway-client.ts';
 import { runLines } from './lines.ts';
-import { runTerminal } from './terminal.ts';
+import { runTerminal } from './terminal/terminal.ts';
 
 runMain(async () => {
   const config = loadChatConfig();

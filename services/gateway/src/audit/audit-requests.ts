@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Caller } from '../http/authenticate.ts';
 import type { AddressOf } from '../http/client-address.ts';
+import type { Caller } from '../http/credentials/authenticate.ts';
 import { type Audit, isRecorded, isRefusal } from './audit.ts';
 import { type AuditSource, auditSource } from './audit-source.ts';
 

@@ -1,7 +1,7 @@
 import { AppError } from '@harness/contracts';
 import { createScrubber } from '@harness/runtime';
 import { describe, expect, it } from 'vitest';
-import type { Caller } from '../http/authenticate.ts';
+import type { Caller } from '../http/credentials/authenticate.ts';
 import { createAudit } from './audit.ts';
 import { auditSource } from './audit-source.ts';
 import { createToolAudit } from './audit-tool-calls.ts';

@@ -1,6 +1,6 @@
 import { cutText, toAppError } from '@harness/contracts';
 import { isInputRequired, type ToolOutcome } from '@harness/plugin-kit';
-import type { Caller } from '../http/authenticate.ts';
+import type { Caller } from '../http/credentials/authenticate.ts';
 import type { ToolCall } from '../tools/tool-call.ts';
 import { type Audit, toolCallAction } from './audit.ts';
 import { auditSource } from './audit-source.ts';

@@ -9,8 +9,8 @@ import type {
   Principal,
 } from '@harness/plugin-kit';
 import type { Skill } from '@harness/plugins';
-import { type Caller, requireScope } from '../http/authenticate.ts';
-import type { Scope } from '../http/scopes.ts';
+import { type Caller, requireScope } from '../http/credentials/authenticate.ts';
+import type { Scope } from '../http/credentials/scopes.ts';
 
 /** A command as lists show it. */
 export type CommandDescription = Pick<Command, 'name' | 'description' | 'group' | 'argumentHint'>;

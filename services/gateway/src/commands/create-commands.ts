@@ -25,7 +25,7 @@ import {
 import type { Skill } from '@harness/plugins';
 import type { Changes } from '../content/list-changes.ts';
 import { usableAgents, usableSkills } from '../content/thread-profile.ts';
-import type { Caller } from '../http/authenticate.ts';
+import type { Caller } from '../http/credentials/authenticate.ts';
 import { callerScope } from '../tools/caller-scope.ts';
 import { agentCommand } from './agent.ts';
 import { type Commands, commandsByGroup } from './command-call.ts';

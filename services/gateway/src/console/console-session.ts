@@ -1,8 +1,8 @@
 import { AppError } from '@harness/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { RouteDeps } from '../app-deps.ts';
-import { isLocal } from '../http/authenticate.ts';
-import { holderOf, nameOfHolder } from '../http/holder.ts';
+import { isLocal } from '../http/credentials/authenticate.ts';
+import { holderOf, nameOfHolder } from '../http/credentials/holder.ts';
 import { answers, refTo } from '../openapi/schemas.ts';
 import { consoleCookieOf, consoleTokenOf, isFromHttps, noConsoleCookie } from './console-cookie.ts';
 

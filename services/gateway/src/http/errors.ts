@@ -1,3 +1,19 @@
+/**
+ * Errors as HTTP responses.
+ *
+ * This folder, what every request passes:
+ *   credentials/           who sends it, and with which rights
+ *   same-site.ts           Host and Origin checks
+ *   cors.ts                CORS headers and preflights for allowed origins
+ *   continue.ts            100 Continue, only for requests that may be served
+ *   json-body.ts           parses request bodies, for REST and MCP
+ *   client-disconnect.ts   detects that a client has disconnected
+ *   client-address.ts      the client's address, through trusted proxies
+ *   limit-headers.ts       Retry-After and RateLimit headers
+ *   keyless-connections.ts bounds connections without a valid credential
+ *   request-log.ts         logs and counts requests
+ *   trace-requests.ts      the span of a request
+ */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { AppError, type ErrorCode, toAppError } from '@harness/contracts';

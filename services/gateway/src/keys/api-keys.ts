@@ -12,7 +12,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { ConfigError } from '@harness/runtime';
 import { z } from 'zod';
-import { scopes, tenantPattern } from '../http/scopes.ts';
+import { scopes, tenantPattern } from '../http/credentials/scopes.ts';
 
 const time = z.iso.datetime({ offset: true });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Caller } from '../http/authenticate.ts';
+import type { Caller } from '../http/credentials/authenticate.ts';
 import { rightsFrom } from './key-rights.ts';
 
 const callerWith = (more: Partial<Caller> = {}): Caller => ({

@@ -1,6 +1,6 @@
 import { AppError } from '@harness/contracts';
-import type { Caller } from '../http/authenticate.ts';
-import type { Scope } from '../http/scopes.ts';
+import type { Caller } from '../http/credentials/authenticate.ts';
+import type { Scope } from '../http/credentials/scopes.ts';
 
 /** The rights that a new key is to have. */
 export interface WantedRights {

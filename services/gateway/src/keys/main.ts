@@ -1,7 +1,7 @@
 /** `npm run keys`: creates, lists and revokes the API keys of a file. */
 import { ConfigError, parseOptions, runMain } from '@harness/runtime';
 import { loadKeysConfig } from '../config.ts';
-import type { Scope } from '../http/scopes.ts';
+import type { Scope } from '../http/credentials/scopes.ts';
 import { createKey, readKeys, revokeKey } from './edit-keys.ts';
 
 const text = { type: 'string' } as const;

@@ -11,7 +11,7 @@ import type {
   ServedCatalog,
 } from '@harness/plugin-kit';
 import { isInputRequired } from '@harness/plugin-kit';
-import { type Caller, requireScope } from '../http/authenticate.ts';
+import { type Caller, requireScope } from '../http/credentials/authenticate.ts';
 import { traceparentOf } from '../http/trace-requests.ts';
 import type { ToolCall } from '../tools/tool-call.ts';
 import type { ToolCalls } from '../tools/tool-calls.ts';

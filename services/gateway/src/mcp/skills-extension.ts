@@ -1,7 +1,7 @@
 /** The MCP skills extension (SEP-2640), with the same skills that are offered as tools. */
 import { AppError } from '@harness/contracts';
 import { type Skill, skillUriOf } from '@harness/plugins';
-import { requireScope } from '../http/authenticate.ts';
+import { requireScope } from '../http/credentials/authenticate.ts';
 import type { McpRequest, Methods } from './methods.ts';
 
 /** Name of the extension among the capabilities. */

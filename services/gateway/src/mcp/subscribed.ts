@@ -1,6 +1,6 @@
 import type { PluginHost } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
-import type { Caller } from '../http/authenticate.ts';
+import type { Caller } from '../http/credentials/authenticate.ts';
 
 /** Called when a client has subscribed to resources. Waits for nobody: a subscription holds, whatever its owner does. */
 export type Subscribed = (caller: Caller, uris: readonly unknown[]) => void;

@@ -6,7 +6,7 @@ import { AppError } from '@harness/contracts';
 import type { CallTask, Dispatch } from '@harness/dispatch';
 import { type InputRequired, isInputRequired } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
-import { type Caller, requireScope } from '../http/authenticate.ts';
+import { type Caller, requireScope } from '../http/credentials/authenticate.ts';
 import type { ToolCalls } from '../tools/tool-calls.ts';
 import { type McpRequest, toolCallOf } from './methods.ts';
 import { createTaskRunner, taskNotFound } from './task-runner.ts';

@@ -3,7 +3,7 @@ import { AppError, toAppError } from '@harness/contracts';
 import { type CallTask, type CallTaskChange, type Dispatch, untilReached } from '@harness/dispatch';
 import { isInputRequired, type ToolResult } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
-import type { Caller } from '../http/authenticate.ts';
+import type { Caller } from '../http/credentials/authenticate.ts';
 import type { ToolCalls } from '../tools/tool-calls.ts';
 import { type McpRequest, toolCallOf } from './methods.ts';
 import type { FaultOf, Params } from './wire/json-rpc.ts';

@@ -8,7 +8,7 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose';
-import { scopes, tenantPattern } from '../http/scopes.ts';
+import { scopes, tenantPattern } from '../http/credentials/scopes.ts';
 import { discoverJwksUrl } from './discover.ts';
 import type { OAuthSettings } from './settings.ts';
 

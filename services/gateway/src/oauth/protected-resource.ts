@@ -1,6 +1,6 @@
 import { AppError } from '@harness/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Scope, scopes } from '../http/scopes.ts';
+import { type Scope, scopes } from '../http/credentials/scopes.ts';
 import type { OAuthSettings } from './settings.ts';
 
 const wellKnown = '/.well-known/oauth-protected-resource';

@@ -1,5 +1,5 @@
 import type { Sender } from '@harness/dispatch';
-import type { Caller } from '../http/authenticate.ts';
+import type { Caller } from '../http/credentials/authenticate.ts';
 
 /** The tools that agents may use for the caller; undefined = all. Without the scope `tools` they may use none. */
 export const agentToolsOf = ({ principal, tools }: Caller): readonly string[] | undefined =>

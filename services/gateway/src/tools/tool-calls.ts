@@ -27,7 +27,7 @@ import { busPluginName, type OuterCall } from '@harness/plugins';
 import { noTracing, type Tracing } from '@harness/runtime';
 import type { Audit } from '../audit/audit.ts';
 import { createToolAudit } from '../audit/audit-tool-calls.ts';
-import { type Caller, requireScope, requireToolAccess } from '../http/authenticate.ts';
+import { type Caller, requireScope, requireToolAccess } from '../http/credentials/authenticate.ts';
 import type { Slots } from '../limits/slots.ts';
 import type { ToolCalled } from '../metrics/gateway-metrics.ts';
 import { callerScope } from './caller-scope.ts';

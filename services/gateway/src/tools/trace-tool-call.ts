@@ -1,6 +1,6 @@
 import { isInputRequired, type PluginToolMeta, type ToolOutcome } from '@harness/plugin-kit';
 import { inSpan, type Tracing } from '@harness/runtime';
-import type { Caller } from '../http/authenticate.ts';
+import type { Caller } from '../http/credentials/authenticate.ts';
 import type { ToolCall } from './tool-call.ts';
 
 /** Records the spans of tool calls, by the conventions of OpenTelemetry for MCP and generative AI. */

@@ -12,14 +12,10 @@
  *   inbox.ts               the iterable that the SDK reads prompts from
  *   transcript-writer.ts   buffers transcript entries that could not be written
  *   open-session.ts        opens sessions, a few at a time, and tracks all that live
- *   session-pool.ts        warm sessions by key
+ *   pool/                  warm sessions, spares, and which session a thread gets
  *   thread-slots.ts        all state of this worker about a thread
  *   thread-holds.ts        the threads that this worker holds
- *   session-lending.ts     which session a thread gets, and its epoch
- *   spares.ts              sessions started in advance
- *   session-limit.ts       how many sessions fit into memory
  *   system-prompt.ts       the system prompt of a thread
- *   room-elsewhere.ts      whether another worker has a free slot
  */
 import { setTimeout as after } from 'node:timers/promises';
 import {

@@ -1,5 +1,5 @@
 import type { Hold, Lease } from '@harness/dispatch';
-import type { SessionPool } from './session-pool.ts';
+import type { SessionPool } from './pool/session-pool.ts';
 import type { HeldSlot, ThreadSlots } from './thread-slots.ts';
 
 /** The threads that this worker holds, and the ways in which it stops to hold one. */

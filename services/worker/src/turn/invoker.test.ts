@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { createFakeSession, type FakeSession } from '../../test/fake-session.ts';
-import { createSessionPool } from '../session/session-pool.ts';
+import { createSessionPool } from '../session/pool/session-pool.ts';
 import { createInvoker, sessionKeyOf } from './invoker.ts';
 import { turnScope } from './turn-scope.ts';
 

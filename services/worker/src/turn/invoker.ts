@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { AppError } from '@harness/contracts';
 import type { InvokeOptions, Invoker } from '@harness/plugin-kit';
 import type { OpenSession } from '../session/open-session.ts';
-import type { SessionPool } from '../session/session-pool.ts';
+import type { SessionPool } from '../session/pool/session-pool.ts';
 import { turnScope } from './turn-scope.ts';
 
 const defaultTimeoutMs = 300_000;

@@ -4,8 +4,8 @@ import type { Dispatch, HeldThread, Hold, Liveness, Turn } from '@harness/dispat
 import type { HookRunner } from '@harness/plugin-kit';
 import type { Logger, Scrubber, Tracing } from '@harness/runtime';
 import { seeTurn, type TurnSeen } from '../process/turn-seen.ts';
-import type { SessionLending } from '../session/session-lending.ts';
-import type { SessionPool } from '../session/session-pool.ts';
+import type { SessionLending } from '../session/pool/session-lending.ts';
+import type { SessionPool } from '../session/pool/session-pool.ts';
 import type { ThreadHolds } from '../session/thread-holds.ts';
 import type { ThreadSlots, TurnUnderWay } from '../session/thread-slots.ts';
 import { failTurn, handBack, refuseTurn, type TurnEnd, withWrite } from './end-turn.ts';

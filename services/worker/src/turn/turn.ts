@@ -15,8 +15,8 @@ import { type SessionPath, toAppError } from '@harness/contracts';
 import { type Ending, promptUuidOf, type Questions, type Turn } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
 import type { TurnUsage } from '../session/model-usage.ts';
+import type { Lent } from '../session/pool/session-lending.ts';
 import type { Answer, Session } from '../session/session.ts';
-import type { Lent } from '../session/session-lending.ts';
 import { askPerson } from './ask-person.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
 import {

@@ -12,7 +12,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '@harness/contracts';
 import type { McpSession } from '@harness/dispatch';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../../http/authenticate.ts';
+import type { Caller } from '../../http/credentials/authenticate.ts';
 import { sha256Of } from '../../keys/api-keys.ts';
 import { checkBytes, metadataLimitOf } from '../../limits/check-bytes.ts';
 import { type Incoming, type Params, resultMessage } from '../wire/json-rpc.ts';

@@ -1,7 +1,7 @@
 import { AppError } from '@harness/contracts';
 import { isInputRequired } from '@harness/plugin-kit';
 import { createRequestStateCodec, type ServerContext } from '@modelcontextprotocol/server';
-import type { Caller } from '../../http/authenticate.ts';
+import type { Caller } from '../../http/credentials/authenticate.ts';
 import type { MethodResult } from '../methods.ts';
 import type { Params } from '../wire/json-rpc.ts';
 

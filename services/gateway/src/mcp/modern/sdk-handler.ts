@@ -14,7 +14,7 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Change, Changes } from '../../content/list-changes.ts';
-import type { Caller } from '../../http/authenticate.ts';
+import type { Caller } from '../../http/credentials/authenticate.ts';
 import { callerScope } from '../../tools/caller-scope.ts';
 import type { McpRequest, Methods } from '../methods.ts';
 import { skillMethods, skillsExtension } from '../skills-extension.ts';

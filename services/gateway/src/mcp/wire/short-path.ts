@@ -6,10 +6,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Tracing } from '@harness/runtime';
 import { auditSource } from '../../audit/audit-source.ts';
-import type { Admit } from '../../http/admit.ts';
-import { type Caller, requireToolAccess } from '../../http/authenticate.ts';
 import type { AddressOf } from '../../http/client-address.ts';
 import { continueBody } from '../../http/continue.ts';
+import type { Admit } from '../../http/credentials/admit.ts';
+import { type Caller, requireToolAccess } from '../../http/credentials/authenticate.ts';
 import { isUtf8, readJson } from '../../http/json-body.ts';
 import { traceparentOf } from '../../http/trace-requests.ts';
 import type { ToolCalls } from '../../tools/tool-calls.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
-import { requireScope } from '../../http/authenticate.ts';
+import { requireScope } from '../../http/credentials/authenticate.ts';
 import { answers, refTo } from '../../openapi/schemas.ts';
 
 /** Adds GET /v1/audit. */

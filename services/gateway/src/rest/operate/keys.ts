@@ -4,7 +4,7 @@ import type { IssuedKey } from '@harness/dispatch';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { RouteDeps } from '../../app-deps.ts';
-import { isLocal } from '../../http/authenticate.ts';
+import { isLocal } from '../../http/credentials/authenticate.ts';
 import { ApiKey, newKey, sha256Of } from '../../keys/api-keys.ts';
 import { rightsFrom } from '../../keys/key-rights.ts';
 import { answers, jsonSchemaOf, listOf } from '../../openapi/schemas.ts';

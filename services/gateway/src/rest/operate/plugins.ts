@@ -2,7 +2,7 @@ import { AppError, UpdatePlugin } from '@harness/contracts';
 import { type DisabledPlugins, isFor, type PluginDefinition } from '@harness/plugin-kit';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
-import { requireScope } from '../../http/authenticate.ts';
+import { requireScope } from '../../http/credentials/authenticate.ts';
 import { answers, jsonSchemaOf, loadedOf, refTo } from '../../openapi/schemas.ts';
 
 /** Adds GET /v1/plugins and PATCH /v1/plugins/:plugin. */

@@ -1,7 +1,7 @@
 import { CreateTask } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
-import { requireScope } from '../../http/authenticate.ts';
+import { requireScope } from '../../http/credentials/authenticate.ts';
 import { answers, boundedListOf, jsonSchemaOf, page, refTo } from '../../openapi/schemas.ts';
 import { acceptTask } from '../../threads/accept-message.ts';
 import { senderOf } from '../../tools/caller-rights.ts';

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
-import { isLocal, requireScope } from '../../http/authenticate.ts';
-import { holderOf } from '../../http/holder.ts';
-import { pathOf, scopeOfStream } from '../../http/stream-tickets.ts';
+import { isLocal, requireScope } from '../../http/credentials/authenticate.ts';
+import { holderOf } from '../../http/credentials/holder.ts';
+import { pathOf, scopeOfStream } from '../../http/credentials/stream-tickets.ts';
 import { answers } from '../../openapi/schemas.ts';
 
 /** The query parameter of the routes that take a ticket. */

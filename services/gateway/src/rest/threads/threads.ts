@@ -2,7 +2,7 @@ import { CreateThread, UpdateThread } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { checkProfile } from '../../content/thread-profile.ts';
-import type { Caller } from '../../http/authenticate.ts';
+import type { Caller } from '../../http/credentials/authenticate.ts';
 import { checkBytes, metadataLimitOf } from '../../limits/check-bytes.ts';
 import { answers, jsonSchemaOf, refTo } from '../../openapi/schemas.ts';
 import { senderOf } from '../../tools/caller-rights.ts';

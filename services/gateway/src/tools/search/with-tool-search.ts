@@ -7,7 +7,7 @@
 import { AppError } from '@harness/contracts';
 import type { PluginHost, ToolDescriptor, ToolResult } from '@harness/plugin-kit';
 import { builtInPlugins, skillPluginName } from '@harness/plugins';
-import type { Caller } from '../../http/authenticate.ts';
+import type { Caller } from '../../http/credentials/authenticate.ts';
 import type { ToolCall } from '../tool-call.ts';
 import type { ToolCalls } from '../tool-calls.ts';
 import { createToolIndex } from './tool-index.ts';

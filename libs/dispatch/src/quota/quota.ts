@@ -1,3 +1,10 @@
+/**
+ * What tenants and keys may hold at most.
+ *
+ * This folder:
+ *   quota.lua           counts what is held (shared definitions)
+ *   request-budget.ts   requests per second, over all gateways; draw.lua
+ */
 import { AppError } from '@harness/contracts';
 
 /** What a tenant or a key may hold at most; an absent limit is none. */

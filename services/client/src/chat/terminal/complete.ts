@@ -1,5 +1,5 @@
 /** Completion of commands, skills and agents with Tab. */
-import type { GatewayClient } from './gateway-client.ts';
+import type { GatewayClient } from '../gateway-client.ts';
 
 /** The result that node:readline requires: the words that match, and the part of the line that they replace. */
 export type Completion = [fits: string[], part: string];

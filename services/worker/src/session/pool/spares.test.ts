@@ -1,6 +1,6 @@
 import { createLogger } from '@harness/runtime';
 import { expect, test } from 'vitest';
-import type { Opened } from './open-session.ts';
+import type { Opened } from '../open-session.ts';
 import { createSpares, mostWithin } from './spares.ts';
 
 /** Spares whose starts and clock the test controls. */

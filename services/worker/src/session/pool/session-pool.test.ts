@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createFakeSession, type FakeSession } from '../../test/fake-session.ts';
-import type { SessionProfile } from './session-options.ts';
+import { createFakeSession, type FakeSession } from '../../../test/fake-session.ts';
+import type { SessionProfile } from '../session-options.ts';
 import { createSessionPool } from './session-pool.ts';
 
 const idleTtlMs = 1000;

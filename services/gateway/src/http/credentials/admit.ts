@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { toAppError } from '@harness/contracts';
-import type { FailedAttempts } from '../limits/failed-attempts.ts';
-import type { RateStanding, RequestRate } from '../limits/request-rate.ts';
+import type { FailedAttempts } from '../../limits/failed-attempts.ts';
+import type { RateStanding, RequestRate } from '../../limits/request-rate.ts';
+import type { AddressOf } from '../client-address.ts';
 import { type Authenticate, type Caller, isLocal } from './authenticate.ts';
-import type { AddressOf } from './client-address.ts';
 import type { PresentedTicket } from './stream-tickets.ts';
 
 /** A request that may be served. */

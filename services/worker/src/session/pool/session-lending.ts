@@ -9,15 +9,15 @@ import type { Dispatch, HeldThread, Hold, TranscriptState, TranscriptStore } fro
 import type { ToolServer } from '@harness/plugin-kit';
 import { skillPluginName } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
-import type { Opened, OpenSession } from './open-session.ts';
-import type { OnTranscript, Session } from './session.ts';
-import type { SessionProfile } from './session-options.ts';
+import type { Opened, OpenSession } from '../open-session.ts';
+import type { OnTranscript, Session } from '../session.ts';
+import type { SessionProfile } from '../session-options.ts';
+import { systemPromptOf } from '../system-prompt.ts';
+import type { ThreadHolds } from '../thread-holds.ts';
+import type { HeldSlot } from '../thread-slots.ts';
+import { searchesFor } from '../tool-search.ts';
 import type { SessionPool } from './session-pool.ts';
 import type { Spares } from './spares.ts';
-import { systemPromptOf } from './system-prompt.ts';
-import type { ThreadHolds } from './thread-holds.ts';
-import type { HeldSlot } from './thread-slots.ts';
-import { searchesFor } from './tool-search.ts';
 
 /** A session for a turn. */
 export interface Lent {

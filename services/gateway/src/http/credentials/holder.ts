@@ -1,5 +1,5 @@
 import type { Principal } from '@harness/plugin-kit';
-import { accessKeyPrefix } from '../oauth/access-tokens.ts';
+import { accessKeyPrefix } from '../../oauth/access-tokens.ts';
 
 /** A caller's rights, and when they end. */
 interface Rights {

@@ -4,11 +4,17 @@
  *
  * An entry is busy (lent) or idle. Idle ones are evicted after the idle TTL, and when there are too many:
  * guests first, then the least recently used. Busy ones are never evicted to free a slot.
+ *
+ * This folder:
+ *   session-lending.ts     which session a thread gets, and its epoch
+ *   spares.ts              sessions started in advance
+ *   session-limit.ts       how many sessions fit into memory
+ *   room-elsewhere.ts      whether another worker has a free slot
  */
 import type { SessionPath } from '@harness/contracts';
-import type { Session } from './session.ts';
-import type { SessionProfile } from './session-options.ts';
-import { createThreadSlots, type PooledSession } from './thread-slots.ts';
+import type { Session } from '../session.ts';
+import type { SessionProfile } from '../session-options.ts';
+import { createThreadSlots, type PooledSession } from '../thread-slots.ts';
 
 /** Limits of a pool. */
 export interface PoolOptions {

@@ -6,7 +6,7 @@
  * duration of one start. It is limited by the available memory; superfluous spares are ended.
  */
 import type { Logger } from '@harness/runtime';
-import type { Opened } from './open-session.ts';
+import type { Opened } from '../open-session.ts';
 
 /** The stock of spares. */
 export interface Spares {

@@ -1,8 +1,8 @@
 import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
-import { printableOf } from './printable.ts';
+import { printableOf } from '../printable.ts';
+import type { Shown } from '../thread-view.ts';
 import type { Screen } from './screen.ts';
-import type { Shown } from './thread-view.ts';
 
 /** Writes to a terminal, above the typed line once there is one. Makes all text printable. */
 export interface Speaker {

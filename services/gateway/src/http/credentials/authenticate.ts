@@ -3,27 +3,18 @@
  *
  * This folder:
  *   scopes.ts              scopes of credentials; the pattern of tenant names
- *   same-site.ts           Host and Origin checks
- *   cors.ts                CORS headers and preflights for allowed origins
- *   continue.ts            100 Continue, only for requests that may be served
- *   json-body.ts           parses request bodies, for REST and MCP
- *   errors.ts              errors as HTTP responses
- *   client-disconnect.ts   detects that a client has disconnected
- *   client-address.ts      the client's address, through trusted proxies
  *   admit.ts               authenticates a request and takes it from the caller's budget
- *   limit-headers.ts       Retry-After and RateLimit headers
  *   stream-tickets.ts      tickets for streams that a browser opens
  *   holder.ts              whom tickets and console sessions stand for
- *   keyless-connections.ts bounds connections without a valid credential
  */
 import { AppError, type ThreadTokenClaims, verifyThreadToken } from '@harness/contracts';
 import type { Authority, ConsoleSessions, TokenSecrets } from '@harness/dispatch';
 import type { Principal } from '@harness/plugin-kit';
 import { decodeProtectedHeader } from 'jose';
-import { type ApiKey, fingerprintOf, sha256Of } from '../keys/api-keys.ts';
-import type { FollowedKeys } from '../keys/issued-keys.ts';
-import type { KeyFile } from '../keys/key-file.ts';
-import type { AccessTokens } from '../oauth/access-tokens.ts';
+import { type ApiKey, fingerprintOf, sha256Of } from '../../keys/api-keys.ts';
+import type { FollowedKeys } from '../../keys/issued-keys.ts';
+import type { KeyFile } from '../../keys/key-file.ts';
+import type { AccessTokens } from '../../oauth/access-tokens.ts';
 import type { Holder } from './holder.ts';
 import { type Scope, scopes } from './scopes.ts';
 import type { PresentedTicket, StreamTickets } from './stream-tickets.ts';

@@ -1,12 +1,21 @@
-/** The chat in a terminal: a line to type on, and the output above it. */
+/**
+ * The chat in a terminal: a line to type on, and the output above it.
+ *
+ * - `screen.ts`         output above the typed line
+ * - `speak.ts`          styles of output
+ * - `paste.ts`          pasted text as part of one line
+ * - `answering.ts`      a person's answer to a question of a tool, field by field
+ * - `complete.ts`       completion with Tab
+ * - `history-file.ts`   the saved history of typed lines
+ */
 import { createInterface, type Interface } from 'node:readline';
 import type { ReadStream } from 'node:tty';
+import { type Chat, type ChatWish, openChat } from '../chat.ts';
+import type { GatewayClient } from '../gateway-client.ts';
+import { lineOf } from '../line-of.ts';
 import { type Answering, type AskedQuestion, createAnswering, declineLine } from './answering.ts';
-import { type Chat, type ChatWish, openChat } from './chat.ts';
 import { type Completion, createCompleter } from './complete.ts';
-import type { GatewayClient } from './gateway-client.ts';
 import { type History, maxHistory, openHistory } from './history-file.ts';
-import { lineOf } from './line-of.ts';
 import { pasteMode, readPastes, textOfTyped } from './paste.ts';
 import { createScreen, type Screen } from './screen.ts';
 import { createSpeaker, type Speaker } from './speak.ts';

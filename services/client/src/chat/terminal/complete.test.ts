@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { createGatewayClient } from '../gateway-client.ts';
 import { createCompleter } from './complete.ts';
-import { createGatewayClient } from './gateway-client.ts';
 
 const named = (...names: string[]) => names.map((name) => ({ name }));
 const answers: Record<string, object> = {
