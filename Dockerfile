@@ -28,6 +28,7 @@ FROM node:24-bookworm-slim AS console
 WORKDIR /app
 COPY --from=source /manifests .
 RUN npm ci --ignore-scripts --no-audit --no-fund --workspace services/console
+COPY --from=source /source/tsconfig.json .
 COPY --from=source /source/services/console services/console
 RUN node node_modules/vite/bin/vite.js build services/console --logLevel warn
 

@@ -9,7 +9,7 @@ const folder = join(import.meta.dirname, 'dist');
 const compressed: Plugin = {
   name: 'compressed',
   apply: 'build',
-  async closeBundle() {
+  async writeBundle() {
     const files = await readdir(folder, { recursive: true });
     for (const file of files.filter((name) => /\.(js|css|html|svg)$/.test(name))) {
       const path = join(folder, file);

@@ -35,12 +35,13 @@ export interface FleetOptions {
  * One fleet for the tests of a file that change only their own threads: opened by the first of them, closed after the
  * last test of the file.
  */
-export function shareFleet(): () => Promise<TestFleet> {
+export function shareFleet(env: Record<string, string> = {}): () => Promise<TestFleet> {
   let fleet: Promise<TestFleet> | undefined;
   let close: (() => Promise<void>) | undefined;
   afterAll(() => close?.(), 60_000);
   return () => {
     fleet ??= openFleet({
+      env,
       onEnd(end) {
         close = end;
       },

@@ -4,7 +4,7 @@
 -- mail never lacks one.
 local function deliver(threadId, mail)
   local th = key('th', threadId)
-  local thread = redis.call('HMGET', th, 'tenant', 'alias', 'last', 'kept')
+  local thread = redis.call('HMGET', th, 'tenant', 'alias', 'last', 'kept', 'agent', 'skill', 'indexed')
   local last = tonumber(thread[3]) or 0
   local seq = last + 1
   -- A torn earlier delivery may have left its entry without updating `last`: skip its seq; begin.lua counts
@@ -15,13 +15,15 @@ local function deliver(threadId, mail)
     kind = mail.kind, status = 'pending', attempt = 0, input = mail.input, createdAt = stamp, chain = mail.chain or mail.runId }
   for _, name in ipairs({ 'model', 'metadata', 'taskId', 'iteration', 'failure', 'keyId', 'scopes', 'tools', 'rightsUntil', 'grantedAt', 'heldBy', 'trace' }) do run[name] = mail[name] end
   setFields(key('run', mail.runId), run)
-  redis.call('HSET', th, 'last', seq, 'updatedAt', stamp)
+  local indexes = indexesOf('busy', thread[5], thread[6])
+  redis.call('HSET', th, 'last', seq, 'updatedAt', stamp, 'indexed', indexes)
   redis.call('XADD', key('mb', threadId), seq .. '-0', 'runId', mail.runId, 'kind', mail.kind)
   redis.call('ZADD', key('runs', threadId), seq, mail.runId)
   if seq > C.runCap then redis.call('ZREMRANGEBYRANK', key('runs', threadId), 0, -C.runCap - 1) end
   redis.call('ZADD', P .. 'pend', 'NX', now, threadId)
   if not thread[4] then keepThread(threadId) end
-  touchThread(threadId, thread[1])
+  redis.call('ZADD', key('ths', thread[1]), now, threadId)
+  moveIndexes(threadId, thread[1], { before = thread[7], wanted = indexes, at = now })
   run.eventId = addEvent(threadId, 'run.queued', cjson.encode({ runId = mail.runId, seq = seq, kind = mail.kind }))
   redis.call('HSET', key('run', mail.runId), 'eventId', run.eventId)
   return run
@@ -73,14 +75,18 @@ local function finishRun(threadId, seq, run)
   if run.kind == 'message' then dropHeld('waitingMessages', run.tenant, run.runId, run.heldBy) end
   redis.call('DEL', key('led', threadId))
   redis.call('HDEL', th, 'nonce', 'run', 'attempt', 'tried')
-  redis.call('HSET', th, 'done', seq)
+  local thread = redis.call('HMGET', th, 'last', 'outcome', 'agent', 'skill', 'indexed')
+  local last = tonumber(thread[1]) or 0
+  local indexes = indexesOf(stateOf(last, seq, thread[2]), thread[3], thread[4])
+  redis.call('HSET', th, 'done', seq, 'indexed', indexes)
   redis.call('XDEL', key('mb', threadId), seq .. '-0')
-  local remaining = number(th, 'last') - seq
+  local remaining = last - seq
   if remaining > 0 then
     redis.call('ZADD', P .. 'pend', now, threadId)
   else
     redis.call('ZREM', P .. 'pend', threadId)
   end
-  touchThread(threadId, run.tenant)
+  redis.call('ZADD', key('ths', run.tenant), now, threadId)
+  moveIndexes(threadId, run.tenant, { before = thread[5], wanted = indexes, at = now })
   return remaining
 end

@@ -44,6 +44,12 @@ export const pages: readonly Page[] = [
     load: () => import('./tools/tools-page.tsx'),
   },
   {
+    path: '/upstreams',
+    nav: { name: 'Upstreams', key: 'u' },
+    scopes: ['fleet'],
+    load: () => import('./upstreams/upstreams-page.tsx'),
+  },
+  {
     path: '/audit',
     nav: { name: 'Audit', key: 'a' },
     scopes: ['admin', 'fleet'],

@@ -1,10 +1,20 @@
 /** Every page, in both themes: it shows what there is, asks nobody else, and everybody can use it. */
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkAccessibility, closeBrowserAfterAll, openPage } from '../../console/open-console.ts';
 import { shareFleet, type TestFleet } from '../../open-fleet.ts';
 
 closeBrowserAfterAll();
-const fleetOf = shareFleet();
+
+const folder = await mkdtemp(join(tmpdir(), 'harness-upstreams-'));
+const upstreams = join(folder, 'upstreams.json');
+const server = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-filesystem/package.json');
+const files = { command: process.execPath, args: [join(server, '..', 'dist', 'index.js'), folder] };
+await writeFile(upstreams, JSON.stringify({ mcpServers: { files } }));
+const fleetOf = shareFleet({ HARNESS_UPSTREAMS_FILE: upstreams });
 
 let prepared: Promise<TestFleet> | undefined;
 
@@ -42,6 +52,7 @@ const pages: [path: string, shows: string | RegExp][] = [
   ['/tools?view=plugins', 'validation'],
   ['/tools?view=lock', 'There is no tool lock'],
   ['/tools?view=skills', 'No skill'],
+  ['/upstreams?upstream=files', /files__read_text_file/],
   ['/audit', 'createThread'],
 ];
 

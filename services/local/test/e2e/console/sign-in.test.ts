@@ -46,9 +46,9 @@ test('a person signs in with a key, sees what it allows, and is out when it is r
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await signIn('key-of-boss');
-  await expect.poll(async () => (await links()).length).toBe(7);
+  await expect.poll(async () => (await links()).length).toBe(8);
   await page.reload();
-  await expect.poll(async () => (await links()).length).toBe(7);
+  await expect.poll(async () => (await links()).length).toBe(8);
 
   await writeFile(file, JSON.stringify([writer]));
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
