@@ -9,7 +9,7 @@ const nowhere = {
   pluginStates: { disabled: async () => ({ all: [], tenants: {} }) },
   tickets: {},
   issuedKeys: { tenants: async () => [] },
-  gatewayCalls: { serve: async () => undefined },
+  listedTools: { set: async () => undefined },
   bus: { endPolls: () => undefined },
   probeWrites: () => ({ trouble: () => undefined, close: () => undefined }),
 } as unknown as Dispatch;
