@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -125,5 +126,6 @@ export const playwright = {
     '--executable-path',
     chromium,
   ],
+  cwd: tmpdir(), // it writes files of its own beside where it runs
   scope: 'thread',
 };
