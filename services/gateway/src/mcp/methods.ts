@@ -13,7 +13,7 @@ import type {
 import { isInputRequired } from '@harness/plugin-kit';
 import { type Caller, requireScope } from '../http/credentials/authenticate.ts';
 import { traceparentOf } from '../http/trace-requests.ts';
-import type { ToolCall } from '../tools/tool-call.ts';
+import type { McpWire, ToolCall } from '../tools/tool-call.ts';
 import type { ToolCalls } from '../tools/tool-calls.ts';
 import type { Params } from './wire/json-rpc.ts';
 
@@ -30,6 +30,8 @@ export interface McpRequest {
   state?: unknown;
   /** Lowest level of log notifications that the client wants; undefined = none. */
   logLevel: LogLevel | undefined;
+  /** The protocol version and, in the 2025 era, the MCP session. */
+  wire?: McpWire | undefined;
   /** Sends a notification on the request's own stream; a no-op when the client has disconnected. */
   notify(method: string, params: object): void;
   /** Closes the open SSE stream so that the client can resume later (2025-11-25 only). */
@@ -111,6 +113,7 @@ export function toolCallOf(request: McpRequest): ToolCall {
     ...requestMetaOf(request),
     name: textOf(params, 'name'),
     door: 'mcp',
+    wire: request.wire,
     arguments: params.arguments,
     threadId: optionalText(meta, threadIdKey),
     toolUseId: optionalText(meta, toolUseIdKey),

@@ -163,7 +163,7 @@ export function createToolCalls(deps: {
 
   const audited: ToolCalls['call'] = (caller, toolCall) =>
     audit(caller, toolCall, async (from) => {
-      const { name, arguments: input, door: _, ...call } = toolCall;
+      const { name, arguments: input, door: _, wire: __, ...call } = toolCall;
       const toolServer = serverFor(caller, name);
       const meta = await metaOf(caller, call);
       from(meta);
@@ -215,7 +215,7 @@ export function createToolCalls(deps: {
         traced.call(caller, toolCall, () => audited(caller, toolCall)),
       ).finally(giveBack);
     },
-    async beforeTask(caller, { name, arguments: input, door: _, ...call }) {
+    async beforeTask(caller, { name, arguments: input, door: _, wire: __, ...call }) {
       const toolServer = serverFor(caller, name);
       const meta = await metaOf(caller, call);
       const { tenant } = caller.principal;

@@ -31,7 +31,7 @@ export function createToolTrace(tracing: Tracing): ToolTrace {
 
   return {
     async call(caller, toolCall, run) {
-      const { name, door, toolUseId, arguments: input } = toolCall;
+      const { name, door, toolUseId, wire, arguments: input } = toolCall;
       const { parent, links = [] } = placeOf(caller, toolCall);
       if (caller.session && parent === undefined) return run();
       const content = tracing.hasContent;
@@ -41,7 +41,8 @@ export function createToolTrace(tracing: Tracing): ToolTrace {
         parent,
         links,
         attributes: {
-          'mcp.method.name': 'tools/call',
+          ...(wire && { 'mcp.method.name': 'tools/call', 'mcp.protocol.version': wire.protocolVersion }),
+          ...(wire?.sessionId && { 'mcp.session.id': wire.sessionId }),
           'gen_ai.operation.name': 'execute_tool',
           'gen_ai.tool.name': name,
           'harness.transport': caller.session ? 'session' : door,

@@ -76,7 +76,11 @@ test('a delegated, reviewed, killed and resumed run is one trace without an orph
   });
   expect(spans.find(({ name }) => name.startsWith('tools/call'))).toMatchObject({
     service: 'harness-gateway',
-    attributes: { 'mcp.method.name': 'tools/call', 'gen_ai.operation.name': 'execute_tool' },
+    attributes: {
+      'mcp.method.name': 'tools/call',
+      'mcp.protocol.version': expect.stringMatching(/^20/),
+      'gen_ai.operation.name': 'execute_tool',
+    },
   });
   // Content is in spans only where the operator asks for it.
   expect(JSON.stringify(spans)).not.toContain('the report');

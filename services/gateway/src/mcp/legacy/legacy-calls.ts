@@ -158,6 +158,7 @@ function createPerform({ dispatch: { mcpSessions }, methods, requests, audit, su
       params,
       signal,
       capabilities: session?.capabilities ?? {},
+      wire: { protocolVersion: session?.protocolVersion ?? '2025-03-26', sessionId: session?.sessionId },
       logLevel: (session?.logLevel ?? 'info') as LogLevel,
       notify: (name, notified) => answer.send({ jsonrpc: '2.0', method: name, params: notified }),
       releaseStream: answer.release,

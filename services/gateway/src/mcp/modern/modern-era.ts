@@ -22,7 +22,7 @@ import { requireTasks, type TaskMethods } from '../task-methods.ts';
 import { errorMessage, type RpcError, resultMessage, rpcCodes, toolListMessage } from '../wire/json-rpc.ts';
 import { type Answers, acceptedBy } from '../wire/mcp-response.ts';
 import { serverInfo } from '../wire/server-identity.ts';
-import { disagreeingParam, headerText, type ModernCall } from './modern-call.ts';
+import { disagreeingParam, headerText, type ModernCall, modernVersion } from './modern-call.ts';
 import { createRequestStates } from './request-state.ts';
 import { createSdkHandler, listCache, type SdkHandlerDeps } from './sdk-handler.ts';
 
@@ -87,6 +87,7 @@ export function createModernEra(deps: ModernDeps): ModernEra {
         params,
         signal: disconnectSignalOf(response), // in this era a disconnect cancels the call
         capabilities: call.capabilities,
+        wire: { protocolVersion: modernVersion },
         inputs: call.inputs,
         state: await states.open(call.requestState, asked),
         logLevel: call.logLevel,

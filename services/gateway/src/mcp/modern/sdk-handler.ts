@@ -19,6 +19,7 @@ import { callerScope } from '../../tools/caller-scope.ts';
 import type { McpRequest, Methods } from '../methods.ts';
 import { skillMethods, skillsExtension } from '../skills-extension.ts';
 import type { FaultOf, Params } from '../wire/json-rpc.ts';
+import { modernVersion } from './modern-call.ts';
 import { capabilities, serverInfo, tasksExtension } from '../wire/server-identity.ts';
 import type { Asked, RequestStates } from './request-state.ts';
 
@@ -115,6 +116,7 @@ async function requestOf(ctx: ServerContext, asked: Asked, states: RequestStates
     caller: asked.caller,
     params: asked.params,
     signal,
+    wire: { protocolVersion: modernVersion },
     capabilities: (envelope['io.modelcontextprotocol/clientCapabilities'] ?? {}) as Record<string, unknown>,
     inputs: inputResponses as McpRequest['inputs'],
     state: await states.open(requestState(), asked),
