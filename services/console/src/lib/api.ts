@@ -46,9 +46,14 @@ export async function api<T>(method: string, path: string, sent: Sent = {}): Pro
   return (text === '' ? undefined : JSON.parse(text)) as T;
 }
 
+/** Longest wait for a resource, ms: a connection may be dead without an error. */
+const readMs = 20_000;
+
 /** Reads a resource. Throws ApiError. */
-export const get = <T>(path: string, signal?: AbortSignal): Promise<T> =>
-  api<T>('GET', path, signal ? { signal } : {});
+export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const late = AbortSignal.timeout(readMs);
+  return api<T>('GET', path, { signal: signal ? AbortSignal.any([signal, late]) : late });
+}
 
 /** The failure that a response describes. */
 export function errorOf(status: number, text: string): ApiError {

@@ -24,8 +24,8 @@ export interface Follower {
   onRestart(): void;
 }
 
-/** The gateway sends a comment every 10 s; without one the connection is dead. */
-const silenceMs = 25_000;
+/** The gateway answers at once, and then sends a comment every 10 s: otherwise the connection is dead. */
+const [answerMs, silenceMs] = [10_000, 25_000];
 /** A page that is hidden for longer lets its connection go. */
 const hiddenMs = 30_000;
 const [firstDelayMs, maxDelayMs] = [250, 5_000];
@@ -51,7 +51,11 @@ export function followEvents(path: string, follower: Follower): () => void {
     const headers: Record<string, string> = { accept: 'text/event-stream' };
     if (lastId !== undefined) headers['last-event-id'] = lastId;
     follower.onState({ at: 'connecting' });
-    const response = await fetch(`${path}${path.includes('?') ? '&' : '?'}follow=true`, { headers, signal });
+    const late = setTimeout(() => connection?.abort(), answerMs);
+    const response = await fetch(`${path}${path.includes('?') ? '&' : '?'}follow=true`, {
+      headers,
+      signal,
+    }).finally(() => clearTimeout(late));
     if (!response.ok || !response.body) throw errorOf(response.status, await response.text());
     follower.onState({ at: 'replaying' });
     lastByteAt = Date.now();
@@ -128,11 +132,16 @@ export function followEvents(path: string, follower: Follower): () => void {
     if (Date.now() - lastByteAt > silenceMs) connection?.abort();
     wake?.();
   };
+  /** The network is another one: what was connected before may be silent for ever. */
+  const onOnline = () => {
+    connection?.abort();
+    wake?.();
+  };
   document.addEventListener('visibilitychange', onVisible);
-  window.addEventListener('online', onVisible);
+  window.addEventListener('online', onOnline);
   over.signal.addEventListener('abort', () => {
     document.removeEventListener('visibilitychange', onVisible);
-    window.removeEventListener('online', onVisible);
+    window.removeEventListener('online', onOnline);
     clearTimeout(hiddenTimer);
     connection?.abort();
     wake?.();

@@ -33,7 +33,7 @@ export async function openPage(url: string, path = '/', options: PageOptions = {
     viewport: { width: 1280, height: 800 },
     reducedMotion: 'reduce',
   });
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(45_000);
   onTestFinished(() => context.close());
   const page = await context.newPage();
   const problems: string[] = [];

@@ -1,6 +1,8 @@
 /** One thread in the console: what is said, called and measured, live, and through everything that breaks. */
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type ConsolePage, closeBrowserAfterAll, openPage } from '../../console/open-console.ts';
+import { createRandom } from '../../faults/random.ts';
+import { openProxy } from '../../faults/tcp-proxy.ts';
 import { openFleet, shareFleet } from '../../open-fleet.ts';
 
 closeBrowserAfterAll();
@@ -79,7 +81,7 @@ test('a run is stopped, interrupted by another message, and waiting ones are can
   await page.getByLabel('While a run is in progress').selectOption('interrupt');
   await say(opened, 'say: instead');
   await page.locator('.said').getByText('instead').waitFor();
-  expect(await page.locator('.end').count()).toBe(3);
+  await expect.poll(() => page.locator('.end').count()).toBe(3);
 
   await say(opened, 'hang:');
   await expect.poll(() => page.locator('.asked').count()).toBe(4);
@@ -133,5 +135,30 @@ test('while the gateway is killed and starts again, nothing is missing, nothing 
   await page.reload();
   await page.locator('.said').getByText('while it was away').waitFor();
   expect(await said(opened)).toEqual(['before', 'while it was away']);
+  expect(problems).toEqual([]);
+});
+
+test('a laptop that was away, on a network that is silent, continues where it stopped', async () => {
+  const fleet = await fleetOf();
+  const threadId = await fleet.thread();
+  const { host } = new URL(fleet.url);
+  const proxy = await openProxy({ target: `redis://${host}`, random: createRandom(1) });
+  onTestFinished(() => proxy.close());
+  const opened = await openPage(proxy.url.replace('redis:', 'http:'), `/threads/${threadId}`, {
+    expected: /ERR_|Failed to load/,
+  });
+  const { page, problems } = opened;
+  await page.getByText('No message yet').waitFor();
+  await fleet.ask(threadId, 'say: one');
+  await page.locator('.said').getByText('one').waitFor();
+  proxy.mode({ kind: 'blackhole' });
+  await fleet.ask(threadId, 'say: two');
+  await fleet.ask(threadId, 'call: time__current_time {}\nsay: three');
+  expect(await said(opened)).toEqual(['one']);
+  proxy.mode({ kind: 'pass' });
+  proxy.reset();
+  await page.locator('.said').getByText('three').waitFor();
+  expect(await said(opened)).toEqual(['one', 'two', 'three']);
+  expect(await page.locator('.tool').count()).toBe(1);
   expect(problems).toEqual([]);
 });
