@@ -28,6 +28,7 @@ const lists = {
       toolOf('die'),
       toolOf('env'),
       toolOf('flood'),
+      ...(how.has('leaks') ? [toolOf('leak')] : []),
       ...(how.has('invisible') ? [toolOf('hidden', { description: 'Hello\u{e0049}\u{e0047}' })] : []),
       ...(how.has('bomb')
         ? [toolOf('bomb', { inputSchema: bombOf(9) }), toolOf('deep', { inputSchema: nested(200) })]
@@ -45,6 +46,7 @@ const calls: Record<string, (id: number) => unknown> = {
   pid: () => ({ content: [{ type: 'text', text: String(process.pid) }] }),
   die: () => process.exit(3),
   env: () => ({ content: [{ type: 'text', text: JSON.stringify(process.env) }] }),
+  leak: () => ({ content: [{ type: 'text', text: `refused: ${process.env.API_TOKEN}` }], isError: true }),
   flood: () => {
     for (let i = 0; i < 100_000; i++)
       write({ method: 'notifications/message', params: { level: 'info', data: i } });

@@ -1,6 +1,7 @@
 /**
  * Upstreams: other people's MCP servers as plugins of this gateway.
  *
+ *   publish-upstreams.ts  makes their plugins
  *   upstream-report.ts  what operators see of them
  *   describe-upstreams.ts  what they offer, for the tool lock
  *   file/        the file that names them
@@ -20,8 +21,8 @@ import type { UpstreamConfig } from './file/upstream-config.ts';
 import { secretsOf, type UpstreamsFile } from './file/upstreams-file.ts';
 import { createLink, type Link } from './link/link.ts';
 import { createOwnedLink, type OwnedLink, type OwnerQuestion, upstreamTopic } from './link/owned-link.ts';
-import type { Port } from './plugin/forward.ts';
-import { upstreamPluginOf, uriBehind } from './plugin/upstream-plugin.ts';
+import { uriBehind } from './plugin/upstream-plugin.ts';
+import { createPublisher, type UpstreamEntry } from './publish-upstreams.ts';
 import { lockDifferencesOf, type UpstreamReport } from './upstream-report.ts';
 
 /** The upstreams of this gateway. */
@@ -47,17 +48,6 @@ export interface UpstreamsDeps {
   logger: Logger;
 }
 
-/** One upstream of the file. */
-interface Entry {
-  config: UpstreamConfig;
-  /** Undefined while it is disabled. */
-  link: Link | undefined;
-  port: Port;
-  problems: string[];
-  /** What its plugin was made from. */
-  published: { description: object; uris: readonly string[] } | undefined;
-}
-
 const noUpstreams: Upstreams = {
   list: async () => [],
   diagnostics: () => [],
@@ -68,7 +58,8 @@ const noUpstreams: Upstreams = {
 export function followUpstreams(deps: UpstreamsDeps): Upstreams {
   const { file, plugins, logger, dispatch } = deps;
   if (!file) return noUpstreams;
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, UpstreamEntry>();
+  const publish = createPublisher(deps, entries);
 
   const sync = () => {
     const { upstreams } = file.current();
@@ -94,9 +85,9 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
     plugins.remove(name);
     deps.changes.report(['tools', 'resources', 'prompts']);
   };
-  const entryOf = (config: UpstreamConfig): Entry => {
+  const entryOf = (config: UpstreamConfig): UpstreamEntry => {
     const scrubber = createScrubber({ values: secretsOf(config) });
-    const entry: Entry = {
+    const entry: UpstreamEntry = {
       config,
       link: undefined,
       problems: [],
@@ -109,11 +100,11 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
     };
     return entry;
   };
-  const linkNow = ({ link, config }: Entry): Link => {
+  const linkNow = ({ link, config }: UpstreamEntry): Link => {
     if (!link) throw new Error(`${config.name} is disabled`);
     return link;
   };
-  const linkOf = (entry: Entry): Link => {
+  const linkOf = (entry: UpstreamEntry): Link => {
     const { config, port } = entry;
     // A child is started once in the fleet, and the state of a thread is at one place.
     const isOwned = config.kind === 'stdio' || config.scope === 'thread';
@@ -135,47 +126,6 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
       },
     });
   };
-  /** Makes the plugins anew whose upstream has changed, or that offer a URI which belongs to another now. */
-  const publish = () => {
-    const taken = new Set(
-      plugins.plugins
-        .filter(({ name }) => !entries.has(name))
-        .flatMap(({ resources = [] }) => resources.map(({ uri }) => uri)),
-    );
-    let isChanged = false;
-    for (const entry of entries.values()) {
-      const { config, link, port } = entry;
-      const description = link?.description;
-      if (description) {
-        const own = description.catalog.resources.map(({ uri }) => String(uri));
-        const uris = own.filter((uri) => !taken.has(uri));
-        const now = { description, uris };
-        if (!isSame(now, entry.published)) {
-          const isUnprefixed = deps.unprefixed.includes(config.name);
-          const isTaken = (uri: string) => !uris.includes(uri);
-          offer(entry, upstreamPluginOf({ config, description, port, isUnprefixed, isTaken }));
-          entry.published = now;
-          isChanged = true;
-        }
-      }
-      for (const uri of entry.published?.uris ?? []) taken.add(uri);
-    }
-    if (isChanged) deps.changes.report(['tools', 'resources', 'prompts']);
-  };
-  const offer = (entry: Entry, { plugin, problems }: ReturnType<typeof upstreamPluginOf>) => {
-    entry.problems = problems;
-    try {
-      plugins.add(plugin, { tenants: entry.config.tenants });
-      const { tools = [], resources = [], prompts = [] } = plugin;
-      const counts = { tools: tools.length, resources: resources.length, prompts: prompts.length };
-      logger.info({ upstream: plugin.name, version: plugin.version, ...counts }, 'upstream offered');
-      for (const problem of problems) logger.warn({ upstream: plugin.name }, problem);
-    } catch (error) {
-      entry.problems = [`it is not offered: ${(error as Error).message}`, ...problems];
-      logger.error({ upstream: plugin.name, err: error }, 'upstream not offered');
-    }
-  };
-
   sync();
   file.onChange(sync);
   const answer = async (call: GatewayCall) => {
@@ -220,8 +170,3 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
     },
   };
 }
-
-const isSame = (
-  { description, uris }: { description: object; uris: readonly string[] },
-  before: Entry['published'],
-) => description === before?.description && isDeepStrictEqual(uris, before.uris);

@@ -1,5 +1,6 @@
 import type { ToolDescriptor } from '@harness/plugin-kit';
 import MiniSearch from 'minisearch';
+import { synonymsOf } from './synonyms.ts';
 
 /** Finds tools by words. */
 export interface ToolIndex {
@@ -11,6 +12,8 @@ export interface ToolIndex {
 
 /** Words of a description that are indexed, characters: what is said later says little about what a tool is for. */
 const maxDescription = 2_000;
+/** Weight of a synonym beside a word of the query. */
+const synonymWeight = 0.25;
 /** Tools that are indexed without a pause: some milliseconds. */
 const chunkTools = 25;
 /** Parameters of one tool. */
@@ -33,8 +36,6 @@ export function createToolIndex(): ToolIndex {
     processTerm: stemOf,
     searchOptions: {
       boost: { name: 4, title: 3, description: 1.5, parameters: 0.5 },
-      prefix: (term) => term.length > 3,
-      fuzzy: (term) => (term.length > 5 ? 0.15 : false),
       weights: { prefix: 0.3, fuzzy: 0.1 },
     },
   });
@@ -57,7 +58,16 @@ export function createToolIndex(): ToolIndex {
       return updating;
     },
     search(query, among, limit) {
-      const found = index.search(query, { filter: ({ id }) => among.has(String(id)) });
+      const asked = wordsOf(query).flatMap((word) => stemOf(word) ?? []);
+      const others = asked.flatMap(synonymsOf).flatMap((word) => stemOf(word) ?? []);
+      const meant = new Set(asked);
+      const found = index.search([...meant, ...new Set(others)].join(' '), {
+        filter: ({ id }) => among.has(String(id)),
+        // What was said counts more than what it may mean, and finds more.
+        boostTerm: (term) => (meant.has(term) ? 1 : synonymWeight),
+        prefix: (term) => term.length > 3 && meant.has(term),
+        fuzzy: (term) => (term.length > 5 && meant.has(term) ? 0.15 : false),
+      });
       return found.slice(0, limit).map(({ id }) => among.get(String(id)) as ToolDescriptor);
     },
   };

@@ -2,7 +2,9 @@
  * Thousands of tools: a caller that searches gets a short list of core tools, and finds and calls the others with two tools of the
  * gateway. Rights, audit and metrics are those of the tool that is called.
  *
- *   tool-index.ts  full-text search over tools
+ *   tool-index.ts            full-text search over tools
+ *   synonyms.ts              words that mean the same
+ *   publish-listed-tools.ts  tells the workers how many tools sessions list
  */
 import { AppError } from '@harness/contracts';
 import type { PluginHost, ToolDescriptor, ToolResult } from '@harness/plugin-kit';

@@ -2,7 +2,8 @@
  * An upstream as the gateway that is connected to it has it: one line for all callers and, for servers that keep state, one for
  * each thread.
  *
- *   line.ts             a connection that heals
+ *   line.ts             requests over a connection that heals
+ *   healing-connection.ts  when it is opened
  *   breaker.ts          when it is given up
  *   back-off.ts         when it is tried again
  *   refresher.ts        when its lists are read again
@@ -18,7 +19,8 @@ import { openConnection } from '../connection/open-connection.ts';
 import { type Catalog, readCatalog } from '../connection/read-catalog.ts';
 import type { UpstreamConfig } from '../file/upstream-config.ts';
 import { type CallStatistics, createCallStatistics } from './call-statistics.ts';
-import { createLine, type Line, type LineRequest, type LineState, type RequestHooks } from './line.ts';
+import type { LineState } from './healing-connection.ts';
+import { createLine, type Line, type LineRequest, type RequestHooks } from './line.ts';
 import { createRefresher } from './refresher.ts';
 
 /** A request; `thread` names the caller's thread, for an upstream with a connection for each. */
