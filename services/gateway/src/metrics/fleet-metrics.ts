@@ -12,7 +12,7 @@ import type { RouteDeps } from '../app-deps.ts';
  */
 export function addFleetMetrics(
   registry: Registry,
-  { dispatch, folders }: Pick<RouteDeps, 'dispatch' | 'folders'>,
+  { dispatch }: Pick<RouteDeps, 'dispatch'>,
 ): () => Promise<void> {
   const registers = [registry];
   const gauge = (name: string, help: string, labelNames: string[] = []) =>
@@ -86,12 +86,6 @@ export function addFleetMetrics(
     name: 'harness_failover_seconds',
     help: 'From the last event of an interrupted turn until another process continues it',
   });
-  const differing = new Gauge({
-    name: 'harness_gateways_with_other_folders',
-    help: 'Live gateways whose folder of skills or agents differs from that of this gateway; should be 0',
-    labelNames: ['kind'],
-    registers,
-  });
 
   return async () => {
     const [counters, fleet, buses, totals] = await Promise.all([
@@ -139,7 +133,6 @@ export function addFleetMetrics(
     });
     busWorkers.set(buses.workers);
     busPolling.set(buses.workersPolling);
-    for (const kind of ['agents', 'skills'] as const) differing.set({ kind }, folders.differing(kind));
     setTotal(gaps, counters.gaps);
     setTotal(escapes, counters.escapes);
     setTotal(dropped, counters.dropped);

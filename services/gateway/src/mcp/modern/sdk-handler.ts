@@ -19,8 +19,8 @@ import { callerScope } from '../../tools/caller-scope.ts';
 import type { McpRequest, Methods } from '../methods.ts';
 import { skillMethods, skillsExtension } from '../skills-extension.ts';
 import type { FaultOf, Params } from '../wire/json-rpc.ts';
-import { modernVersion } from './modern-call.ts';
 import { capabilities, serverInfo, tasksExtension } from '../wire/server-identity.ts';
+import { modernVersion } from './modern-call.ts';
 import type { Asked, RequestStates } from './request-state.ts';
 
 /** How long clients may cache a list, ms; subscribers are notified when it changes. */

@@ -29,6 +29,15 @@ export function addMetricsRoute(app: FastifyInstance, deps: RouteDeps & { regist
     await collect();
     return true;
   };
+  new Gauge({
+    name: 'harness_gateways_with_other_folders',
+    help: 'Live gateways whose folder of skills or agents differs from that of this gateway; should be 0',
+    labelNames: ['kind'],
+    registers: [registry],
+    collect() {
+      for (const kind of ['agents', 'skills'] as const) this.set({ kind }, deps.folders.differing(kind));
+    },
+  });
   app.get(
     '/metrics',
     {
