@@ -29,6 +29,8 @@ export interface Figures {
   /** Adds a batch; a repeat of the latest batch of the process is not added again. */
   add(from: { process: string; batch: string }, counted: Counted): Promise<void>;
   read(): Promise<FleetTotals>;
+  /** The process ends: nothing of its batches is kept. */
+  forget(process: string): Promise<void>;
 }
 
 /** What a process has counted since its previous batch. */
@@ -81,6 +83,9 @@ export function createFigures({
         other: JSON.stringify(['other', 'other', 'other']),
         maxFields: maxUses * useFields.length,
       });
+    },
+    async forget(process) {
+      await reached(redis.del(keys.of('figbatch', process)));
     },
     async read() {
       const [totals, uses] = await Promise.all([

@@ -12,7 +12,10 @@ for _, workerId in ipairs(redis.call('SMEMBERS', P .. 'workers')) do
         ring[#ring + 1] = { threadId = threadId, owner = liveOwner(threadId) }
       end
     end
-    if redis.call('EXISTS', key('own', workerId)) == 0 then dead[#dead + 1] = workerId end
+    if redis.call('EXISTS', key('own', workerId)) == 0 then
+      redis.call('DEL', key('figbatch', workerId))
+      dead[#dead + 1] = workerId
+    end
   end
 end
 for _, threadId in ipairs(redis.call('ZRANGEBYSCORE', P .. 'pend', '-inf', now - A.graceMs, 'LIMIT', 0, A.count)) do

@@ -19,7 +19,7 @@ const flushMs = 1_000;
  * numbers of this process that only rise, read at each batch.
  */
 export function createFigureBook(deps: {
-  figures: Pick<Figures, 'add'>;
+  figures: Pick<Figures, 'add' | 'forget'>;
   workerId: string;
   totals(): Record<string, number>;
   logger: Logger;
@@ -85,6 +85,7 @@ export function createFigureBook(deps: {
       clearInterval(timer);
       await sending;
       await flush();
+      await figures.forget(workerId).catch(() => undefined); // the sweep does it then
     },
   };
 }
