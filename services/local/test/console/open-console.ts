@@ -53,9 +53,12 @@ export async function openPage(url: string, path = '/', options: PageOptions = {
       note(`asked ${request.url()}`);
     if (request.url().includes('/console/'))
       sizes.push(
-        request.sizes().then(({ responseBodySize }) => {
-          bytes += responseBodySize;
-        }),
+        request.sizes().then(
+          ({ responseBodySize }) => {
+            bytes += responseBodySize;
+          },
+          () => undefined, // the page was closed
+        ),
       );
   });
   await page.goto(`${url}/console${path}`);

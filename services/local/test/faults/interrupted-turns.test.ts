@@ -40,7 +40,8 @@ async function runsOf({ client }: Story, threadIds: readonly string[]) {
 test('F26 two workers are stopped during the same turn: it continues, and neither counts as a crash', async () => {
   const env = { HARNESS_DRAIN_MS: '500', HARNESS_TURN_TIMEOUT_MS: '60000' };
   const wrong = await violationsOf({ workers: 1, env, real: true }, async (story) => {
-    const work = await story.load({ threads: 1, messages: 1, scriptOf: longScript(2_500) });
+    const work = await story.load({ threads: 1, messages: 1, scriptOf: longScript(6_000) });
+    // Each cut, with the start of the next worker, must lie within a pause: an effect in progress may be repeated.
     for (const cut of [1, 2]) {
       await answersKept(story, work.threadIds[0] ?? '', cut);
       const [old] = livingWorkers(story);

@@ -172,7 +172,7 @@ export function checkRefusals({ refusals }: Client): string[] {
 /** Keys that a thread, and that a run, may leave until they expire; and those of the installation. */
 const keysPerThread = 8;
 const keysPerRun = 4;
-const keysAtAll = 60;
+const keysAtAll = 75;
 
 /** D6: no keys of dead workers, no mail, and no keys beside those that the work explains. */
 export function checkKeys(
