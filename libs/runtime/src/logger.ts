@@ -1,4 +1,4 @@
-import { trace } from '@opentelemetry/api';
+import { TraceFlags, trace } from '@opentelemetry/api';
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
 import { createScrubber, type Scrubber } from './secrets/scrubber.ts';
 
@@ -35,10 +35,10 @@ export function createLogger(service: string, level: string, options: LoggerOpti
   return destination ? pino(settings, destination) : pino(settings);
 }
 
-/** The ids of the span in which a line is logged. */
+/** The ids of the span in which a line is logged, if it is sampled: others cannot be looked up. */
 function spanNow(): object {
   const span = trace.getActiveSpan()?.spanContext();
-  return span ? { trace_id: span.traceId, span_id: span.spanId } : {};
+  return span && span.traceFlags & TraceFlags.SAMPLED ? { trace_id: span.traceId, span_id: span.spanId } : {};
 }
 
 /** A line of bounded length, so that the time to look through it is bounded, too. */

@@ -102,6 +102,7 @@ export function startOtlp(options: OtlpOptions): Tracing {
       const span = begin(spec);
       return {
         traceparent: traceparentOfSpan(span),
+        within: (work) => context.with(trace.setSpan(context.active(), span), work),
         set: (attributes) => void span.setAttributes(attributes),
         fail: (type, message) => failed(span, type, message),
         end: () => span.end(),

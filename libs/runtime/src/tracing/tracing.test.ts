@@ -62,6 +62,14 @@ test('spans nest, also across asynchronous steps; log lines have their ids', asy
 test('what is not sampled has no traceparent, so nothing joins it', async () => {
   const never = await start({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER: 'always_off' });
   await inSpan(never, { name: 'work' }, async ({ traceparent }) => expect(traceparent).toBeUndefined());
+  // A span within one that is not sampled begins no trace of its own, whatever the share of traces.
+  const half = await start({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER_ARG: '0.5' });
+  for (let n = 0; n < 100; n++)
+    await inSpan(half, { name: 'outer' }, (outer) =>
+      inSpan(half, { name: 'inner' }, async (inner) =>
+        expect([inner.traceparent === undefined, n]).toEqual([outer.traceparent === undefined, n]),
+      ),
+    );
   const unsampled = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`;
   await inSpan(never, { name: 'work', parent: unsampled }, async () =>
     expect(never.current()).toBeUndefined(),

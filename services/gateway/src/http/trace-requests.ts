@@ -24,7 +24,7 @@ export function traceRequests(app: FastifyInstance, tracing: Tracing): void {
       attributes: { 'http.request.method': method, 'http.route': route },
     });
     spans.set(request, span);
-    tracing.within(span.traceparent, done);
+    span.within(done);
   });
   app.addHook('onResponse', (request, reply, done) => {
     const span = spans.get(request);

@@ -34,13 +34,10 @@ export function createToolTrace(tracing: Tracing): ToolTrace {
       const { name, door, toolUseId, wire, arguments: input } = toolCall;
       const { parent, links = [] } = placeOf(caller, toolCall);
       if (caller.session && parent === undefined) return run();
-      const content = tracing.hasContent;
-      const spec = {
-        name: `tools/call ${name}`,
-        kind: 'SERVER' as const,
-        parent,
-        links,
-        attributes: {
+      return inSpan(tracing, { name: `tools/call ${name}`, kind: 'SERVER', parent, links }, async (span) => {
+        // Most calls are not sampled: they pay for no attribute.
+        if (span.traceparent === undefined) return run();
+        span.set({
           ...(wire && { 'mcp.method.name': 'tools/call', 'mcp.protocol.version': wire.protocolVersion }),
           ...(wire?.sessionId && { 'mcp.session.id': wire.sessionId }),
           'gen_ai.operation.name': 'execute_tool',
@@ -48,15 +45,12 @@ export function createToolTrace(tracing: Tracing): ToolTrace {
           'harness.transport': caller.session ? 'session' : door,
           'harness.tenant': caller.principal.tenant,
           ...(toolUseId && { 'gen_ai.tool.call.id': toolUseId }),
-          ...(content && { 'gen_ai.tool.call.arguments': JSON.stringify(input ?? null) }),
-        },
-      };
-      return inSpan(tracing, spec, async (span) => {
+          ...(tracing.hasContent && { 'gen_ai.tool.call.arguments': JSON.stringify(input ?? null) }),
+        });
         const outcome = await run();
-        if (!isInputRequired(outcome)) {
-          if (outcome.isError) span.fail('tool_error');
-          if (content) span.set({ 'gen_ai.tool.call.result': JSON.stringify(outcome.content) });
-        }
+        if (isInputRequired(outcome)) return outcome;
+        if (outcome.isError) span.fail('tool_error');
+        if (tracing.hasContent) span.set({ 'gen_ai.tool.call.result': JSON.stringify(outcome.content) });
         return outcome;
       });
     },
