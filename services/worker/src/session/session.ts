@@ -105,7 +105,7 @@ export async function openSession(request: OpenSessionRequest): Promise<Session>
   const { store } = request;
   const writer = store && createTranscriptWriter(store === 'later' ? undefined : store);
   const inbox = createInbox<SDKUserMessage>();
-  const asking: { onQuestion?: Question['onQuestion'] } = {};
+  const asking: Asking = { onQuestion: undefined };
   const options = sessionOptionsOf({
     ...request,
     onElicitation: async (asked, { signal }) =>
@@ -145,6 +145,11 @@ async function connected(q: Query): Promise<void> {
   }
 }
 
+/** Where questions of tools go: to the current turn. */
+interface Asking {
+  onQuestion: Question['onQuestion'] | undefined;
+}
+
 type Pending = Question & {
   resolve(answer: Answer): void;
   reject(error: AppError): void;
@@ -157,8 +162,7 @@ function createSession(
     process(): SessionProcess | undefined;
     writer: TranscriptWriter | undefined;
     request: OpenSessionRequest;
-    /** Whom the current turn's questions go to. */
-    asking: { onQuestion?: Question['onQuestion'] };
+    asking: Asking;
   },
 ): Session {
   const { request } = parts;
@@ -193,6 +197,7 @@ function createSession(
       if (!pending || !answers(message, pending.uuid)) return;
       pending.resolve({ ...outcomeOf(message), ...used });
       pending = undefined;
+      parts.asking.onQuestion = undefined; // a question after the turn has no event log to appear in
     } else if (message.type === 'system' && lostTranscript.has(message.subtype)) {
       void catchUp();
     } else if (pending) {

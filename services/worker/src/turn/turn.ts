@@ -137,7 +137,13 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
         request,
         { turn, emitter, questions: deps.questions },
         AbortSignal.any([signal, stop.signal]),
-      ),
+      ).catch((error) => {
+        deps.logger.warn(
+          { err: error, threadId },
+          'the question of a tool is declined: Redis did not respond',
+        );
+        return { action: 'decline' };
+      }),
   });
   const answer = await untilStopped(answering, stop.signal);
   await emitter.flush();
