@@ -134,6 +134,8 @@ const finalEvents = {
 /** The type of the event that ends a run of this status. */
 export const finalEventOf = (status: keyof typeof finalEvents): EventType => finalEvents[status];
 
-const ends: ReadonlySet<string> = new Set(Object.values(finalEvents));
+/** The types of the events that end a run. */
+export const finalRunEvents: readonly EventType[] = Object.values(finalEvents);
+const ends: ReadonlySet<string> = new Set(finalRunEvents);
 /** Whether an event of this type ends a run. */
 export const isFinalRunEvent = (type: string): boolean => ends.has(type);

@@ -161,7 +161,7 @@ export function createDispatch(deps: {
     audit: createAuditLog(parts),
     questions: createQuestions(parts),
     figures: createFigures(parts),
-    checkOrder: (tenant) => checkOrder({ redis, keys }, tenant),
+    checkOrder: (tenant) => checkOrder({ redis, keys, scripts }, tenant),
     issuedKeys: createIssuedKeys(parts),
     tokenSecrets: createTokenSecrets(parts),
     tickets: createTickets(parts),

@@ -5,7 +5,7 @@
  * This folder:
  *   add-figures.lua   script: adds a batch
  *   counters.ts       totals that other scripts keep, and the present state
- *   promises.ts       reads the latest threads back and checks their order
+ *   promises.ts       reads the latest threads back and checks their order; read-order.lua
  */
 import {
   type Durations,

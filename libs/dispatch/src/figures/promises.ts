@@ -1,7 +1,10 @@
-import { isFinalRunEvent } from '@harness/contracts';
+import { finalRunEvents } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
+import { listOf, type Scripts, scriptsBeside } from '../redis/scripts.ts';
+
+const lua = scriptsBeside(import.meta.url, { unconfirmed: ['read-order'] });
 
 /** What was read back, and what was wrong with it. */
 export interface OrderCheck {
@@ -15,7 +18,7 @@ export interface OrderCheck {
   reorderings: number;
 }
 
-/** Bounds of a check, which keep it at some milliseconds of Redis. */
+/** Bounds of a check: a thread keeps Redis busy for a few milliseconds at most, and threads are read one by one. */
 const maxThreads = 100;
 const maxRuns = 100;
 const maxEvents = 1_000;
@@ -25,17 +28,19 @@ const maxEvents = 1_000;
  * their event logs. Throws `unavailable`.
  */
 export async function checkOrder(
-  { redis, keys }: { redis: Redis; keys: Keys },
+  { redis, keys, scripts }: { redis: Redis; keys: Keys; scripts: Scripts },
   tenant: string,
 ): Promise<OrderCheck> {
   const threads = await reached(redis.zrevrange(keys.of('ths', tenant), 0, maxThreads - 1));
   const check: OrderCheck = { threads: threads.length, runs: 0, gaps: 0, doubles: 0, reorderings: 0 };
   for (const threadId of threads) {
-    const [runs, events] = await Promise.all([
-      reached(redis.zrevrange(keys.of('runs', threadId), 0, maxRuns - 1, 'WITHSCORES')),
-      reached(redis.xrevrange(keys.of('ev', threadId), '+', '-', 'COUNT', maxEvents)),
-    ]);
-    const found = orderOf(seqsOf(runs), events.reverse());
+    const read = await scripts.call<{ runs?: string[]; ends?: string[] }>(lua['read-order'], {
+      threadId,
+      maxRuns,
+      maxEvents,
+      final: finalRunEvents,
+    });
+    const found = orderOf(seqsOf(listOf(read.runs)), listOf(read.ends));
     check.runs += found.runs;
     check.gaps += found.gaps;
     check.doubles += found.doubles;
@@ -51,20 +56,17 @@ function seqsOf(flat: readonly string[]): Map<string, number> {
   return seqs;
 }
 
-/** Checks one thread: positions of its runs, and its events in their order. */
+/** Checks one thread: positions of its runs, and the runs whose results were stored, in that order. */
 export function orderOf(
   seqs: ReadonlyMap<string, number>,
-  events: readonly (readonly [id: string, fields: readonly string[]])[],
+  ends: readonly string[],
 ): Omit<OrderCheck, 'threads'> {
   const positions = [...seqs.values()].sort((one, other) => one - other);
   const [first = 1] = positions;
   const last = positions.at(-1) ?? 0;
   const ended = new Set<string>();
   let [doubles, reorderings, latest] = [0, 0, 0];
-  for (const [, fields] of events) {
-    const type = fields[fields.indexOf('type') + 1] ?? '';
-    if (!isFinalRunEvent(type)) continue;
-    const { runId = '' } = JSON.parse(fields[fields.indexOf('data') + 1] ?? '{}') as { runId?: string };
+  for (const runId of ends) {
     const seq = seqs.get(runId);
     if (seq === undefined) continue; // older than the runs that were read
     if (ended.has(runId)) doubles++;
