@@ -8,15 +8,18 @@ import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 
 const lua = scriptsBeside(import.meta.url, { unconfirmed: ['answer-question'] });
 
-/** Questions of a thread's session to a person. Every method throws `unavailable`. */
+/** Questions of a thread's session to the people who follow it. Every method throws `unavailable`. */
 export interface Questions {
-  /** A person can answer for the next `attendMs`; by the thread's own id. */
+  /** A client that answers questions follows the thread (by its own id); counts for `attendMs`. */
   attend(threadId: string): Promise<void>;
-  /** Whether a person can answer now. */
+  /** Whether such a client follows the thread now. */
   isAttended(threadId: string): Promise<boolean>;
   /** Opens a question; returns its id. */
   open(thread: { tenant: string; threadId: string }): Promise<string>;
-  /** Resolves with the answer; with undefined when the time is over, nobody attends, or `signal` aborts. Then it is closed. */
+  /**
+   * Resolves with the answer, or with undefined: after 5 minutes, when no client attends, or when `signal` aborts. Then the
+   * question is closed.
+   */
   answerTo(
     question: { threadId: string; questionId: string },
     signal: AbortSignal,
@@ -27,7 +30,7 @@ export interface Questions {
 
 /** Longest time for an answer, ms. */
 const answerLimitMs = 300_000;
-/** A stream of a person counts for this long without being renewed, ms. */
+/** A client counts for this long without being renewed, ms. */
 const attendMs = 20_000;
 const pollMs = 300;
 

@@ -30,6 +30,7 @@ import {
 } from '@harness/plugin-kit';
 import { followUpOf } from '../follow-up.ts';
 import { fillIn } from './content/fill-in.ts';
+import { mainFile } from './content/find-content.ts';
 import { OutsideError, readFileWithin } from './content/read-file-within.ts';
 import { readTool, type Skill } from './skill.ts';
 
@@ -166,7 +167,7 @@ export function renderedOf(skill: Skill, input: ToolInput): string {
   const isEmpty = Object.keys(input).length === 0; // not called as a tool, but active on a thread
   const args = skill.parameters && !isEmpty ? JSON.stringify(input) : String(text);
   const instructions = fillIn(skill.instructions, { args, root: rootOf(skill) });
-  const further = skill.files.filter(({ path }) => path !== 'SKILL.md');
+  const further = skill.files.filter(({ path }) => !mainFile.test(path));
   return [
     instructions,
     ...(args !== '' && instructions === fillIn(skill.instructions, { args: '', root: rootOf(skill) })

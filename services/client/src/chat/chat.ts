@@ -31,7 +31,7 @@ export interface ChatDeps {
   onBack(): void;
   /** Events during a lost connection are no longer stored. */
   onGap(): void;
-  /** A tool asks the person; absent: nobody is there to answer. `undefined`: the question is over. */
+  /** A tool asks a question; undefined: the question has ended. Without this method the chat answers no questions. */
   onQuestion?(question: AskedQuestion | undefined): void;
   /** The conversation cannot continue: the thread was deleted, or the API key is no longer valid. */
   onBroken(error: Error): void;

@@ -144,6 +144,13 @@ test('its files, and no others, are read through one tool and as resources', asy
     isError: false,
     content: [{ text: '1. Boil.' }],
   });
+  // As instructions name it: with the folder of the skill before it, or in other case if only one file fits.
+  for (const path of ['/skills/tea/ref/steps.md', 'REF/Steps.md'])
+    expect((await read('tea', path)).content, path).toMatchObject([{ text: '1. Boil.' }]);
+  await writeFile(join(folder, 'tea/ref/STEPS.md'), '2. Wait.');
+  await expect
+    .poll(async () => (await read('tea', 'Ref/STEPS.md')).content[0].text)
+    .toBe('tea: there is no file Ref/STEPS.md.');
   await symlink(join(folder, 'secret.txt'), join(folder, 'tea/link.txt'));
   await symlink(join(folder, 'nothing.txt'), join(folder, 'tea/dangling.txt'));
   // The same answer whether a file exists outside or not.

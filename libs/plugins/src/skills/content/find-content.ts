@@ -18,7 +18,8 @@ export interface FoundContent {
 const maxDepth = 12;
 const maxFolders = 20_000;
 
-const mainFile = /^skill\.md$/i;
+/** The file of a skill's instructions: SKILL.md, in any case. */
+export const mainFile = /^skill\.md$/i;
 /** Folders that hold no content, however they got there. */
 const foreign = new Set(['node_modules', '__pycache__', 'vendor', 'dist', 'build']);
 /** Hidden folders hold content only where Claude Code looks for it. */

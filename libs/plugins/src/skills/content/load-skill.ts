@@ -5,6 +5,7 @@ import type { Diagnostic } from '@harness/plugin-kit';
 import type { z } from 'zod';
 import { foreignNames, type Skill, SkillFields, type SkillFile, withFormatNames } from '../skill.ts';
 import { codeFile, type ImportModule, loadSkillTools } from '../skill-code.ts';
+import { mainFile } from './find-content.ts';
 import { type FrontMatter, fieldsOf, fieldsOfAny, lineOf } from './front-matter.ts';
 import { lenient, slugOf } from './lenient.ts';
 import { isHidden, isWithin, levelOf, readFileWithin, readTextWithin } from './read-file-within.ts';
@@ -46,7 +47,8 @@ export async function loadSkill({
       report({ path: '', line: 1 }, 'the link points outside the skills folder');
       return undefined;
     }
-    const text = await readTextWithin(folder, 'SKILL.md').catch((error) => error as Error);
+    const main = (await readdir(folder)).find((file) => mainFile.test(file)) ?? 'SKILL.md';
+    const text = await readTextWithin(folder, main).catch((error) => error as Error);
     if (text instanceof Error) {
       report({ path: 'SKILL.md', line: 1 }, text.message, levelOf(text.cause));
       return undefined;

@@ -1,23 +1,9 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { renderedOf } from '../skill-plugin.ts';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
 import { loadSkills } from './load-skills.ts';
-import { OutsideError, readFileWithin } from './read-file-within.ts';
-
-async function folderOf(files: Record<string, string>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'harness-skills-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, path)), { recursive: true });
-    await writeFile(join(folder, path), text);
-  }
-  return folder;
-}
-
-const skill = (front: string, body = 'Do it.') => `---\n${front}\n---\n${body}\n`;
-const plain = (name: string) => skill(`name: ${name}\ndescription: About ${name}`);
+import { readFileWithin } from './read-file-within.ts';
+import { folderOf, plain, skill } from './test/skill-folder.ts';
 
 test('reads every field, in both spellings, and the files beside it', async () => {
   const folder = await folderOf({
@@ -202,7 +188,7 @@ test('what people write without care is read as it is meant, with a warning', as
   const folder = await folderOf({
     'a-b/SKILL.md': skill('name: A & B Automation\ndescription: Use it: now, or "never" # maybe'),
     'long/SKILL.md': skill(`name: long\ndescription: ${'x'.repeat(2_000)}\nmodel: 5\nuser-invocable: maybe`),
-    'silent/SKILL.md': skill('name: silent', '# Silent\n\nDoes it without a word.'),
+    'silent/skill.md': skill('name: silent', '# Silent\n\nDoes it without a word.'),
   });
   const { loaded, diagnostics } = await loadSkills(folder);
   expect(loaded).toMatchObject([
@@ -251,48 +237,6 @@ test('a link that points outside is left out', async () => {
     expect.stringContaining('secret.txt:1: secret.txt points outside its folder'),
     expect.stringContaining('the link points outside the skills folder'),
   ]);
-});
-
-test('only files inside the folder are read', async () => {
-  const folder = await folderOf({ 'in/a.txt': 'a', 'out.txt': 'out' });
-  const inside = join(folder, 'in');
-  expect((await readFileWithin(inside, 'a.txt')).toString()).toBe('a');
-  await symlink(join(folder, 'out.txt'), join(inside, 'link.txt'));
-  for (const path of [
-    '../out.txt',
-    '../nothing',
-    'a.txt/../../out.txt',
-    '../../etc/passwd',
-    'link.txt',
-    '../in/a.txt',
-    'x/../../in/a.txt',
-  ])
-    await expect(readFileWithin(inside, path), path).rejects.toThrow(OutsideError);
-  for (const path of ['nothing', 'a.txt/more', 'a\u0000b', `${'x'.repeat(300)}`])
-    await expect(readFileWithin(inside, path), path).rejects.toThrow(`there is no file ${path}`);
-  await expect(readFileWithin(inside, '.')).rejects.toThrow('not a regular file');
-  await expect(readFileWithin(inside, 'a.txt', 0)).rejects.toThrow('at most 0');
-});
-
-test('arguments replace $ARGUMENTS, or are appended', async () => {
-  const folder = await folderOf({
-    'a/SKILL.md': skill('name: a\ndescription: x', 'Write about $ARGUMENTS, only $ARGUMENTS.'),
-    'b/SKILL.md': skill('name: b\ndescription: x', 'Write.'),
-    'b/more.txt': 'more',
-    'c/SKILL.md': skill(
-      'name: c\ndescription: x\nparameters: {type: object, properties: {city: {type: string}}}',
-      'About $ARGUMENTS.',
-    ),
-  });
-  const [a, b, c] = (await loadSkills(folder)).loaded;
-  if (!a || !b || !c) throw new Error('not loaded');
-  expect(renderedOf(a, { arguments: 'tea' })).toBe('Write about tea, only tea.');
-  expect(renderedOf(b, { arguments: 'tea' })).toMatch(
-    /^Write\.\n\nARGUMENTS: tea\n\nFiles of this skill.*\n- more\.txt \(4 bytes\)$/s,
-  );
-  expect(renderedOf(b, {})).not.toContain('ARGUMENTS');
-  expect(renderedOf(c, { city: 'Rome' })).toBe('About {"city":"Rome"}.');
-  expect(renderedOf(c, {})).toBe('About .');
 });
 
 test('empty fields are absent; hidden files are not read', async () => {

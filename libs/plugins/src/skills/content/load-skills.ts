@@ -89,7 +89,7 @@ function named(found: readonly Made[]): Skill[] {
   return found.flatMap(({ skill }) => placed.get(skill.place) ?? []);
 }
 
-/** The name, or the name with the first number that nobody has; undefined: there is none. */
+/** The name, or the name with a number, whichever is free first; undefined: none is. */
 function freeName(name: string, owners: ReadonlyMap<string, Skill>): string | undefined {
   const names = [name, ...[2, 3, 4, 5, 6, 7, 8, 9].map((n) => `${name}-${n}`)];
   return names.find((one) => !owners.has(one));

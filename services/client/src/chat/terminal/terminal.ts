@@ -108,7 +108,7 @@ function createSilence(): { broken(): void; sinceMs(): number } {
  * that stops this.
  */
 function showSilence(deps: {
-  /** A run is in progress, and waits for nobody. */
+  /** A run is in progress, and no question of it is open. */
   isQuiet(): boolean;
   silence: ReturnType<typeof createSilence>;
   screen: Screen;
