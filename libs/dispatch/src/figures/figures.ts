@@ -1,6 +1,6 @@
 /**
  * Totals of the whole fleet. Each worker adds what it has counted about once a second, so a total outlives the
- * processes that counted it and never falls; a process that is killed loses at most its last second.
+ * processes that counted it and never falls; a process that is killed loses what it has not sent yet.
  *
  * This folder:
  *   add-figures.lua   script: adds a batch

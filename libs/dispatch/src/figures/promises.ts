@@ -40,7 +40,7 @@ export async function checkOrder(
       maxEvents,
       final: finalRunEvents,
     });
-    const found = orderOf(seqsOf(listOf(read.runs)), listOf(read.ends));
+    const found = orderOf(seqsOf(listOf(read.runs)), listOf(read.ends).toReversed());
     check.runs += found.runs;
     check.gaps += found.gaps;
     check.doubles += found.doubles;

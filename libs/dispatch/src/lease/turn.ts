@@ -80,7 +80,7 @@ export interface Turn extends HeldThread {
 export interface DeadAttempt {
   nonce: string;
   begunAtMs: number;
-  /** When the thread had its latest event. */
+  /** When the thread had its latest event, of the attempt or of a message that arrived meanwhile. */
   seenAtMs: number;
   /** How long the thread had no event until the next attempt began, ms. */
   silentMs: number;
