@@ -2,9 +2,10 @@
  * Metrics of the whole fleet, read from Redis at each scrape. One gateway reports them: the live one with the
  * lowest id. The others leave them out, so sum and max are the same.
  */
-import { type Durations, SessionPath, type WorkerInfo } from '@harness/contracts';
+import { type Durations, SessionPath } from '@harness/contracts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { RouteDeps } from '../app-deps.ts';
+import { readFleet } from './read-fleet.ts';
 
 /**
  * Registers the metrics. Returns the function that updates them; it throws `unavailable` while Redis is
@@ -88,21 +89,12 @@ export function addFleetMetrics(
   });
 
   return async () => {
-    const [counters, fleet, buses, totals] = await Promise.all([
-      dispatch.counters(),
-      dispatch.workers.list(),
-      dispatch.bus.totals(),
-      dispatch.figures.read(),
-    ]);
-    const sum = (of: (worker: WorkerInfo) => number) => sumOf(fleet, of);
+    const { counters, totals, bus, sessions: counts, ...fleet } = await readFleet(dispatch);
+    const { max, ...byState } = counts;
     pending.set(counters.pending);
-    workers.set(fleet.length);
-    setAll(sessions, 'state', {
-      busy: sum((worker) => worker.busy),
-      idle: sum((worker) => worker.sessions - worker.busy),
-      spare: sum((worker) => worker.spares),
-    });
-    sessionsMax.set(sum((worker) => worker.maxSessions));
+    workers.set(fleet.workers);
+    setAll(sessions, 'state', byState);
+    sessionsMax.set(max);
     oldest.set(counters.oldestWaitingMs / 1000);
     for (const counter of [runs, turns, followUps, requests, tokens, cost, refused]) counter.reset();
     for (const { status, path, count } of counters.runs) runs.inc({ status, path }, count);
@@ -125,14 +117,14 @@ export function addFleetMetrics(
     setTotal(evicted, totals.sessionsEvicted);
     setTotal(transcriptErrors, totals.transcriptErrors);
     setAll(busTasks, 'state', {
-      queued: buses.queued,
-      assigned: buses.assigned,
-      in_progress: buses.inProgress,
-      blocked: buses.blocked,
-      dead: buses.dead,
+      queued: bus.queued,
+      assigned: bus.assigned,
+      in_progress: bus.inProgress,
+      blocked: bus.blocked,
+      dead: bus.dead,
     });
-    busWorkers.set(buses.workers);
-    busPolling.set(buses.workersPolling);
+    busWorkers.set(bus.workers);
+    busPolling.set(bus.workersPolling);
     setTotal(gaps, counters.gaps);
     setTotal(escapes, counters.escapes);
     setTotal(dropped, counters.dropped);

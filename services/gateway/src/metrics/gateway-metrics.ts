@@ -3,6 +3,7 @@
  *
  * This folder:
  *   fleet-metrics.ts    metrics of the whole fleet, read from Redis
+ *   read-fleet.ts       what is known about the whole fleet
  *   plugin-metrics.ts   processes of isolated plugins at this gateway
  */
 import { Counter, Histogram, type Registry } from 'prom-client';

@@ -1,4 +1,4 @@
-import type { Durations, FleetFigures, Promises, RunPhase, WorkerInfo } from '@harness/contracts';
+import type { Durations, FleetFigures, Promises, RunPhase } from '@harness/contracts';
 import {
   FleetFigures as figuresSchema,
   RunPhase as Phase,
@@ -7,6 +7,7 @@ import {
 import { sumOfDurations } from '@harness/dispatch';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
+import { readFleet } from '../../metrics/read-fleet.ts';
 import { answers, jsonSchemaOf } from '../../openapi/schemas.ts';
 
 /** Adds GET /v1/figures and GET /v1/promises. */
@@ -24,22 +25,11 @@ export function addFigureRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
       },
     },
     async (): Promise<FleetFigures> => {
-      const [counters, fleet, bus, totals] = await Promise.all([
-        dispatch.counters(),
-        dispatch.workers.list(),
-        dispatch.bus.totals(),
-        dispatch.figures.read(),
-      ]);
-      const sum = (of: (worker: WorkerInfo) => number) => fleet.reduce((all, one) => all + of(one), 0);
+      const { counters, totals, bus, workers, sessions } = await readFleet(dispatch);
       return {
         at: new Date().toISOString(),
-        workers: fleet.length,
-        sessions: {
-          busy: sum(({ busy }) => busy),
-          idle: sum(({ sessions, busy }) => sessions - busy),
-          spare: sum(({ spares }) => spares),
-          max: sum(({ maxSessions }) => maxSessions),
-        },
+        workers,
+        sessions,
         pending: counters.pending,
         oldestWaitingMs: counters.oldestWaitingMs,
         runs: counters.runs,
