@@ -20,7 +20,7 @@ const height = 132;
 /** The time that a plot shows at least, seconds. */
 const leastSeconds = 120;
 
-/** Lines over time. The latest values are text beside it, for everybody who cannot see the lines. */
+/** Lines over time. The latest values are text beside it, for people who cannot see the lines. */
 export function Plot(props: {
   title: string;
   /** Seconds since 1970. */

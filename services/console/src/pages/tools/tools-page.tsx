@@ -69,7 +69,7 @@ const skillColumns: readonly Column<Skill>[] = [
     header: 'Called by',
     width: '150px',
     cell: ({ userInvocable, modelInvocable }) =>
-      [modelInvocable && 'agents', userInvocable && 'people'].filter(Boolean).join(', ') || 'nobody',
+      [modelInvocable && 'agents', userInvocable && 'people'].filter(Boolean).join(', ') || '–',
   },
   {
     id: 'context',

@@ -15,7 +15,7 @@ export function addQuestionRoute(app: FastifyInstance, { dispatch }: RouteDeps):
         operationId: 'answerQuestion',
         summary: 'Answer a question of a tool to a person',
         description:
-          'A tool that needs input asks by an event `agent.question`, while somebody follows the thread’s events with `answers=true`. Without an answer within 5 minutes, or when nobody follows any more, the question is declined.',
+          'A tool that needs input asks by an event `agent.question`, while a client follows the thread’s events with `answers=true`. Without an answer within 5 minutes, or when no client follows any more, the question is declined.',
         params: {
           ...threadParams,
           properties: { ...threadParams.properties, questionId: { type: 'string' } },

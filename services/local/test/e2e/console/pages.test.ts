@@ -1,4 +1,4 @@
-/** Every page, in both themes: it shows what there is, asks nobody else, and everybody can use it. */
+/** Every page, in both themes: it shows what there is, calls no other host, and has no violation that axe finds. */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -84,7 +84,7 @@ test('the first load has less than 250 KB, compressed, and is not loaded again',
   expect(answers).toEqual(['no-cache', 'public, max-age=31536000, immutable']);
 });
 
-test('the overview says whether the fleet is healthy, and leads to what needs somebody', async () => {
+test('the overview says whether the fleet is healthy, and leads to what needs a person', async () => {
   const { url } = await openPrepared();
   const { page } = await openPage(url, '/');
   await page.getByText('Healthy').waitFor();
