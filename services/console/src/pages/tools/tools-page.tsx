@@ -1,5 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
+import type { Diagnostic } from '../../lib/diagnostic.ts';
 import { bytesOf, lineOf, numberOf } from '../../lib/format.ts';
 import { useCan } from '../../lib/session.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
@@ -11,7 +12,7 @@ import { LockList } from './lock-list.tsx';
 import { PluginList } from './plugin-list.tsx';
 import { ToolPanel } from './tool-panel.tsx';
 import './tools.css';
-import { type Diagnostic, type Skill, type Tool, useTools } from './use-tools.ts';
+import { type Skill, type Tool, useTools } from './use-tools.ts';
 
 const tabs = [
   ['tools', 'Tools'],
@@ -123,7 +124,7 @@ export default function ToolsPage(): ReactNode {
   const { view = 'tools', tool: chosen } = useSearch({ strict: false }) as ToolSearch;
   const navigate = useNavigate();
   const can = useCan();
-  const { tools, plugins, skills, lock, diagnostics, error } = useTools(can('admin'));
+  const { tools, plugins, skills, lock, diagnostics, error } = useTools(can);
   const [text, setText] = useState('');
   const set = (search: ToolSearch) => void navigate({ to: '/tools', search, replace: true });
   const shown = useMemo(() => {

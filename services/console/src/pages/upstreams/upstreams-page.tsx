@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { api, get } from '../../lib/api.ts';
+import type { Diagnostic } from '../../lib/diagnostic.ts';
 import { durationOf, lineOf, numberOf } from '../../lib/format.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { Failure } from '../../parts/failure.tsx';
@@ -12,7 +13,7 @@ import { UpstreamPanel } from './upstream-panel.tsx';
 
 interface Listed {
   upstreams: Upstream[];
-  diagnostics: { source: string; level: 'error' | 'warning'; message: string }[];
+  diagnostics: Diagnostic[];
 }
 
 const tones: Record<Upstream['state'], Tone> = {

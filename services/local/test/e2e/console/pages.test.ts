@@ -14,7 +14,9 @@ const upstreams = join(folder, 'upstreams.json');
 const server = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-filesystem/package.json');
 const files = { command: process.execPath, args: [join(server, '..', 'dist', 'index.js'), folder] };
 await writeFile(upstreams, JSON.stringify({ mcpServers: { files } }));
-const fleetOf = shareFleet({ HARNESS_UPSTREAMS_FILE: upstreams });
+const agents = await mkdtemp(join(tmpdir(), 'harness-agents-'));
+await writeFile(join(agents, 'clerk.md'), 'An agent without a name.');
+const fleetOf = shareFleet({ HARNESS_UPSTREAMS_FILE: upstreams, HARNESS_AGENTS_DIR: agents });
 
 let prepared: Promise<TestFleet> | undefined;
 
@@ -93,6 +95,12 @@ test('the overview says whether the fleet is healthy, and leads to what needs a 
   await needs.getByText('Run failed').click();
   await page.getByRole('heading', { name: 'broken' }).waitFor();
   expect(await page.locator('.end .failure').innerText()).toContain('model_error');
+  await page.goBack();
+  await needs.getByText('Agent warning').click();
+  await page
+    .getByRole('cell', { name: /clerk\.md/ })
+    .first()
+    .waitFor();
 });
 
 test('the theme is a choice that stays; the keyboard reaches every page and row', async () => {
