@@ -3,9 +3,10 @@ import { type ReactNode, useMemo, useState } from 'react';
 import type { Diagnostic } from '../../lib/diagnostic.ts';
 import { bytesOf, lineOf, numberOf } from '../../lib/format.ts';
 import { useCan } from '../../lib/session.ts';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { type Column, DataTable, none } from '../../parts/data-table.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { SearchField } from '../../parts/search-field.tsx';
 import { Chip, State } from '../../parts/state.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { LockList } from './lock-list.tsx';
@@ -70,7 +71,7 @@ const skillColumns: readonly Column<Skill>[] = [
     header: 'Called by',
     width: '150px',
     cell: ({ userInvocable, modelInvocable }) =>
-      [modelInvocable && 'agents', userInvocable && 'people'].filter(Boolean).join(', ') || '–',
+      [modelInvocable && 'agents', userInvocable && 'people'].filter(Boolean).join(', ') || none,
   },
   {
     id: 'context',
@@ -159,12 +160,11 @@ export default function ToolsPage(): ReactNode {
         {view === 'tools' && (
           <>
             <div className="filters">
-              <input
-                type="search"
-                aria-label="Filter the tools"
+              <SearchField
+                label="Filter the tools"
                 placeholder="Filter by name or description"
                 value={text}
-                onChange={(event) => setText(event.target.value)}
+                onChange={setText}
               />
             </div>
             <div className="split">

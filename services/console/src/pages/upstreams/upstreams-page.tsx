@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import { api, get } from '../../lib/api.ts';
 import type { Diagnostic } from '../../lib/diagnostic.ts';
 import { durationOf, lineOf, numberOf } from '../../lib/format.ts';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { type Column, DataTable, none } from '../../parts/data-table.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { Chip, State, type Tone } from '../../parts/state.tsx';
@@ -23,7 +23,6 @@ const tones: Record<Upstream['state'], Tone> = {
   closed: 'plain',
   disabled: 'plain',
 };
-const none = <span className="muted">–</span>;
 
 const columns: readonly Column<Upstream>[] = [
   {
