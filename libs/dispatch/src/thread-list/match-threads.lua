@@ -1,9 +1,11 @@
 -- Which of these threads have a text in their id, name, metadata, or the beginning of their latest message and result
 -- (without regard to the case of a-z), and a value in their metadata.
--- A: threadIds, text? (in lower case), field? {name, value}
+-- A: threadIds, text?, field? {name, value}
 -- outcome: ok {threadIds}
 local bound = 4000
-local function has(text) return text and string.find(string.lower(string.sub(text, 1, bound)), A.text, 1, true) end
+-- Both sides by the same rule: JavaScript's would change letters that Lua leaves as they are.
+local wanted = string.lower(A.text or '')
+local function has(text) return text and string.find(string.lower(string.sub(text, 1, bound)), wanted, 1, true) end
 
 local function hasText(threadId, thread)
   if has(threadId) or has(thread[1]) or has(thread[2]) then return true end

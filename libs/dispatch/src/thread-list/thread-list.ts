@@ -117,8 +117,11 @@ export function createThreadList(deps: { redis: Redis; keys: Keys; scripts: Scri
   const matching = async (entries: readonly Entry[], { text, field }: ThreadQuery): Promise<string[]> => {
     const threadIds = entries.map(({ ownId }) => ownId);
     if ((text === undefined && field === undefined) || threadIds.length === 0) return threadIds;
-    const args = { threadIds, text: text?.toLowerCase(), field };
-    const found = await scripts.call<{ threadIds?: string[] }>(lua['match-threads'], args);
+    const found = await scripts.call<{ threadIds?: string[] }>(lua['match-threads'], {
+      threadIds,
+      text,
+      field,
+    });
     return listOf(found.threadIds);
   };
 

@@ -100,6 +100,8 @@ test('text and metadata are looked for in a bounded number of threads a page', a
   expect(await list({ text: '%a+ [' })).toEqual([]); // a text, not a pattern
   await finish('c');
   expect(await list({ text: 'DONE with C' })).toEqual(['c']);
+  await create('e', { metadata: { city: 'Århus' } });
+  expect(await list({ text: 'ÅrHUS' })).toEqual(['e']);
   expect(await list({ field: { name: 'customer', value: '42' } })).toEqual(['b']);
   expect(await list({ field: { name: 'customer', value: 'acme' } })).toEqual(['d']);
   expect(await list({ text: 'needle', field: { name: 'customer', value: '42' } })).toEqual(['b']);

@@ -9,7 +9,7 @@ export interface Me {
   tenant: string;
   keyId: string;
   scopes: Scope[];
-  /** none: the gateway has no keys, so nobody signs in. */
+  /** none: the gateway has no keys, so there is no signing in. */
   signIn: 'none' | 'needed';
   expiresAt: string | null;
 }
@@ -17,7 +17,7 @@ export interface Me {
 const path = '/v1/console-session';
 const queryKey = ['me'];
 
-/** Who uses the console; an error with status 401 until somebody has signed in. */
+/** Who uses the console; an error with status 401 before a person has signed in. */
 export const useMe = () =>
   useQuery({ queryKey, queryFn: () => get<Me>(path), staleTime: 60_000, retry: false });
 

@@ -9,7 +9,7 @@ const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
-/** Listens for shortcuts while the component is mounted; not while somebody types, or with a modifier key. */
+/** Listens for shortcuts while the component is mounted; not in a field that takes text, or with a modifier key. */
 export function useShortcuts(shortcuts: Shortcuts): void {
   useEffect(() => {
     let first: { key: string; at: number } | undefined;

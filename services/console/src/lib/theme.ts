@@ -23,7 +23,7 @@ function setTheme(theme: Theme): void {
     if (theme === 'system') localStorage.removeItem(key);
     else localStorage.setItem(key, theme);
   } catch {
-    // Storage is not allowed: the choice lasts as long as the page.
+    // Storage is not allowed: the choice ends with the page.
   }
   for (const listener of listeners) listener();
 }

@@ -43,6 +43,9 @@ export interface DataTableProps<Item> {
   empty: ReactNode;
 }
 
+/** A cell without a value. */
+export const none: ReactNode = <span className="muted">–</span>;
+
 const rowHeight = 33;
 const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel(), sortFns });
 

@@ -20,7 +20,7 @@ const height = 132;
 /** The time that a plot shows at least, seconds. */
 const leastSeconds = 120;
 
-/** Lines over time. The latest values are text beside it, for everybody who cannot see the lines. */
+/** Lines over time. The latest values are text beside it, for people who cannot see the lines. */
 export function Plot(props: {
   title: string;
   /** Seconds since 1970. */
@@ -44,7 +44,7 @@ export function Plot(props: {
     const element = holder.current as HTMLDivElement;
     const make = () => {
       plot.current?.destroy();
-      const options = optionsOf({ lines, format, top, width: element.clientWidth });
+      const options = optionsOf({ lines, format, top, element });
       plot.current = new UPlot(options, data.current, element);
     };
     make();
@@ -85,15 +85,22 @@ export function Plot(props: {
   );
 }
 
-const colorOf = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+/** A colour of the style sheet in the theme of an element: a canvas knows neither custom properties nor light-dark(). */
+function colorIn(element: HTMLElement, name: string): string {
+  element.style.color = `var(${name})`;
+  const { color } = getComputedStyle(element);
+  element.style.color = '';
+  return color;
+}
 
 function optionsOf(of: {
   lines: readonly Line[];
   format(value: number): string;
   top: number;
-  width: number;
+  element: HTMLElement;
 }): UPlot.Options {
-  const { lines, format, top, width } = of;
+  const { lines, format, top, element } = of;
+  const colorOf = (name: string) => colorIn(element, name);
   const axis = {
     stroke: colorOf('--muted'),
     grid: { stroke: colorOf('--line'), width: 1 },
@@ -101,7 +108,7 @@ function optionsOf(of: {
     font: '11px system-ui, sans-serif',
   };
   return {
-    width,
+    width: element.clientWidth,
     height,
     padding: [10, 8, 0, 0],
     legend: { show: false },

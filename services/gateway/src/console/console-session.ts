@@ -48,7 +48,7 @@ export function addConsoleSessionRoutes(app: FastifyInstance, deps: RouteDeps): 
       requireConsole(request);
       const { caller, headers } = request;
       reply.code(201).header('Cache-Control', 'no-store');
-      // Nobody needs to sign in to a gateway without keys.
+      // A gateway without keys has no signing in.
       if (isLocal(caller)) return described(request);
       // A session must not prolong itself.
       if (headers.authorization === undefined)

@@ -137,3 +137,20 @@ test('when a thread is deleted, its subscribers do not hang', async () => {
   const { status, body } = await asked;
   expect([status, body.error.code]).toEqual([404, 'thread_not_found']);
 });
+
+test('a client that is gone before its stream begins does not attend to questions', async () => {
+  const { url, app, call, dispatch } = await openGateway();
+  const { threadId } = (await call('POST', '/v1/threads', { body: {} })).body;
+  const { ownId } = await dispatch.threads.locate('default', threadId);
+  const path = `/v1/threads/${threadId}/events?follow=true&answers=true`;
+  app.server.once('request', (_request, response) => response.destroy());
+  await expect(fetch(url + path)).rejects.toThrow();
+  // Read after the stream's own reads, on the same connection to Redis.
+  expect((await call('GET', `/v1/threads/${threadId}/events`)).status).toBe(200);
+  expect(await dispatch.questions.isAttended(ownId)).toBe(false);
+
+  const left = new AbortController();
+  await fetch(url + path, { signal: left.signal });
+  expect(await dispatch.questions.isAttended(ownId)).toBe(true);
+  left.abort();
+});

@@ -3,12 +3,11 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { type ReactNode, useCallback, useMemo, useState } from 'react';
 import { get, withQuery } from '../../lib/api.ts';
 import { dayOf, shortIdOf } from '../../lib/format.ts';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { type Column, DataTable, none } from '../../parts/data-table.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { SearchField } from '../../parts/search-field.tsx';
 import { State } from '../../parts/state.tsx';
-
-const none = <span className="muted">–</span>;
 
 const columns: readonly Column<AuditRecord>[] = [
   { id: 'at', header: 'When', width: '196px', cell: ({ at }) => dayOf(at) },
@@ -74,12 +73,11 @@ export default function AuditPage(): ReactNode {
     <div className="page">
       <PageHead title="Audit" facts={<span className="muted">what was changed, called or refused</span>} />
       <div className="filters">
-        <input
-          type="search"
-          aria-label="Filter what is loaded"
+        <SearchField
+          label="Filter what is loaded"
           placeholder="Filter by action, key, target, address"
           value={text}
-          onChange={(event) => setText(event.target.value)}
+          onChange={setText}
         />
       </div>
       {error && <Failure error={error} />}

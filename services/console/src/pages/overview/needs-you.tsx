@@ -3,16 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { get } from '../../lib/api.ts';
+import type { Diagnostic } from '../../lib/diagnostic.ts';
 import { lineOf, shortIdOf } from '../../lib/format.ts';
 import { type Scope, useCan } from '../../lib/session.ts';
 import { Ago } from '../../parts/ago.tsx';
 import { State, type Tone } from '../../parts/state.tsx';
-
-interface Diagnostic {
-  source: string;
-  level: 'error' | 'warning';
-  message: string;
-}
 
 interface Need {
   key: string;
@@ -115,7 +110,7 @@ const ofPlugins = ({ plugins, diagnostics }: { plugins: Plugin[]; diagnostics: D
         tone: 'bad',
         what: 'Plugin crashes',
         text: `${name}: ${lineOf(lastCrash ?? '')}`,
-        href: '/tools',
+        href: '/tools?view=plugins',
       }),
     ),
   ...ofDiagnostics('Plugin')({ diagnostics }),

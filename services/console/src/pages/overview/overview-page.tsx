@@ -13,7 +13,7 @@ import './overview.css';
 /** Is it healthy, what is it doing, what needs me. */
 export default function OverviewPage(): ReactNode {
   const can = useCan();
-  const isAllowed = can('fleet') || can('metrics');
+  const isAllowed = can('fleet');
   const { figures, samples, error } = useFigures(isAllowed);
   return (
     <div className="page">
@@ -24,9 +24,7 @@ export default function OverviewPage(): ReactNode {
           {figures && <Tiles figures={figures} latest={samples.at(-1)} />}
           <NeedsYou />
           {figures && <Plots samples={samples} />}
-          {!isAllowed && (
-            <p className="muted">Figures of the fleet need a key with the scope fleet or metrics.</p>
-          )}
+          {!isAllowed && <p className="muted">Figures of the fleet need a key with the scope fleet.</p>}
         </div>
       </section>
     </div>

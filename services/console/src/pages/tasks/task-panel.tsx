@@ -7,6 +7,7 @@ import { clockOf, lineOf, shortIdOf } from '../../lib/format.ts';
 import { useCan } from '../../lib/session.ts';
 import { ActionButton } from '../../parts/action-button.tsx';
 import { JsonText } from '../../parts/json-text.tsx';
+import { SidePanel } from '../../parts/side-panel.tsx';
 import { State } from '../../parts/state.tsx';
 import { isOpen } from './task-tree.ts';
 
@@ -20,18 +21,18 @@ export function TaskPanel({ task, name, onClose }: { task: Task; name: string; o
     await queries.invalidateQueries({ queryKey: ['tasks'] });
   };
   return (
-    <aside className="side-panel" aria-label="The chosen task">
-      <div className="row">
-        <h2 className="mono grow">{name}</h2>
-        {isOpen(task) && (
+    <SidePanel
+      label="The chosen task"
+      title={name}
+      onClose={onClose}
+      actions={
+        isOpen(task) && (
           <ActionButton kind="danger" onAct={cancel} confirm="Cancel this task and every task below it?">
             Cancel
           </ActionButton>
-        )}
-        <button type="button" className="quiet" onClick={onClose} aria-label="Close">
-          ✕
-        </button>
-      </div>
+        )
+      }
+    >
       <dl className="facts">
         <dt>Status</dt>
         <dd>
@@ -55,7 +56,7 @@ export function TaskPanel({ task, name, onClose }: { task: Task; name: string; o
         </div>
       )}
       {can('threads') && <Story threadId={threadId} updatedAt={task.updatedAt} />}
-    </aside>
+    </SidePanel>
   );
 }
 

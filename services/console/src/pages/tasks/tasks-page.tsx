@@ -6,7 +6,7 @@ import { get } from '../../lib/api.ts';
 import { durationOf, lineOf, numberOf, shortIdOf } from '../../lib/format.ts';
 import { useNow } from '../../lib/use-now.ts';
 import { Ago } from '../../parts/ago.tsx';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { type Column, DataTable, none } from '../../parts/data-table.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { Segments } from '../../parts/segments.tsx';
@@ -38,7 +38,7 @@ const columns: readonly Column<TaskNode>[] = [
       task.verdict ? (
         <span className={`tone-${toneOf(task.verdict)}`}>{task.verdict.replaceAll('_', ' ')}</span>
       ) : (
-        <span className="muted">–</span>
+        none
       ),
   },
   {

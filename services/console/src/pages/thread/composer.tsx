@@ -5,7 +5,7 @@ import { api, messageOf } from '../../lib/api.ts';
 import { useShortcuts } from '../../lib/shortcuts.ts';
 import { toast } from '../../parts/toast.tsx';
 import { type Strategy, sendMessage } from './send-message.ts';
-import { useCompletion } from './use-completion.ts';
+import { type Completion, useCompletion } from './use-completion.ts';
 
 interface CommandResult {
   output: string;
@@ -73,35 +73,8 @@ export const Composer = memo(function Composer(props: { threadId: string; isBusy
         void send();
       }}
     >
-      {output && (
-        <section className="command-output" aria-label="Output of the command">
-          <pre className={output.isError ? 'tone-bad' : ''}>{output.output}</pre>
-          <button
-            type="button"
-            className="quiet"
-            onClick={() => setOutput(undefined)}
-            aria-label="Close the output"
-          >
-            ✕
-          </button>
-        </section>
-      )}
-      {completions.length > 0 && (
-        <ul className="completions" aria-label="Completions">
-          {completions.map(({ line, name, about }, index) => (
-            <li key={line}>
-              <button
-                type="button"
-                tabIndex={-1}
-                className={index === Math.min(chosen, completions.length - 1) ? 'chosen' : ''}
-                onClick={() => take(index)}
-              >
-                <span className="mono">{name}</span> <span className="muted cut">{about}</span>
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
+      {output && <Output {...output} onClose={() => setOutput(undefined)} />}
+      <Completions completions={completions} chosen={chosen} onTake={take} />
       <textarea
         ref={box}
         aria-label="Message or command"
@@ -136,6 +109,42 @@ export const Composer = memo(function Composer(props: { threadId: string; isBusy
     </form>
   );
 });
+
+function Output({ output, isError, onClose }: CommandResult & { onClose(): void }): ReactNode {
+  return (
+    <section className="command-output" aria-label="Output of the command">
+      <pre className={isError ? 'tone-bad' : ''}>{output}</pre>
+      <button type="button" className="quiet" onClick={onClose} aria-label="Close the output">
+        ✕
+      </button>
+    </section>
+  );
+}
+
+function Completions(props: {
+  completions: readonly Completion[];
+  chosen: number;
+  onTake(index: number): void;
+}): ReactNode {
+  const { completions, chosen, onTake } = props;
+  if (completions.length === 0) return null;
+  return (
+    <ul className="completions" aria-label="Completions">
+      {completions.map(({ line, name, about }, index) => (
+        <li key={line}>
+          <button
+            type="button"
+            tabIndex={-1}
+            className={index === Math.min(chosen, completions.length - 1) ? 'chosen' : ''}
+            onClick={() => onTake(index)}
+          >
+            <span className="mono">{name}</span> <span className="muted cut">{about}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
 
 /** Runs commands, as a person types them, and keeps the latest output. */
 function useCommands(threadId: string) {

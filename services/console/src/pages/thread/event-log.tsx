@@ -2,6 +2,8 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useMemo, useRef, useState } from 'react';
 import { clockOf, lineOf, numberOf } from '../../lib/format.ts';
 import { JsonText } from '../../parts/json-text.tsx';
+import { SearchField } from '../../parts/search-field.tsx';
+import { SidePanel } from '../../parts/side-panel.tsx';
 import type { ThreadEvent } from './event-kinds.ts';
 
 const rowHeight = 27;
@@ -29,12 +31,11 @@ export function EventLog({ events }: { events: readonly ThreadEvent[] }): ReactN
   return (
     <div className="page">
       <div className="filters">
-        <input
-          type="search"
-          aria-label="Filter the events"
+        <SearchField
+          label="Filter the events"
           placeholder="Filter by type, text, id"
           value={text}
-          onChange={(event) => setText(event.target.value)}
+          onChange={setText}
         />
         <span className="muted">
           {numberOf(shown.length)} of {numberOf(length)} events
@@ -64,16 +65,10 @@ export function EventLog({ events }: { events: readonly ThreadEvent[] }): ReactN
           </ol>
         </section>
         {chosen && (
-          <aside className="chosen-event" aria-label="The chosen event">
-            <div className="row">
-              <h2 className="mono grow">{chosen.type}</h2>
-              <button type="button" className="quiet" onClick={() => setChosen(undefined)} aria-label="Close">
-                ✕
-              </button>
-            </div>
+          <SidePanel label="The chosen event" title={chosen.type} onClose={() => setChosen(undefined)}>
             <p className="muted mono">{chosen.id}</p>
             <JsonText value={chosen.data} label="Data of the event" />
-          </aside>
+          </SidePanel>
         )}
       </div>
     </div>

@@ -7,9 +7,10 @@ import { lineOf, numberOf, shortIdOf } from '../../lib/format.ts';
 import { useCan } from '../../lib/session.ts';
 import { ActionButton } from '../../parts/action-button.tsx';
 import { Ago } from '../../parts/ago.tsx';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { type Column, DataTable, none } from '../../parts/data-table.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { SearchField } from '../../parts/search-field.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { State, toneOf } from '../../parts/state.tsx';
 import { namesOf, type ThreadFilter, useThreads } from './threads-query.ts';
@@ -28,8 +29,8 @@ const columns: readonly Column<ListedThread>[] = [
     width: 'minmax(200px, 3fr)',
     cell: (thread) => <Latest {...thread} />,
   },
-  { id: 'agent', header: 'Agent', width: '120px', cell: ({ agent }) => agent ?? <None /> },
-  { id: 'skill', header: 'Skill', width: '120px', cell: ({ skill }) => skill ?? <None /> },
+  { id: 'agent', header: 'Agent', width: '120px', cell: ({ agent }) => agent ?? none },
+  { id: 'skill', header: 'Skill', width: '120px', cell: ({ skill }) => skill ?? none },
   {
     id: 'used',
     header: 'Used',
@@ -38,8 +39,6 @@ const columns: readonly Column<ListedThread>[] = [
     cell: ({ updatedAt }) => <Ago at={updatedAt} />,
   },
 ];
-
-const None = () => <span className="muted">–</span>;
 
 function Latest({ latestRun, parentThreadId }: ListedThread): ReactNode {
   if (!latestRun) return <span className="muted">No message yet</span>;
@@ -166,12 +165,11 @@ function Filters({ filter, set }: { filter: ThreadFilter; set(change: ThreadFilt
   });
   return (
     <search className="filters">
-      <input
-        type="search"
-        aria-label="Search in ids, metadata and latest messages"
+      <SearchField
+        label="Search in ids, metadata and latest messages"
         placeholder="Search ids, metadata, messages"
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onChange={setText}
       />
       <Segments
         label="State"

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from 'react';
 import { api, messageOf } from '../../lib/api.ts';
 import { numberOf } from '../../lib/format.ts';
 import { useCan } from '../../lib/session.ts';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { type Column, DataTable, none } from '../../parts/data-table.tsx';
 import { State } from '../../parts/state.tsx';
 import { toast } from '../../parts/toast.tsx';
 
@@ -35,8 +35,7 @@ const columns: readonly Column<Plugin>[] = [
     id: 'crashes',
     header: 'Crashes',
     width: 'minmax(90px, 1fr)',
-    cell: ({ crashes, lastCrash }) =>
-      crashes === 0 ? <span className="muted">–</span> : `${numberOf(crashes)}: ${lastCrash ?? ''}`,
+    cell: ({ crashes, lastCrash }) => (crashes === 0 ? none : `${numberOf(crashes)}: ${lastCrash ?? ''}`),
   },
   {
     id: 'tools',

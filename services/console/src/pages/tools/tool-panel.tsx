@@ -3,6 +3,7 @@ import { ApiError, api } from '../../lib/api.ts';
 import { durationOf } from '../../lib/format.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { JsonText } from '../../parts/json-text.tsx';
+import { SidePanel } from '../../parts/side-panel.tsx';
 import { State } from '../../parts/state.tsx';
 import { argumentsOf, type Field, fieldsOf, type Schema } from './schema-form.ts';
 import type { Tool } from './use-tools.ts';
@@ -19,13 +20,7 @@ type Outcome = { answer: Answer; ms: number } | { error: unknown };
 export function ToolPanel({ tool, onClose }: { tool: Tool; onClose(): void }): ReactNode {
   const { name, title, description, inputSchema, outputSchema, annotations } = tool;
   return (
-    <aside className="side-panel" aria-label="The chosen tool">
-      <div className="row">
-        <h2 className="mono grow cut">{name}</h2>
-        <button type="button" className="quiet" onClick={onClose} aria-label="Close">
-          ✕
-        </button>
-      </div>
+    <SidePanel label="The chosen tool" title={name} onClose={onClose}>
       {title && <p>{title}</p>}
       <p className="description">{description}</p>
       <TryForm tool={tool} />
@@ -45,7 +40,7 @@ export function ToolPanel({ tool, onClose }: { tool: Tool; onClose(): void }): R
           <JsonText value={annotations} label="Annotations" />
         </details>
       )}
-    </aside>
+    </SidePanel>
   );
 }
 

@@ -1,17 +1,19 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
+import type { Diagnostic } from '../../lib/diagnostic.ts';
 import { bytesOf, lineOf, numberOf } from '../../lib/format.ts';
 import { useCan } from '../../lib/session.ts';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { type Column, DataTable, none } from '../../parts/data-table.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { SearchField } from '../../parts/search-field.tsx';
 import { Chip, State } from '../../parts/state.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { LockList } from './lock-list.tsx';
 import { PluginList } from './plugin-list.tsx';
 import { ToolPanel } from './tool-panel.tsx';
 import './tools.css';
-import { type Diagnostic, type Skill, type Tool, useTools } from './use-tools.ts';
+import { type Skill, type Tool, useTools } from './use-tools.ts';
 
 const tabs = [
   ['tools', 'Tools'],
@@ -69,7 +71,7 @@ const skillColumns: readonly Column<Skill>[] = [
     header: 'Called by',
     width: '150px',
     cell: ({ userInvocable, modelInvocable }) =>
-      [modelInvocable && 'agents', userInvocable && 'people'].filter(Boolean).join(', ') || 'nobody',
+      [modelInvocable && 'agents', userInvocable && 'people'].filter(Boolean).join(', ') || none,
   },
   {
     id: 'context',
@@ -123,7 +125,7 @@ export default function ToolsPage(): ReactNode {
   const { view = 'tools', tool: chosen } = useSearch({ strict: false }) as ToolSearch;
   const navigate = useNavigate();
   const can = useCan();
-  const { tools, plugins, skills, lock, diagnostics, error } = useTools(can('admin'));
+  const { tools, plugins, skills, lock, diagnostics, error } = useTools(can);
   const [text, setText] = useState('');
   const set = (search: ToolSearch) => void navigate({ to: '/tools', search, replace: true });
   const shown = useMemo(() => {
@@ -158,12 +160,11 @@ export default function ToolsPage(): ReactNode {
         {view === 'tools' && (
           <>
             <div className="filters">
-              <input
-                type="search"
-                aria-label="Filter the tools"
+              <SearchField
+                label="Filter the tools"
                 placeholder="Filter by name or description"
                 value={text}
-                onChange={(event) => setText(event.target.value)}
+                onChange={setText}
               />
             </div>
             <div className="split">

@@ -1,6 +1,8 @@
 import type { Plugin, ToolLockState } from '@harness/contracts';
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../../lib/api.ts';
+import type { Diagnostic } from '../../lib/diagnostic.ts';
+import type { Scope } from '../../lib/session.ts';
 
 /** A tool as the gateway lists it. */
 export interface Tool {
@@ -24,17 +26,10 @@ export interface Skill {
   files: { path: string; size: number }[];
 }
 
-/** Why something did not load, or differs from the lock. */
-export interface Diagnostic {
-  source: string;
-  level: 'error' | 'warning';
-  message: string;
-}
-
 const refetchInterval = 5_000;
 
-/** Tools, plugins, skills and agents as they are now, and what is wrong with others. */
-export function useTools(isAdmin: boolean) {
+/** Tools, plugins and skills as they are now, the tool lock for `admin`, and what did not load (agents for `threads`). */
+export function useTools(can: (scope: Scope) => boolean) {
   const tools = useQuery({
     queryKey: ['tools'],
     queryFn: () => get<{ tools: Tool[] }>('/v1/tools'),
@@ -50,19 +45,25 @@ export function useTools(isAdmin: boolean) {
     queryFn: () => get<{ skills: Skill[]; diagnostics: Diagnostic[] }>('/v1/skills'),
     refetchInterval,
   });
+  const agents = useQuery({
+    queryKey: ['agents'],
+    queryFn: () => get<{ diagnostics: Diagnostic[] }>('/v1/agents'),
+    refetchInterval,
+    enabled: can('threads'),
+  });
   const lock = useQuery({
     queryKey: ['tool-lock'],
     queryFn: () => get<ToolLockState>('/v1/tool-lock'),
     refetchInterval,
-    enabled: isAdmin,
+    enabled: can('admin'),
   });
-  const diagnostics = [...(plugins.data?.diagnostics ?? []), ...(skills.data?.diagnostics ?? [])];
+  const diagnostics = [plugins, skills, agents].flatMap(({ data }) => data?.diagnostics ?? []);
   return {
     tools: tools.data?.tools,
     plugins: plugins.data?.plugins ?? [],
     skills: skills.data?.skills ?? [],
     lock: lock.data,
     diagnostics,
-    error: tools.error ?? plugins.error ?? skills.error ?? lock.error,
+    error: tools.error ?? plugins.error ?? skills.error ?? agents.error ?? lock.error,
   };
 }

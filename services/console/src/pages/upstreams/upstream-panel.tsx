@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { numberOf } from '../../lib/format.ts';
 import { ActionButton } from '../../parts/action-button.tsx';
 import { JsonText } from '../../parts/json-text.tsx';
+import { SidePanel } from '../../parts/side-panel.tsx';
 import { Chip } from '../../parts/state.tsx';
 
 /** One upstream: its connection, what it offers, and how that differs from what was accepted. */
@@ -14,25 +15,27 @@ export function UpstreamPanel(props: {
   const { upstream, onChange, onClose } = props;
   const { name, enabled, scope, owner, protocolVersion, connections, losses, tools, instructions } = upstream;
   return (
-    <aside className="side-panel" aria-label="The chosen upstream">
-      <div className="row">
-        <h2 className="grow cut">{name}</h2>
-        <ActionButton
-          onAct={() => onChange('POST', `${name}/reconnect`)}
-          confirm={`Connect to ${name} anew? What it holds for threads is lost.`}
-        >
-          Reconnect
-        </ActionButton>
-        <ActionButton
-          kind={enabled ? 'danger' : 'primary'}
-          onAct={() => onChange('PATCH', name, { enabled: !enabled })}
-        >
-          {enabled ? 'Turn off' : 'Turn on'}
-        </ActionButton>
-        <button type="button" className="quiet" onClick={onClose} aria-label="Close">
-          ✕
-        </button>
-      </div>
+    <SidePanel
+      label="The chosen upstream"
+      title={name}
+      onClose={onClose}
+      actions={
+        <>
+          <ActionButton
+            onAct={() => onChange('POST', `${name}/reconnect`)}
+            confirm={`Connect to ${name} anew? What it holds for threads is lost.`}
+          >
+            Reconnect
+          </ActionButton>
+          <ActionButton
+            kind={enabled ? 'danger' : 'primary'}
+            onAct={() => onChange('PATCH', name, { enabled: !enabled })}
+          >
+            {enabled ? 'Turn off' : 'Turn on'}
+          </ActionButton>
+        </>
+      }
+    >
       <dl className="facts">
         <dt>Connection</dt>
         <dd>
@@ -63,7 +66,7 @@ export function UpstreamPanel(props: {
       )}
       <h3>Tools</h3>
       <p className="mono">{tools.join('\n') || 'none'}</p>
-    </aside>
+    </SidePanel>
   );
 }
 

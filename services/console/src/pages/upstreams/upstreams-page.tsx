@@ -3,8 +3,9 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { api, get } from '../../lib/api.ts';
+import type { Diagnostic } from '../../lib/diagnostic.ts';
 import { durationOf, lineOf, numberOf } from '../../lib/format.ts';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { type Column, DataTable, none } from '../../parts/data-table.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { Chip, State, type Tone } from '../../parts/state.tsx';
@@ -12,7 +13,7 @@ import { UpstreamPanel } from './upstream-panel.tsx';
 
 interface Listed {
   upstreams: Upstream[];
-  diagnostics: { source: string; level: 'error' | 'warning'; message: string }[];
+  diagnostics: Diagnostic[];
 }
 
 const tones: Record<Upstream['state'], Tone> = {
@@ -22,7 +23,6 @@ const tones: Record<Upstream['state'], Tone> = {
   closed: 'plain',
   disabled: 'plain',
 };
-const none = <span className="muted">–</span>;
 
 const columns: readonly Column<Upstream>[] = [
   {

@@ -111,7 +111,7 @@ function addCreateRoute(app: FastifyInstance, deps: RouteDeps): void {
   );
 }
 
-/** Without a configured key the gateway lets everybody on this machine in, whatever keys are made. */
+/** Without a configured key the gateway lets every program on this machine in, whatever keys are made. */
 function requireCredential({ caller }: FastifyRequest): void {
   if (isLocal(caller))
     throw new AppError(

@@ -46,7 +46,7 @@ export function addCommandRoutes(app: FastifyInstance, { commands, recordChange 
       const { tenant } = request.caller.principal;
       const result = await commands.run(request.caller, request.params.threadId, command);
       const outcome = result.code ?? (result.isError ? 'command_failed' : 'ok');
-      // Only a name that exists: anything else may be what somebody meant to say.
+      // Only a name that exists: anything else may be the text of a message.
       recordChange(request, { outcome, about: { command: commands.nameIn(tenant, command) } });
       return result;
     },

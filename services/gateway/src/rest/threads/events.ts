@@ -65,8 +65,9 @@ export function createEventRoute({ dispatch: { events }, streams }: RouteDeps) {
 export function addEventRoutes(app: FastifyInstance, routes: RouteDeps): void {
   const { threads } = routes.dispatch;
   const send = createEventRoute(routes);
-  /** Until the client disconnects, questions of the thread are asked. */
+  /** Until the client disconnects, questions of the thread are asked; not if it has already. */
   const attendWhile = (raw: ServerResponse, ownId: string) => {
+    if (raw.destroyed) return;
     const attend = () =>
       void routes.dispatch.questions
         .attend(ownId)

@@ -1,4 +1,4 @@
-/** Every page, in both themes: it shows what there is, asks nobody else, and everybody can use it. */
+/** Every page, in both themes: it shows what there is, calls no other host, and has no violation that axe finds. */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,9 @@ const upstreams = join(folder, 'upstreams.json');
 const server = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-filesystem/package.json');
 const files = { command: process.execPath, args: [join(server, '..', 'dist', 'index.js'), folder] };
 await writeFile(upstreams, JSON.stringify({ mcpServers: { files } }));
-const fleetOf = shareFleet({ HARNESS_UPSTREAMS_FILE: upstreams });
+const agents = await mkdtemp(join(tmpdir(), 'harness-agents-'));
+await writeFile(join(agents, 'clerk.md'), 'An agent without a name.');
+const fleetOf = shareFleet({ HARNESS_UPSTREAMS_FILE: upstreams, HARNESS_AGENTS_DIR: agents });
 
 let prepared: Promise<TestFleet> | undefined;
 
@@ -84,7 +86,7 @@ test('the first load has less than 250 KB, compressed, and is not loaded again',
   expect(answers).toEqual(['no-cache', 'public, max-age=31536000, immutable']);
 });
 
-test('the overview says whether the fleet is healthy, and leads to what needs somebody', async () => {
+test('the overview says whether the fleet is healthy, and leads to what needs a person', async () => {
   const { url } = await openPrepared();
   const { page } = await openPage(url, '/');
   await page.getByText('Healthy').waitFor();
@@ -93,6 +95,12 @@ test('the overview says whether the fleet is healthy, and leads to what needs so
   await needs.getByText('Run failed').click();
   await page.getByRole('heading', { name: 'broken' }).waitFor();
   expect(await page.locator('.end .failure').innerText()).toContain('model_error');
+  await page.goBack();
+  await needs.getByText('Agent warning').click();
+  await page
+    .getByRole('cell', { name: /clerk\.md/ })
+    .first()
+    .waitFor();
 });
 
 test('the theme is a choice that stays; the keyboard reaches every page and row', async () => {

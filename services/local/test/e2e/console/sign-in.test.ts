@@ -21,7 +21,7 @@ test('a person signs in with a key, sees what it allows, and is out when it is r
   const file = join(await mkdtemp(join(tmpdir(), 'harness-keys-')), 'keys.json');
   const [boss, writer] = [
     entry('boss', ['threads', 'tools', 'tasks', 'bus', 'admin', 'fleet', 'metrics']),
-    entry('writer', ['threads']),
+    entry('writer', ['threads', 'metrics']),
   ];
   await writeFile(file, JSON.stringify([boss, writer]));
   const { url } = await openFleet({ workers: 0, env: { HARNESS_API_KEYS_FILE: file } });
@@ -42,6 +42,9 @@ test('a person signs in with a key, sees what it allows, and is out when it is r
   const [cookie] = await page.context().cookies(`${url}/v1/threads`);
   expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/v1' });
   expect(await page.evaluate('document.cookie + JSON.stringify(localStorage)')).not.toContain('key');
+
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.getByText('Figures of the fleet need a key with the scope fleet.').waitFor();
 
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
