@@ -22,7 +22,7 @@
  * | drain:<workerId> | string | the worker was asked to finish its turns and exit |
  * | ctl:<workerId> | channel | cancel, interrupt, drop and drain, for immediate effect |
  * | ring:<workerId> | channel | threads of the worker with new mail |
- * | question:<questionId> · attend:<threadId> | hash, string | a question to a person, with its answer; somebody can answer questions of the thread, with a TTL |
+ * | question:<questionId> · attend:<threadId> | hash, string | a question to a person, with its answer; set while a person can answer questions of the thread, with a TTL |
  * | led:<threadId> | hash | tool calls of the current run: those whose result the model has seen, and the ledger of those that must not run twice |
  * | sess:<threadId>[:<name>[:uuids]] | set, list, set | transcripts of a thread, by name; entries; their uuids |
  * | task:<taskId> | hash | a delegated task |

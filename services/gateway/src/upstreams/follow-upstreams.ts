@@ -1,5 +1,5 @@
 /**
- * Upstreams: other people's MCP servers as plugins of this gateway.
+ * Upstreams: MCP servers and HTTP APIs outside the fleet, as plugins of this gateway.
  *
  *   publish-upstreams.ts  makes their plugins
  *   upstream-report.ts  what operators see of them
@@ -138,7 +138,7 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
   dispatch.gatewayCalls
     .serve(upstreamTopic, answer)
     .catch((error) => logger.error({ err: error }, 'upstreams: other gateways cannot use those of this one'));
-  // Plugins are enabled and disabled for the fleet; an upstream that nobody may use needs no connection.
+  // Plugins are enabled and disabled for the fleet; an upstream that no tenant may use needs no connection.
   const stops = [
     deps.changes.onChange((change) => {
       if ('list' in change && change.list === 'tools' && !change.keyId) sync();

@@ -186,7 +186,7 @@ function httpTransportOf(upstream: HttpUpstream): StreamableHTTPClientTransport 
   });
 }
 
-/** Ends the connection of a server that sends more than anyone reads. */
+/** Ends the connection of a server that sends more than the gateway reads. */
 function cutOffFloods(transport: Transport, events: ConnectionEvents): void {
   const spend = createMessageBudget();
   const read = transport.onmessage;
