@@ -65,7 +65,7 @@ export interface ConnectionEvents {
 export interface ConnectDeps {
   /** The gateway's environment, of which a child inherits a few variables. */
   env: Readonly<Record<string, string | undefined>>;
-  /** Longest wait for the first answer, ms. */
+  /** Longest wait for the first answer, or for the whole document of an API, ms. */
   timeoutMs: number;
   signal: AbortSignal;
 }
