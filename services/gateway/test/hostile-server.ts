@@ -78,10 +78,15 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   if (method === 'initialize') {
     const { protocolVersion } = params;
     const serverInfo = { name: 'hostile', version: '6.6.6' };
-    return write({
-      id,
-      result: { protocolVersion, serverInfo, capabilities: { tools: { listChanged: true }, logging: {} } },
-    });
+    const resources = how.has('resource') && { resources: { subscribe: true } };
+    const capabilities = { tools: { listChanged: true }, logging: {}, ...resources };
+    return write({ id, result: { protocolVersion, serverInfo, capabilities } });
+  }
+  if (method === 'resources/list')
+    return write({ id, result: { resources: [{ uri: 'x://own', name: 'own' }] } });
+  if (method === 'resources/subscribe') {
+    write({ id, result: {} });
+    return write({ method: 'notifications/resources/updated', params });
   }
   if (method === 'tools/list') {
     if (how.has('endless')) return write({ id, result: { tools: [toolOf('say')], nextCursor: 'again' } });

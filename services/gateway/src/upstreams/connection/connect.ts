@@ -166,8 +166,8 @@ async function open(
   };
 }
 
-/** Resources that one connection is asked to watch. */
-const maxSubscriptions = 1_000;
+/** Resources that one connection is asked to watch; later ones are not. */
+export const maxSubscriptions = 1_000;
 
 function httpTransportOf(upstream: HttpUpstream): StreamableHTTPClientTransport {
   const { url, headers, auth } = upstream;
