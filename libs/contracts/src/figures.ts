@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 /** Phases of a run: in the mailbox, until the session is ready, from the prompt to the first event, the whole turn. */
 export const RunPhase = z.enum(['queued', 'session', 'first_token', 'total']);
+/** A phase of a run. */
 export type RunPhase = z.infer<typeof RunPhase>;
 
 const count = z.number().int();
@@ -19,6 +20,7 @@ export const Durations = z.object({
       'Cumulative: how many lasted at most `le` seconds; those above the last one only count in `count`',
     ),
 });
+/** A histogram of durations. */
 export type Durations = z.infer<typeof Durations>;
 
 /** Use of one model by one agent of one tenant. */
@@ -31,6 +33,7 @@ export const ModelUse = z.object({
   outputTokens: count,
   costUsd: z.number().describe('As estimated by the Agent SDK'),
 });
+/** Use of one model. */
 export type ModelUse = z.infer<typeof ModelUse>;
 
 /** Figures of the whole fleet. Totals count from the first start and never fall; the rest is the present state. */
@@ -57,6 +60,7 @@ export const FleetFigures = z.object({
     })
     .describe('Tasks and external workers of all tenants'),
 });
+/** The figures of the fleet. */
 export type FleetFigures = z.infer<typeof FleetFigures>;
 
 /** What this installation promises, as measured in its own fleet. */
@@ -84,4 +88,5 @@ export const Promises = z.object({
       'The latest runs of your latest 100 threads, read back: messages missing in between, messages with two results, results out of order. All should be 0',
     ),
 });
+/** The promises as measured. */
 export type Promises = z.infer<typeof Promises>;

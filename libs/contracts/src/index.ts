@@ -3,6 +3,8 @@
  *
  *   errors.ts        error codes with HTTP status and retry; AppError
  *   resources.ts     schemas of threads, runs, tasks, sessions, workers, plugins
+ *   upstream.ts      schema of an upstream
+ *   tool-lock-state.ts  what differs from the tool lock
  *   audit-record.ts  schema of a record of the audit
  *   requests.ts      schemas of what callers send
  *   events.ts        types and fields of events
@@ -31,3 +33,5 @@ export * from './text/json-depth.ts';
 export * from './text/quote.ts';
 export * from './text/text.ts';
 export * from './thread-token.ts';
+export * from './tool-lock-state.ts';
+export * from './upstream.ts';

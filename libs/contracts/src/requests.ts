@@ -113,6 +113,7 @@ export type RunCommand = z.infer<typeof RunCommand>;
 
 /** Enables or disables an upstream for the whole fleet. */
 export const UpdateUpstream = z.strictObject({ enabled: z.boolean() });
+/** A change of an upstream. */
 export type UpdateUpstream = z.infer<typeof UpdateUpstream>;
 
 /** A person's answer to a question of a tool. */
@@ -123,4 +124,5 @@ export const Answer = z.object({
     .optional()
     .describe('With `accept`: as the schema of the question says'),
 });
+/** The answer to a question of a tool. */
 export type Answer = z.infer<typeof Answer>;

@@ -128,6 +128,7 @@ export const LatestRun = Run.pick({
   result: z.string().nullable().describe('The beginning of the result'),
   error: z.string().nullable().describe('The beginning of the error’s message'),
 });
+/** The latest run of a thread in a list. */
 export type LatestRun = z.infer<typeof LatestRun>;
 
 /** A thread in a list. */
@@ -135,6 +136,7 @@ export const ListedThread = Thread.extend({
   metadata: Metadata.optional().describe('With ?metadata=true'),
   latestRun: LatestRun.nullable().optional().describe('With ?latestRun=true'),
 });
+/** A thread in a list. */
 export type ListedThread = z.infer<typeof ListedThread>;
 
 /** Status of a delegated task; the last three are final. */
@@ -191,6 +193,7 @@ export type ThreadSession = z.infer<typeof ThreadSession>;
 export const WorkerSession = ThreadSession.omit({ workerId: true, movable: true }).extend({
   tenant: z.string(),
 });
+/** The session of a thread on a worker. */
 export type WorkerSession = z.infer<typeof WorkerSession>;
 
 /** A worker's latest report. Counters count from its start. */
@@ -216,31 +219,6 @@ export const WorkerInfo = z.object({
 });
 export type WorkerInfo = z.infer<typeof WorkerInfo>;
 
-const LockedVersion = z.object({ version: z.string().optional(), sha256: z.string() });
-/** What differs from the tool lock. */
-export const ToolLockState = z.object({
-  mode: z
-    .enum(['off', 'report', 'enforce'])
-    .describe('report: what differs is offered all the same; enforce: it is withheld'),
-  differences: z.array(
-    z.object({
-      kind: z.enum(['tools', 'prompts', 'resources', 'commands']),
-      name: z.string(),
-      plugin: z.string().nullable(),
-      difference: z
-        .enum(['changed', 'new', 'missing'])
-        .describe(
-          'changed: not as it was accepted; new: never accepted; missing: accepted, and no longer offered',
-        ),
-      accepted: LockedVersion.nullable(),
-      offered: LockedVersion.extend({
-        seen: z.record(z.string(), z.unknown()).describe('What clients see of it'),
-      }).nullable(),
-    }),
-  ),
-});
-export type ToolLockState = z.infer<typeof ToolLockState>;
-
 /** A plugin in this fleet. */
 export const Plugin = z.object({
   name: z.string(),
@@ -261,47 +239,3 @@ export const Plugin = z.object({
   lastCrash: z.string().nullable().describe('Reason of the last crash'),
 });
 export type Plugin = z.infer<typeof Plugin>;
-
-const LockDifference = z.object({
-  kind: z.enum(['tools', 'prompts', 'resources', 'commands']),
-  name: z.string(),
-  change: z.enum(['new', 'changed']).describe('new: it was never accepted'),
-  fields: z
-    .array(z.object({ field: z.string(), accepted: z.string().nullable(), now: z.string().nullable() }))
-    .describe('What differs; JSON where the field is no text, null where it is absent'),
-});
-
-/** Somebody else's MCP server whose tools this fleet offers. */
-export const Upstream = z.object({
-  name: z.string().describe('Its plugin; tools are <name>__<tool>'),
-  kind: z.enum(['stdio', 'http', 'openapi']),
-  scope: z.enum(['shared', 'thread']).describe('thread: a connection for each thread'),
-  tenants: z.array(z.string()).nullable().describe('The only tenants that are given it; null = all'),
-  enabled: z.boolean(),
-  state: z
-    .enum(['connecting', 'ready', 'waiting', 'closed', 'disabled'])
-    .describe('At its owner. waiting: it is not connected, and will be tried again'),
-  owner: z
-    .string()
-    .nullable()
-    .describe('The gateway that is connected to it, where only one is; null = every gateway for itself'),
-  era: z
-    .enum(['legacy', 'modern'])
-    .nullable()
-    .describe('modern: MCP 2026-07-28; null: not known yet, or an HTTP API'),
-  protocolVersion: z.string().nullable(),
-  server: z.object({ name: z.string(), version: z.string() }).nullable().describe('As it calls itself'),
-  instructions: z.string().nullable(),
-  tools: z.array(z.string()).describe('As callers name them'),
-  resources: z.number().int(),
-  prompts: z.number().int(),
-  lastError: z.string().nullable(),
-  connections: z.number().int(),
-  losses: z.number().int().describe('Connections that were lost'),
-  calls: z.number().int().describe('Through the gateway that responds, since its start'),
-  failures: z.number().int(),
-  latencyMs: z.object({ p50: z.number(), p95: z.number() }).nullable().describe('Of the last hundred calls'),
-  problems: z.array(z.string()).describe('What of it is not offered, and why'),
-  lock: z.array(LockDifference).describe('What differs from the tool lock'),
-});
-export type Upstream = z.infer<typeof Upstream>;

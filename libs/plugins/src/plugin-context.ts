@@ -178,7 +178,7 @@ function createPluginTasks({
       requireTenant(principal.tenant, { tenantNow });
       const { tools, scopes } = (await outerCall?.()?.view()) ?? {};
       const sender = { keyId: principal.keyId, tools, scopes };
-      // Nobody reads the default thread of an outside caller: a notification there would be a turn for nothing.
+      // No session reads the default thread of an outside caller: a notification there would only cost a turn.
       const { parentThreadId: thread, ...rest } = wish;
       const isDefault = thread === defaultThreadIdOf(namingSecret, principal);
       const call = runId ? { runId, toolUseId, attempt } : undefined;

@@ -17,7 +17,7 @@
  *   tools/        tool calls from REST and MCP: rights, audit, ledger, tool lock
  *   threads/      accepting messages and tasks, following a run to its end
  *   commands/     slash commands
- *   upstreams/    other people's MCP servers
+ *   upstreams/    MCP servers and HTTP APIs outside the fleet
  *   content/      skills and agents of this gateway's folders, and their changes
  *   audit/        who did what
  *   metrics/      Prometheus metrics

@@ -1,4 +1,5 @@
 /** An MCP server of the 2025 era over standard input and output that misbehaves: `node hostile-server.ts <how>…`. */
+import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
 const how = new Set(process.argv.slice(2));
@@ -26,6 +27,7 @@ const lists = {
       toolOf('huge'),
       toolOf('pid'),
       toolOf('die'),
+      toolOf('leave'),
       toolOf('env'),
       toolOf('flood'),
       ...(how.has('leaks') ? [toolOf('leak')] : []),
@@ -45,6 +47,12 @@ const calls: Record<string, (id: number) => unknown> = {
   huge: () => ({ content: [{ type: 'text', text: 'x'.repeat(20_000_000) }] }),
   pid: () => ({ content: [{ type: 'text', text: String(process.pid) }] }),
   die: () => process.exit(3),
+  leave: () => {
+    // A process outside the group that keeps the output open, and ends when it is closed.
+    const script = 'while echo; do sleep 1; done';
+    spawn('sh', ['-c', script], { detached: true, stdio: ['ignore', 'inherit', 'inherit'] });
+    process.exit(3);
+  },
   env: () => ({ content: [{ type: 'text', text: JSON.stringify(process.env) }] }),
   leak: () => ({ content: [{ type: 'text', text: `refused: ${process.env.API_TOKEN}` }], isError: true }),
   flood: () => {
@@ -70,10 +78,15 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   if (method === 'initialize') {
     const { protocolVersion } = params;
     const serverInfo = { name: 'hostile', version: '6.6.6' };
-    return write({
-      id,
-      result: { protocolVersion, serverInfo, capabilities: { tools: { listChanged: true }, logging: {} } },
-    });
+    const resources = how.has('resource') && { resources: { subscribe: true } };
+    const capabilities = { tools: { listChanged: true }, logging: {}, ...resources };
+    return write({ id, result: { protocolVersion, serverInfo, capabilities } });
+  }
+  if (method === 'resources/list')
+    return write({ id, result: { resources: [{ uri: 'x://own', name: 'own' }] } });
+  if (method === 'resources/subscribe') {
+    write({ id, result: {} });
+    return write({ method: 'notifications/resources/updated', params });
   }
   if (method === 'tools/list') {
     if (how.has('endless')) return write({ id, result: { tools: [toolOf('say')], nextCursor: 'again' } });

@@ -184,7 +184,7 @@ export interface TaskRequest {
   maxIterations?: number | undefined;
   /** Who does the work: a sub-agent (`fleet`, the default), or an external worker on the bus. */
   target?: Task['target'] | undefined;
-  /** The calling thread. A task of an outside caller that named no thread has no parent: nobody reads its notifications. */
+  /** The calling thread. A task of an outside caller that named no thread has no parent: no session would read its notifications. */
   parentThreadId: string;
   toolUseId?: string | undefined;
   runId?: string | undefined;

@@ -1,5 +1,5 @@
 /**
- * Upstreams: other people's MCP servers as plugins of this gateway.
+ * Upstreams: MCP servers and HTTP APIs outside the fleet, as plugins of this gateway.
  *
  *   publish-upstreams.ts  makes their plugins
  *   upstream-report.ts  what operators see of them
@@ -70,18 +70,23 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
       entries.set(config.name, entry);
       const isOn = !config.disabled && plugins.isEnabled(config.name);
       if (isOn && !entry.link) entry.link = linkOf(entry);
-      if (!isOn && entry.link) {
-        void entry.link.close();
-        entry.link = undefined;
-      }
+      if (!isOn) unlink(entry);
     }
     publish();
   };
+  const ends = new Map<string, Promise<unknown>>();
+  const unlink = (entry: UpstreamEntry) => {
+    const { link, config } = entry;
+    if (!link) return;
+    entry.link = undefined;
+    ends.set(config.name, Promise.all([ends.get(config.name), link.close()]));
+  };
   const remove = (name: string) => {
     const entry = entries.get(name);
+    if (!entry) return;
     entries.delete(name);
-    void entry?.link?.close();
-    if (!entry?.published) return;
+    unlink(entry);
+    if (!entry.published) return;
     plugins.remove(name);
     deps.changes.report(['tools', 'resources', 'prompts']);
   };
@@ -114,6 +119,7 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
       env: deps.env,
       scrub: port.scrub,
       logger,
+      after: ends.get(config.name),
       onDescribed: publish,
       onResourceUpdated(uri) {
         const isListed = entry.link?.description?.catalog.resources.some((one) => one.uri === uri);
@@ -138,7 +144,7 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
   dispatch.gatewayCalls
     .serve(upstreamTopic, answer)
     .catch((error) => logger.error({ err: error }, 'upstreams: other gateways cannot use those of this one'));
-  // Plugins are enabled and disabled for the fleet; an upstream that nobody may use needs no connection.
+  // Plugins are enabled and disabled for the fleet; an upstream that no tenant may use needs no connection.
   const stops = [
     deps.changes.onChange((change) => {
       if ('list' in change && change.list === 'tools' && !change.keyId) sync();
@@ -166,7 +172,8 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
     diagnostics: () => file.current().diagnostics,
     async close() {
       for (const stop of stops) stop();
-      await Promise.all([...entries.values()].map(({ link }) => link?.close()));
+      for (const entry of entries.values()) unlink(entry);
+      await Promise.all(ends.values());
     },
   };
 }

@@ -1,16 +1,7 @@
+import type { LockDifference } from '@harness/contracts';
 import { lockedPartsOf, type PluginDefinition, type PluginHost } from '@harness/plugin-kit';
 import type { UpstreamConfig } from './file/upstream-config.ts';
 import type { LinkStatus, UpstreamDescription } from './link/link.ts';
-
-/** A part of an upstream that differs from the tool lock. */
-export interface LockDifference {
-  kind: 'tools' | 'prompts' | 'resources' | 'commands';
-  name: string;
-  /** `new`: was never accepted. */
-  change: 'new' | 'changed';
-  /** The fields that differ, where the lock has what was accepted. */
-  fields: { field: string; accepted: string | null; now: string | null }[];
-}
 
 /** What an operator sees of an upstream: never its arguments, environment or headers. */
 export interface UpstreamReport {

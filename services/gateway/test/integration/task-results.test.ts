@@ -19,7 +19,7 @@ async function openDelegated() {
   return { ...gateway, gateway, client, tool: call, taskId, threadId, delegated: structuredContent, end };
 }
 
-test('delegate says that nobody notifies the caller, and what to do; it makes no thread that nobody reads', async () => {
+test('delegate says that the caller is not notified, and what to do; it makes no thread for notifications', async () => {
   const { delegated, taskId, dispatch } = await openDelegated();
   expect(delegated).toMatchObject({
     message: expect.stringContaining(

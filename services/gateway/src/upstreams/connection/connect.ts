@@ -65,7 +65,7 @@ export interface ConnectionEvents {
 export interface ConnectDeps {
   /** The gateway's environment, of which a child inherits a few variables. */
   env: Readonly<Record<string, string | undefined>>;
-  /** Longest wait for the first answer, ms. */
+  /** Longest wait for the first answer, or for the whole document of an API, ms. */
   timeoutMs: number;
   signal: AbortSignal;
 }
@@ -166,8 +166,8 @@ async function open(
   };
 }
 
-/** Resources that one connection is asked to watch. */
-const maxSubscriptions = 1_000;
+/** Resources that one connection is asked to watch; later ones are not. */
+export const maxSubscriptions = 1_000;
 
 function httpTransportOf(upstream: HttpUpstream): StreamableHTTPClientTransport {
   const { url, headers, auth } = upstream;
@@ -186,7 +186,7 @@ function httpTransportOf(upstream: HttpUpstream): StreamableHTTPClientTransport 
   });
 }
 
-/** Ends the connection of a server that sends more than anyone reads. */
+/** Ends the connection of a server that sends more than the gateway reads. */
 function cutOffFloods(transport: Transport, events: ConnectionEvents): void {
   const spend = createMessageBudget();
   const read = transport.onmessage;

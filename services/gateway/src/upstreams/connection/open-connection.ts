@@ -8,4 +8,4 @@ export const openConnection = (
   events: ConnectionEvents,
   deps: ConnectDeps,
 ): Promise<Connection> =>
-  upstream.kind === 'openapi' ? openApiConnection(upstream, deps.signal) : connect(upstream, events, deps);
+  upstream.kind === 'openapi' ? openApiConnection(upstream, deps) : connect(upstream, events, deps);

@@ -17,7 +17,7 @@ const maxMessageBytes = 16 * 1024 * 1024;
 const keptBytes = 4_096;
 /** Text of standard error that is kept for an error message, characters. */
 const keptErrorChars = 2_000;
-/** After the end of its input a child has this long to end by itself, ms. */
+/** After the end of its input a child has this long to end by itself; after its own end, its output has this long to end, ms. */
 const graceMs = 2_000;
 
 /**
@@ -68,9 +68,17 @@ export function createStdioTransport(
       started.stdout.on('data', reader.push);
       started.stdin.on('error', fail); // a child that has closed its input
       gone = new Promise((resolve) => started.once('close', () => resolve()));
-      void gone.then(() => {
+      started.once('exit', () => {
         // What the server has left behind in its group ends with it.
         killGroup(started);
+        // A process that has left the group may hold the output open, which would look like a server that is silent.
+        const timer = setTimeout(() => {
+          started.stdout.destroy();
+          started.stderr.destroy();
+        }, graceMs);
+        void gone.then(() => clearTimeout(timer));
+      });
+      void gone.then(() => {
         child = undefined;
         transport.onclose?.();
       });

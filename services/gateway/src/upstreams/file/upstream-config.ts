@@ -75,7 +75,7 @@ const kinds: Record<string, 'stdio' | 'http'> = {
   streamable_http: 'http',
 };
 
-/** Fields of other clients that mean nothing here, and of which no one needs to hear. */
+/** Fields of other clients that mean nothing here, and need no warning. */
 const foreign = new Set([
   'type',
   'transport',

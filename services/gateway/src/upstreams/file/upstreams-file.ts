@@ -1,5 +1,5 @@
 /**
- * HARNESS_UPSTREAMS_FILE: other people's MCP servers, in the formats that people have: `mcpServers` of Claude Code and Cursor,
+ * HARNESS_UPSTREAMS_FILE: MCP servers and HTTP APIs, in the formats of other clients: `mcpServers` of Claude Code and Cursor,
  * `servers` and `inputs` of VS Code, with comments and trailing commas.
  *
  *   upstream-config.ts  one entry
@@ -26,7 +26,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads a file. A bad entry becomes a diagnostic. Throws ConfigError for a file that cannot be read, is no JSON, or may be
- * written by everybody: it names commands that this gateway runs.
+ * written by every user of the machine: it names commands that this gateway runs.
  */
 export async function loadUpstreams(file: string, env: Env): Promise<UpstreamsFile> {
   const refuse = (problem: string) => new ConfigError(`HARNESS_UPSTREAMS_FILE (${file}) ${problem}`);

@@ -8,7 +8,7 @@ export interface VariableSources {
 const reference = /\$\{([^}]*)\}/g;
 const name = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The variable that answers VS Code's `${input:id}`: there is nobody to ask. */
+/** The variable that answers VS Code's `${input:id}`: a gateway has no user to ask. */
 export const inputVariableOf = (id: string): string =>
   `HARNESS_INPUT_${id.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`;
 

@@ -25,7 +25,7 @@ export interface RequestHooks {
   onProgress?: ((progress: RawResult) => void) | undefined;
   /** A log line of the upstream that belongs to this request. */
   onLog?: ((params: RawResult) => void) | undefined;
-  /** Who asks: log lines reach a caller only while nobody else's requests are open. */
+  /** The caller: log lines reach it only while no other caller has open requests. */
   caller: string;
 }
 
@@ -111,7 +111,7 @@ export function createLine(deps: LineDeps): Line {
         throw new AppError('limit_reached', `${name} has ${maxOpen} calls in progress. Try again later.`);
       let outcome = await once(request, hooks);
       if (outcome.failure?.kind === 'session-lost') {
-        // Whoever has a line of its own hears it now, and not again.
+        // The thread that has this line hears it now, and not again.
         healing.giveUp(outcome.used, 'its server has ended the session', { isLoss: deps.isKept });
         if (!deps.isKept)
           throw new AppError(

@@ -14,7 +14,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@harness/contracts';
 import type { Logger } from '@harness/runtime';
-import type { Connection, RawResult } from '../connection/connect.ts';
+import { type Connection, maxSubscriptions, type RawResult } from '../connection/connect.ts';
 import { openConnection } from '../connection/open-connection.ts';
 import { type Catalog, readCatalog } from '../connection/read-catalog.ts';
 import type { UpstreamConfig } from '../file/upstream-config.ts';
@@ -153,7 +153,7 @@ export function createLink(deps: LinkDeps): Link {
       }
     },
     async subscribe(uri) {
-      watched.add(uri);
+      if (watched.size < maxSubscriptions) watched.add(uri);
       await main.connection?.subscribe(uri);
     },
     reconnect() {

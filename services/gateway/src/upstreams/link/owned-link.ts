@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { AppError } from '@harness/contracts';
+import { AppError, toAppError } from '@harness/contracts';
 import { type Dispatch, type GatewayCall, upstreamTtlMs } from '@harness/dispatch';
-import type { RawResult } from '../connection/connect.ts';
+import { maxSubscriptions, type RawResult } from '../connection/connect.ts';
 import { createCallStatistics } from './call-statistics.ts';
 import type { RequestHooks } from './line.ts';
 import {
@@ -36,12 +36,19 @@ export interface OwnedLink extends Link {
   answer(question: OwnerQuestion, call: GatewayCall): Promise<unknown>;
 }
 
+/** What a link with an owner needs. */
+export interface OwnedLinkDeps extends LinkDeps {
+  dispatch: Dispatch;
+  /** The end of an earlier link of this gateway to the same upstream, which gives up what this one is to own. */
+  after?: Promise<unknown> | undefined;
+}
+
 /**
  * A link to an upstream that only one gateway is connected to: a child process, or a server that keeps state for threads. The
  * gateway that owns it (a lease in Redis) has the connection; the others ask it. When the owner dies, another gateway connects;
  * what the upstream held is lost then, as with a crash of its own.
  */
-export function createOwnedLink(deps: LinkDeps & { dispatch: Dispatch }): OwnedLink {
+export function createOwnedLink(deps: OwnedLinkDeps): OwnedLink {
   const { dispatch, logger, config } = deps;
   const { replicas, upstreamOwners, gatewayCalls } = dispatch;
   const upstream = config.name;
@@ -89,6 +96,25 @@ export function createOwnedLink(deps: LinkDeps & { dispatch: Dispatch }): OwnedL
     description = heard.description;
     deps.onDescribed();
   };
+  /** Resources to be notified of, and the owner that knows: another one is asked again. */
+  const watched = new Set<string>();
+  let subscribedAt: string | undefined;
+  const subscribeAtOwner = async (uri: string) => {
+    if (local) await local.subscribe(uri);
+    else await askOwner({ upstream, op: 'subscribe', uri });
+  };
+  const subscribeAgain = async () => {
+    if (subscribedAt === owner) return;
+    const at = owner;
+    const subscribeOrForget = (uri: string) =>
+      subscribeAtOwner(uri).catch((error) => {
+        // The owner is not there, and the next look tries again; anything else is a refusal of the upstream.
+        if (toAppError(error).code !== 'internal') throw error;
+        watched.delete(uri);
+      });
+    await Promise.all([...watched].map(subscribeOrForget));
+    subscribedAt = at;
+  };
   let looking: Promise<void> | undefined;
   /** Takes, renews or notices the ownership; at most one at a time. */
   const look = () => {
@@ -98,6 +124,8 @@ export function createOwnedLink(deps: LinkDeps & { dispatch: Dispatch }): OwnedL
     return looking;
   };
   const lookOnce = async () => {
+    await deps.after;
+    if (isClosed) return;
     const askedAt = performance.now();
     try {
       const before = owner;
@@ -106,10 +134,11 @@ export function createOwnedLink(deps: LinkDeps & { dispatch: Dispatch }): OwnedL
       if (owner === replicas.id) {
         renewedAt = askedAt;
         connectHere();
-        return;
+      } else {
+        await leaveHere();
+        if (owner !== before || !description) await hearDescription();
       }
-      await leaveHere();
-      if (owner !== before || !description) await hearDescription();
+      await subscribeAgain();
     } catch (error) {
       logger.debug({ err: error, upstream }, 'upstream: its owner is not known');
       // Another gateway may own it by now.
@@ -176,8 +205,8 @@ export function createOwnedLink(deps: LinkDeps & { dispatch: Dispatch }): OwnedL
       }
     },
     async subscribe(uri) {
-      if (local) await local.subscribe(uri);
-      else await askOwner({ upstream, op: 'subscribe', uri });
+      if (watched.size < maxSubscriptions) watched.add(uri);
+      await subscribeAtOwner(uri);
     },
     reconnect: () => local?.reconnect(),
     endThread: (thread) => local?.endThread(thread),
@@ -202,9 +231,8 @@ export function createOwnedLink(deps: LinkDeps & { dispatch: Dispatch }): OwnedL
       clearInterval(timer);
       stop();
       await looking;
-      const isMine = local !== undefined;
       await leaveHere();
-      if (!isMine) return;
+      if (owner !== replicas.id) return;
       await upstreamOwners.release(upstream).catch(() => undefined); // it expires anyway
       await announce('upstream_released');
     },

@@ -13,7 +13,7 @@ import { upgrade } from '@scalar/openapi-upgrader';
 import { parse as parseYaml } from 'yaml';
 import { createBoundedFetch } from '../connection/bounded-fetch.ts';
 import { createClientCredentials } from '../connection/client-credentials.ts';
-import type { Connection, RawResult } from '../connection/connect.ts';
+import type { ConnectDeps, Connection, RawResult } from '../connection/connect.ts';
 import type { OpenApiUpstream } from '../file/upstream-config.ts';
 import { type FlatSchema, isObject } from './flatten-schema.ts';
 import { type Operation, operationsOf } from './operations.ts';
@@ -23,8 +23,15 @@ import { sendOperation } from './send-operation.ts';
 const maxDocumentBytes = 20 * 1024 * 1024;
 const isUrl = (place: string) => /^https?:\/\//.test(place);
 
-/** Reads the document and connects to nothing. Rejects when it cannot be read, is no OpenAPI 3, or has no usable address. */
-export async function openApiConnection(upstream: OpenApiUpstream, signal: AbortSignal): Promise<Connection> {
+/**
+ * Reads the document and connects to nothing. Rejects when it cannot be read within `timeoutMs`, is no OpenAPI 3, or has no usable
+ * address.
+ */
+export async function openApiConnection(
+  upstream: OpenApiUpstream,
+  deps: Pick<ConnectDeps, 'timeoutMs' | 'signal'>,
+): Promise<Connection> {
+  const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(deps.timeoutMs)]);
   const named = [upstream.openapi, upstream.baseUrl, upstream.auth?.issuer, upstream.auth?.tokenUrl];
   const origins = named
     .filter((one) => one !== undefined && isUrl(one))

@@ -84,15 +84,15 @@ test('a child has its own process group and a small environment, and ends with t
   expect(existsSync(`/proc/${pid}`)).toBe(false);
 });
 
-test('a child that dies or floods is started again; the call in progress fails, the next succeeds', async () => {
+test('a child that dies, leaves a process with its output, or floods is started again; the call in progress fails, the next succeeds', async () => {
   const gateway = await openGateway({ upstreams: fileOf({ frail: hostile() }), plugins });
   await untilReady(gateway, ['frail']);
-  for (const deadly of ['die', 'flood']) {
+  for (const deadly of ['die', 'leave', 'flood']) {
     const dead = await call(gateway, `frail__${deadly}`);
     expect([dead.isError, textIn(dead)]).toEqual([true, expect.stringContaining('frail did not answer')]);
     await expect.poll(async () => textIn(await call(gateway, 'frail__say'))).toBe('said');
   }
-  expect((await shownOf(gateway, 'frail')).losses).toBe(2);
+  expect((await shownOf(gateway, 'frail')).losses).toBe(3);
 });
 
 test('calls that are not answered end in time; after five the upstream is given up, and tried again', async () => {

@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
+import type { OpenApiUpstream } from '../../../src/upstreams/file/upstream-config.ts';
+import { openApiConnection } from '../../../src/upstreams/openapi/openapi-connection.ts';
 import { bearer, type Gateway, keyFor, openGateway, probe } from '../../fixture.ts';
 import { fileOf, type Shown, untilReady } from '../../published-servers.ts';
 
@@ -196,4 +198,16 @@ test('this gateway’s own API, imported into another one, works', async () => {
     isError: true,
     content: [{ text: expect.stringContaining('404 Not Found') }],
   });
+});
+
+test('a document that never comes is given up in time', async () => {
+  const server = createServer(() => undefined).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close().closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+  const [upstream] = fileOf({ mute: { openapi: `http://127.0.0.1:${port}/openapi.json` } }).upstreams;
+  const { signal } = new AbortController();
+  await expect(
+    openApiConnection(upstream as OpenApiUpstream, { timeoutMs: 50, signal }),
+  ).rejects.toMatchObject({ name: 'TimeoutError' });
 });

@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import type { FollowedFile } from '../../../src/follow-file.ts';
+import type { UpstreamsFile } from '../../../src/upstreams/file/upstreams-file.ts';
 import { type Gateway, openGateway, probe } from '../../fixture.ts';
 import { clientAt, fileOf, type Shown, serverOf, untilReady } from '../../published-servers.ts';
 
@@ -53,4 +55,39 @@ test('progress and cancellation pass between gateways', async () => {
     );
     await expect(call).rejects.toThrow('enough');
   }
+});
+
+test('a subscription holds when another gateway becomes the owner', async () => {
+  const [first, second] = await openTwo(fileOf({ one: { ...server, args: [main, 'resource'] } }), ['one']);
+  const isFirst = (await shownOf(first, 'one')).owner === first.dispatch.replicas.id;
+  const [its, other] = isFirst ? [first, second] : [second, first];
+  const client = await clientAt(other.url);
+  let updates = 0;
+  client.setNotificationHandler('notifications/resources/updated', () => void updates++);
+  await client.listen({ resourceSubscriptions: ['x://own'] });
+  await expect.poll(() => updates).toBe(1);
+  await its.app.close();
+  await expect.poll(() => updates, { timeout: 15_000 }).toBe(2);
+});
+
+test('an upstream whose entry has changed stays with its gateway', async () => {
+  let current = fileOf({ one: server });
+  let listener = () => {};
+  const upstreams: FollowedFile<UpstreamsFile> = {
+    current: () => current,
+    onChange(given) {
+      listener = given;
+    },
+    close: () => undefined,
+  };
+  const tag = randomUUID();
+  const [gateway, other] = [
+    await openGateway({ tag, upstreams, plugins: [probe] }),
+    await openGateway({ tag }),
+  ];
+  await untilReady(gateway, ['one']);
+  current = fileOf({ one: { ...server, tools: ['say'] } });
+  listener();
+  await expect.poll(async () => (await shownOf(gateway, 'one')).tools).toEqual(['one__say']);
+  expect(await other.dispatch.upstreamOwners.own('one')).toBe(gateway.dispatch.replicas.id);
 });
