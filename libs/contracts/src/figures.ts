@@ -72,7 +72,7 @@ export const Promises = z.object({
       'Turns after the first one of their thread, and how many found their session warm; rate 1 if none',
     ),
   failOvers: Durations.extend({ p50: z.number().nullable(), p95: z.number().nullable() }).describe(
-    'Turns that another process continued: from the last event of the interrupted attempt to the begin of the next one, s; percentiles are estimates within a bucket; null: none, or above the last bucket',
+    'Turns that another process continued: from the latest event of the thread to the begin of the next attempt, s; percentiles are estimates within a bucket; null: none, or above the last bucket',
   ),
   lost: z
     .object({ tornLog: count, failOverOfRedis: count })

@@ -126,7 +126,6 @@ test('the theme is a choice that stays; the keyboard reaches every page and row'
   await page.keyboard.press('/');
   await page.keyboard.type('spok');
   await expect.poll(() => page.locator('.tbody [role=row]').count()).toBe(1);
-  await page.keyboard.press('Escape');
   await page.locator('h1').click();
   await page.keyboard.press('j');
   await page.keyboard.press('Enter');
