@@ -102,8 +102,13 @@ export function createThreadList(deps: { redis: Redis; keys: Keys; scripts: Scri
       reached(redis.zscore(source, ownId)),
       reached(redis.zrevrank(source, ownId)),
     ]);
-    // Used since: the threads of its time are repeated, so that none is left out.
-    return score === at && rank !== null ? rank + 1 : reached(redis.zcount(source, `(${at}`, '+inf'));
+    if (score === at && rank !== null) return rank + 1;
+    // Used since: the page begins where the thread was. Threads of one millisecond are in the order of their ids.
+    const [later, sameTime] = await Promise.all([
+      reached(redis.zcount(source, `(${at}`, '+inf')),
+      reached(redis.zrangebyscore(source, at, at)),
+    ]);
+    return later + sameTime.filter((other) => other > ownId).length;
   };
 
   const entriesOf = async (source: string, from: number, count: number): Promise<Entry[]> => {
