@@ -70,8 +70,8 @@ test('pages follow one another in every list, also while threads are used', asyn
     }
   };
   // Threads of the same millisecond follow one another, too.
-  const own = await redis.zrange(dispatch.keys.of('ths', tenant), 0, -1);
-  for (const ownId of own.slice(5, 20)) await redis.zadd(dispatch.keys.of('ths', tenant), 1, ownId);
+  const own = await redis.zrange(dispatch.keys.of('ths', tenant), '0', '-1');
+  await redis.zadd(dispatch.keys.of('ths', tenant), ...own.slice(5, 20).flatMap((ownId) => ['1', ownId]));
   const { threads } = await dispatch.threads.list(tenant, { limit: 100 });
   const latestFirst = threads.map(({ thread }) => thread.threadId);
   expect(latestFirst.toSorted()).toEqual(names);
