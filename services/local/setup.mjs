@@ -2,10 +2,12 @@
  * Set-up, run before every npm script: installs what is missing and nothing else. Plain JavaScript without a
  * dependency, since it runs before there are any, on whatever Node (20 or later) the machine has.
  *
- *   node services/local/setup.mjs [--redis] [--console] [--browser]
+ *   node services/local/setup.mjs [--redis] [--console] [--browser] [--sandbox | --sandbox-if-asked]
  *     --redis    a redis-server is needed, too
  *     --console  the built console, too: it is built again when its sources are newer
  *     --browser  a Chromium, too, for tests
+ *     --sandbox  bubblewrap, too, on Linux; without it workers refuse workspaces, and their tests are skipped;
+ *                -if-asked: only with HARNESS_WORKSPACES
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -108,6 +110,14 @@ function installBrowser() {
     giveUp(`chromium could not be installed: ${help}.`);
 }
 
+const asksForWorkspaces = () => !['', 'off'].includes(process.env.HARNESS_WORKSPACES ?? '');
+
+function installSandbox() {
+  if (process.platform !== 'linux' || onPath('bwrap')) return;
+  if (canInstallPackages() && installDebianPackage('bubblewrap')) return;
+  console.error('set-up: bwrap is not on PATH: agents have no workspaces. Install the package bubblewrap.');
+}
+
 /** The time of the newest file in a folder, ms. */
 const newestIn = (folder) =>
   Math.max(
@@ -137,3 +147,8 @@ installPackages();
 if (process.argv.includes('--redis')) installRedis();
 if (process.argv.includes('--console')) buildConsole();
 if (process.argv.includes('--browser')) installBrowser();
+if (
+  process.argv.includes('--sandbox') ||
+  (process.argv.includes('--sandbox-if-asked') && asksForWorkspaces())
+)
+  installSandbox();

@@ -43,6 +43,8 @@ const table = {
   unsupported_media_type: { status: 415, retry: false },
   invalid_tool_input: { status: 422, retry: false },
   idempotency_conflict: { status: 422, retry: false },
+  /** A workspace was asked for where there is none; the message has the reason. */
+  workspace_refused: { status: 422, retry: false },
   task_depth_exceeded: { status: 422, retry: false },
   task_chain_exceeded: { status: 422, retry: false },
   too_many_children: { status: 429, retry: true },
@@ -69,6 +71,8 @@ const table = {
   attempts_exhausted: { status: 500, retry: false },
   invoke_timeout: { status: 504, retry: false },
   session_failed: { status: 503, retry: true },
+  /** A session took more memory, disk or files than its sandbox allows. */
+  sandbox_limit: { status: 500, retry: false },
 } as const satisfies Record<string, { status: number; retry: boolean }>;
 
 /** A code of the table. */

@@ -216,6 +216,13 @@ export const WorkerInfo = z.object({
       'Times that a transcript could not be written; such a thread stays on this worker until its transcript is complete',
     ),
   rssBytes: z.number().int(),
+  sandbox: z
+    .object({
+      level: z.enum(['bubblewrap', 'bubblewrap-bound-proc', 'none', 'off']),
+      reason: z.string().optional().describe('Why there is none'),
+    })
+    .optional()
+    .describe('How sessions with a workspace are enclosed; off: HARNESS_WORKSPACES is off'),
 });
 export type WorkerInfo = z.infer<typeof WorkerInfo>;
 

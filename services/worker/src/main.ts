@@ -5,6 +5,7 @@ import { loadWorkerConfig, useTempDir } from './config.ts';
 import { type Base, openBase } from './process/base.ts';
 import { createFigureBook } from './process/figure-book.ts';
 import { startLeash } from './process/hold-leash.ts';
+import { createSandboxes } from './sandbox/sandboxes.ts';
 import { createSessionOpener } from './session/open-session.ts';
 import { createRoomElsewhere } from './session/pool/room-elsewhere.ts';
 import { createSessionLending } from './session/pool/session-lending.ts';
@@ -47,12 +48,27 @@ type Plugins = Awaited<ReturnType<typeof openPlugins>>;
 type Fleet = Awaited<ReturnType<typeof joinFleet>>;
 
 /** Step 2: what starts and holds agent processes. */
-async function openSessions({ config, dispatch, logger, mcpUrl }: Base) {
+async function openSessions({ config, dispatch, logger, mcpUrl, status, metrics }: Base) {
   const homes = await openSessionHomes();
   useTempDir(homes.root);
   const leash = startLeash({ limitMs: config.HARNESS_WORKER_TTL_MS * leashShare, logger });
+  const sandboxes =
+    config.HARNESS_WORKSPACES === 'off'
+      ? undefined
+      : await createSandboxes({
+          root: homes.root,
+          modelEnv: config.sessionEnv,
+          limits: config.sandboxLimits,
+          path: config.path,
+          wanted: config.HARNESS_SANDBOX,
+          logger,
+        });
+  const sandbox = sandboxes?.probed ?? { level: 'off' as const };
+  status.sandbox = sandbox;
+  metrics.nameSandbox(sandbox.level);
   const opener = createSessionOpener({
     homes,
+    sandboxes,
     logger,
     mcpUrl,
     modelEnv: config.sessionEnv,
@@ -85,7 +101,7 @@ async function openSessions({ config, dispatch, logger, mcpUrl }: Base) {
       return opener.open({ name: 'spare', profile, store: 'later' });
     },
   });
-  return { homes, leash, opener, slots, pool, spares, maxSessions, evicted };
+  return { homes, sandboxes, sandbox, leash, opener, slots, pool, spares, maxSessions, evicted };
 }
 
 /** Step 3: the plugins, for their hooks only. */
@@ -134,6 +150,7 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
     knowsPlugin: (pluginName) => host.plugins.some(({ name }) => name === pluginName),
     tokenSecret: base.tokenSecrets.current,
     mcpUrl: base.mcpUrl,
+    workspaces: config.HARNESS_WORKSPACES,
     defaultModel: config.HARNESS_DEFAULT_MODEL,
     sessionTtlMs: config.HARNESS_SESSION_TTL_MS,
     turnTimeoutMs: config.HARNESS_TURN_TIMEOUT_MS,
@@ -148,7 +165,12 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
   // Async: the first heartbeat precedes the creation of `worker`.
   const report = async () => {
     const self = { pid: process.pid, startedAt: base.startedAt, draining: base.draining };
-    const load = { ...counts(), rssBytes: process.memoryUsage.rss(), ...worker.stats() };
+    const load = {
+      ...counts(),
+      rssBytes: process.memoryUsage.rss(),
+      ...worker.stats(),
+      sandbox: sessions.sandbox,
+    };
     await workers.report(workerId, { ...self, ...load }, config.HARNESS_WORKER_TTL_MS * 3);
   };
   const proveHolds = () =>
@@ -238,7 +260,7 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
 function endInOrder(base: Base, parts: { sessions: Sessions; plugins: Plugins; fleet: Fleet }): void {
   const { config, dispatch, logger, escapes } = base;
   const { worker, liveness, control, consumers, sweeper, figures } = parts.fleet;
-  const { spares, opener, leash, homes } = parts.sessions;
+  const { spares, opener, leash, homes, sandboxes } = parts.sessions;
   onShutdown(
     async () => {
       base.draining = true;
@@ -255,6 +277,7 @@ function endInOrder(base: Base, parts: { sessions: Sessions; plugins: Plugins; f
       leash.close();
       parts.plugins.unfollow();
       await parts.plugins.host.close();
+      sandboxes?.close();
       await homes.close();
       base.writes.close();
       await dispatch.close();

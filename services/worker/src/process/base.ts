@@ -1,4 +1,4 @@
-import { newWorkerId } from '@harness/contracts';
+import { newWorkerId, type WorkerInfo } from '@harness/contracts';
 import { createDispatch } from '@harness/dispatch';
 import {
   ConfigError,
@@ -12,6 +12,12 @@ import type { WorkerConfig } from '../config.ts';
 import { openEndpoint } from './endpoint.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
 import { type WorkerState, workerTroubleOf } from './worker-trouble.ts';
+
+/** What the endpoint reports; replaced as the start goes on. */
+interface WorkerStatus {
+  state(): WorkerState;
+  sandbox: WorkerInfo['sandbox'];
+}
 
 /** What every later step of the start builds on. */
 export type Base = Awaited<ReturnType<typeof openBase>>;
@@ -29,7 +35,10 @@ export async function openBase(config: WorkerConfig) {
     scrubber: config.scrubber,
   });
   /** The state that the endpoint reports; replaced when the worker has joined the fleet. */
-  const status = { state: (): WorkerState => ({ phase: 'starting', redis: undefined, healthy: false }) };
+  const status: WorkerStatus = {
+    state: () => ({ phase: 'starting', redis: undefined, healthy: false }),
+    sandbox: undefined,
+  };
   // First: a bad port is reported at once, and /healthz responds while the worker waits for Redis.
   const endpoint =
     config.HARNESS_WORKER_PORT === undefined
@@ -39,6 +48,7 @@ export async function openBase(config: WorkerConfig) {
           port: config.HARNESS_WORKER_PORT,
           logger,
           trouble: () => workerTroubleOf(status.state()),
+          sandbox: () => status.sandbox,
           metrics,
         });
   const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'wait' });

@@ -13,7 +13,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { AppError, readinessOf } from '@harness/contracts';
+import { AppError, readinessOf, type WorkerInfo } from '@harness/contracts';
 import { type Logger, listenErrorOf } from '@harness/runtime';
 import type { WorkerMetrics } from './worker-metrics.ts';
 import type { WorkerTrouble } from './worker-trouble.ts';
@@ -26,6 +26,8 @@ export interface EndpointOptions {
   logger: Logger;
   /** Why the worker is not ready now; undefined = it is ready. */
   trouble(): WorkerTrouble | undefined;
+  /** How sessions with a workspace are enclosed; undefined while the worker starts. */
+  sandbox?(): WorkerInfo['sandbox'];
   metrics: Pick<WorkerMetrics, 'contentType' | 'text'>;
 }
 
@@ -87,14 +89,17 @@ export async function openEndpoint(options: EndpointOptions): Promise<Endpoint> 
   return { url: urlOf(server, host), close: () => closed(server) };
 }
 
-async function replyTo(request: IncomingMessage, { trouble, metrics }: EndpointOptions): Promise<Reply> {
+async function replyTo(
+  request: IncomingMessage,
+  { trouble, sandbox, metrics }: EndpointOptions,
+): Promise<Reply> {
   const { method, url = '/' } = request;
   const [path] = url.split('?', 1);
   if (method !== 'GET' && method !== 'HEAD')
     return failure(new AppError('method_not_allowed', 'Only GET and HEAD are allowed.'));
   switch (path) {
     case '/healthz':
-      return json(200, { status: 'ok' });
+      return json(200, { status: 'ok', sandbox: sandbox?.() });
     case '/readyz': {
       const found = trouble();
       return json(found ? 503 : 200, readinessOf(found));

@@ -22,6 +22,8 @@ export interface WorkerMetrics {
   /** Adds the metrics of sessions, read at each scrape. */
   countSessions(read: () => SessionCounts): void;
   turnEnded(seen: Pick<TurnSeen, 'attempt' | 'outcome' | 'path' | 'timings' | 'usage'>): void;
+  /** How sessions with a workspace are enclosed. */
+  nameSandbox(level: string): void;
   /** A probe write to Redis succeeded after this time. */
   redisWritten(seconds: number): void;
   /** Counts an uncaught error, after which the worker exits. */
@@ -75,6 +77,12 @@ export function createWorkerMetrics(): WorkerMetrics {
     buckets: redisBuckets,
     registers,
   });
+  const sandbox = new Gauge({
+    name: 'harness_worker_sandbox',
+    help: '1 at the level at which sessions with a workspace are enclosed: bubblewrap, bubblewrap-bound-proc (no /proc of its own), none (workspaces are refused), off',
+    labelNames: ['level'],
+    registers,
+  });
   const escapes = new Counter({
     name: 'harness_worker_escapes_total',
     help: 'ALARM: uncaught errors, after which the worker exits',
@@ -100,6 +108,7 @@ export function createWorkerMetrics(): WorkerMetrics {
         cost.inc(usage.costUsd ?? 0);
       }
     },
+    nameSandbox: (level) => sandbox.set({ level }, 1),
     redisWritten: (seconds) => redis.observe(seconds),
     escaped: () => escapes.inc(),
   };

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { SessionPath } from '@harness/contracts';
 import { createGate, type TranscriptStore } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
+import type { Sandboxes } from '../sandbox/sandboxes.ts';
 import { type OnTranscript, openSession, type Session } from './session.ts';
-import type { SessionHomes } from './session-home.ts';
+import type { SessionHome, SessionHomes } from './session-home.ts';
 import type { SessionProcess, SessionProfile } from './session-options.ts';
 
 /** A request for a session process. */
@@ -18,6 +19,8 @@ export interface OpenRequest {
   /** The store of its transcript; 'later' for a spare; undefined = not stored. */
   store?: TranscriptStore | 'later' | undefined;
   onTranscript?: OnTranscript | undefined;
+  /** Called with the folders of the session before it starts: puts the files of its thread there. */
+  prepare?: ((home: SessionHome) => Promise<void>) | undefined;
 }
 
 /** A session that has started, and how. */
@@ -37,6 +40,8 @@ export type OpenSession = (request: OpenRequest) => Promise<Opened>;
  */
 export function createSessionOpener(deps: {
   homes: SessionHomes;
+  /** Absent: this worker has no workspaces. */
+  sandboxes: Sandboxes | undefined;
   mcpUrl: string;
   modelEnv: Record<string, string>;
   path: string;
@@ -48,13 +53,17 @@ export function createSessionOpener(deps: {
 }) {
   const gate = createGate(deps.startsAtOnce);
   const processes = new Set<SessionProcess>();
-  const open: OpenSession = ({ name, profile, resume, token, store, onTranscript }) =>
+  const open: OpenSession = ({ name, profile, resume, token, store, onTranscript, prepare }) =>
     gate(async () => {
       // A folder per process: removing that of a dead one never touches its successor's.
       const folder = `${name}.${randomUUID().slice(0, 8)}`;
+      const home = deps.homes.open(folder);
+      await prepare?.(home);
+      const enclosure = profile.builtInTools && (await deps.sandboxes?.open(home));
       const session = await openSession({
         profile,
-        home: deps.homes.open(folder),
+        home,
+        enclosure,
         conversation: resume ? { resume } : { sessionId: randomUUID() },
         mcp: token === undefined ? undefined : { url: deps.mcpUrl, token },
         modelEnv: deps.modelEnv,
@@ -68,7 +77,7 @@ export function createSessionOpener(deps: {
           void process.exited
             .then(() => {
               processes.delete(process);
-              return deps.homes.remove(folder);
+              return Promise.all([enclosure?.close(), deps.homes.remove(folder)]);
             })
             .catch((error) => deps.logger.warn({ err: error, folder }, 'folder of a session not removed'));
         },

@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -18,6 +18,8 @@ export interface SessionHomes {
 
 /** The working directory and the environment variables of one session. */
 export interface SessionHome {
+  /** The folder that holds all of it. */
+  root: string;
   cwd: string;
   env: Record<string, string>;
 }
@@ -28,11 +30,13 @@ const prefix = 'harness-worker-';
 export async function openSessionHomes(): Promise<SessionHomes> {
   sweepDeadHomes();
   const root = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
+  await chmod(root, 0o711); // sessions of other users reach their folders, and see no names
   return {
     root,
     open(name) {
-      const home = join(root, name);
-      const cwd = join(home, 'work');
+      const all = join(root, name);
+      const home = join(all, 'home');
+      const cwd = join(all, 'work');
       const run = join(home, 'run');
       for (const dir of [cwd, run]) mkdirSync(dir, { recursive: true, mode: 0o700 });
       const env = {
@@ -41,7 +45,7 @@ export async function openSessionHomes(): Promise<SessionHomes> {
         XDG_RUNTIME_DIR: run,
         CLAUDE_CODE_TMPDIR: run,
       };
-      return { cwd, env };
+      return { root: all, cwd, env };
     },
     // Retries: a child of the session may still be writing there.
     remove: (name) => rm(join(root, name), { recursive: true, force: true, maxRetries: 3 }),

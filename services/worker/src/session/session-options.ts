@@ -2,6 +2,9 @@ import { spawn } from 'node:child_process';
 import type { Options, SpawnedProcess, SpawnOptions } from '@anthropic-ai/claude-agent-sdk';
 import type { TranscriptStore } from '@harness/dispatch';
 import { pdeathsig } from '@harness/runtime';
+import type { Enclosure } from '../sandbox/enclosure.ts';
+import { createToolRelay } from '../sandbox/tool-relay.ts';
+import type { McpEndpoint } from './mcp-endpoint.ts';
 import type { SessionHome } from './session-home.ts';
 import { defaultSystemPrompt } from './system-prompt.ts';
 
@@ -15,14 +18,10 @@ export interface SessionProfile {
   tools: string[] | undefined;
   /** Whether it loads tools when it needs them, because there are many; only the gateway's core tools are loaded at once. */
   searches?: boolean | undefined;
+  /** Built-in tools, also with a pattern (`Bash(git:*)`), for a session with a workspace in a sandbox; absent = it has neither. */
+  builtInTools?: readonly string[] | undefined;
   /** JSON Schema of the model responses; absent = text. */
   outputSchema?: Readonly<Record<string, unknown>> | undefined;
-}
-
-/** The tool server of a session. */
-export interface McpEndpoint {
-  url: string;
-  token: string;
 }
 
 /** What the SDK options of a session are made from. */
@@ -34,7 +33,11 @@ export interface SessionRequest {
   /** The conversation: a new one, or one to resume from the store. */
   conversation: { sessionId: string } | { resume: string };
   mcp: McpEndpoint | undefined;
-  /** Environment variables for reaching the model. */
+  /** The sandbox of a session with built-in tools. */
+  enclosure?: Enclosure | undefined;
+  /** Called when the session takes more than its sandbox allows; must end it. */
+  onBreach?: ((reason: string) => void) | undefined;
+  /** Environment variables for reaching the model; a session in a sandbox does not get them. */
   modelEnv: Record<string, string>;
   path: string;
   /** Replaces the SDK's executable; must speak its protocol. */
@@ -65,39 +68,36 @@ const searchTool = 'ToolSearch';
 /** The SDK's `mcpServers` for a session. */
 export const mcpServersOf = (
   mcp: McpEndpoint | undefined,
-  { searches = false }: Pick<SessionProfile, 'searches'>,
-): NonNullable<Options['mcpServers']> =>
-  mcp
-    ? {
-        harness: {
-          type: 'http',
-          url: mcp.url,
-          headers: { Authorization: `Bearer ${mcp.token}` },
-          ...(!searches && { alwaysLoad: true }),
-          timeout: toolCallTimeoutMs,
-        },
-      }
-    : {};
+  { searches = false, builtInTools }: Pick<SessionProfile, 'searches' | 'builtInTools'>,
+): NonNullable<Options['mcpServers']> => {
+  if (!mcp) return {};
+  const rest = { ...(!searches && { alwaysLoad: true }), timeout: toolCallTimeoutMs };
+  if (builtInTools)
+    return { harness: { type: 'sdk', name: 'harness', instance: createToolRelay(mcp), ...rest } };
+  const headers = { Authorization: `Bearer ${mcp.token}` };
+  return { harness: { type: 'http', url: mcp.url, headers, ...rest } };
+};
 
 /**
- * The SDK options of a session. They isolate it: no settings or MCP servers of the machine, no built-in
- * tools, no expansion of `@file` or `/command` in user input, no network traffic but to the model and the
+ * The SDK options of a session. They isolate it: no settings or MCP servers of the machine, built-in tools in a
+ * sandbox only, no expansion of `@file` or `/command` in user input, no network traffic but to the model and the
  * gateway.
  */
 export function sessionOptionsOf(request: SessionRequest): Options {
-  const { profile, home } = request;
+  const { profile, home, enclosure } = request;
+  const own = [...(profile.searches ? [searchTool] : []), ...(profile.builtInTools ?? [])];
   return {
     ...request.conversation,
     ...(profile.model === undefined ? {} : { model: profile.model }),
     systemPrompt: profile.systemPrompt ?? defaultSystemPrompt,
     ...(profile.outputSchema && { outputFormat: { type: 'json_schema', schema: profile.outputSchema } }),
     cwd: home.cwd,
-    tools: profile.searches ? [searchTool] : [],
+    tools: [...new Set(own.map(withoutPattern))],
     settingSources: [],
     strictMcpConfig: true,
     verbatimPrompts: true,
     permissionMode: 'dontAsk',
-    allowedTools: ['mcp__harness__*', ...(profile.searches ? [searchTool] : [])],
+    allowedTools: ['mcp__harness__*', ...own],
     mcpServers: mcpServersOf(request.mcp, profile),
     mcpServersDelivery: 'initialize', // keeps the token off the command line
     includePartialMessages: true,
@@ -111,7 +111,7 @@ export function sessionOptionsOf(request: SessionRequest): Options {
     settings: { autoMemoryEnabled: false },
     env: {
       PATH: request.path,
-      ...request.modelEnv,
+      ...(enclosure ? enclosure.env : request.modelEnv),
       ...home.env,
       // A fixed name: the default derives from the working directory, which differs between processes.
       CLAUDE_CODE_PROJECT_DIR_NAME: 'thread',
@@ -127,17 +127,30 @@ export function sessionOptionsOf(request: SessionRequest): Options {
       CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS: '60000',
       CLAUDE_AGENT_SDK_CLIENT_APP: 'harness/0.1',
     },
-    spawnClaudeCodeProcess: (options) => spawnLeashed(options, request.onProcess),
+    spawnClaudeCodeProcess: (options) => {
+      if (!enclosure)
+        return spawnLeashed([...pdeathsig(), options.command, ...options.args], options, request.onProcess);
+      return spawnLeashed(enclosure.commandOf(options), options, (process) => {
+        enclosure.started(process.pid, (reason) => request.onBreach?.(reason));
+        request.onProcess(process);
+      });
+    },
   };
 }
+
+/** `Bash` of `Bash(git:*)`. */
+const withoutPattern = (tool: string) => tool.replace(/\(.*$/s, '');
 
 /**
  * Starts the subprocess in its own process group. Where the platform supports it, the kernel kills it when
  * this worker dies; otherwise it would finish its turn.
  */
-function spawnLeashed(options: SpawnOptions, onProcess: (process: SessionProcess) => void): SpawnedProcess {
-  const [command, ...args] = [...pdeathsig(), options.command, ...options.args];
-  const child = spawn(command as string, args, {
+function spawnLeashed(
+  [command = '', ...args]: readonly string[],
+  options: SpawnOptions,
+  onProcess: (process: SessionProcess) => void,
+): SpawnedProcess {
+  const child = spawn(command, args, {
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     env: options.env,
     signal: options.signal,

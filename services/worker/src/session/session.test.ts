@@ -21,7 +21,7 @@ test('a session that fails leaves no process behind, not even its children', asy
   const pidFile = join(dir, 'pid');
   const opening = openSession({
     profile: { model: undefined, systemPrompt: undefined, tools: [] },
-    home: { cwd: dir, env: {} },
+    home: { root: dir, cwd: dir, env: {} },
     conversation: { sessionId: crypto.randomUUID() },
     mcp: undefined,
     modelEnv: { ANTHROPIC_TEST_PID: pidFile },

@@ -31,10 +31,10 @@ import { AppError } from '@harness/contracts';
 import type { TranscriptState, TranscriptStore } from '@harness/dispatch';
 import { withTimeLimit } from '@harness/plugin-kit';
 import { createInbox } from './inbox.ts';
+import type { McpEndpoint } from './mcp-endpoint.ts';
 import { createUsageMeter, type TurnUsage } from './model-usage.ts';
 import { eventsOf, type SessionEvent } from './session-events.ts';
 import {
-  type McpEndpoint,
   mcpServersOf,
   type SessionProcess,
   type SessionRequest,
@@ -68,6 +68,11 @@ export interface Session {
   ask(question: Question): Promise<Answer>;
   /** Ends the running turn soon; its `ask` resolves with an error. */
   interrupt(): Promise<void>;
+  /**
+   * After a turn: it may not use the model any more, and what its tools left running ends. Resolves with false when that failed:
+   * the session must end.
+   */
+  settle(): Promise<boolean>;
   /** Sets new credentials for the MCP server; between turns only. */
   renewMcp(mcp: McpEndpoint): Promise<void>;
   /** Turns a spare into a thread's session: its whole transcript goes to this store. */
@@ -111,13 +116,17 @@ export async function openSession(request: OpenSessionRequest): Promise<Session>
     onElicitation: async (asked, { signal }) =>
       (await asking.onQuestion?.(asked, signal)) ?? { action: 'decline' },
     store: writer?.store,
+    onBreach: (reason) => breach(reason),
     onProcess(process) {
       subprocess = process;
       request.onProcess(process);
     },
   });
+  /** A breach before the session exists ends its process. */
+  let breach = (_reason: string): void => subprocess?.kill();
   const q = query({ prompt: inbox, options });
   const session = createSession(q, inbox, { process: () => subprocess, writer, request, asking });
+  breach = session.breach;
   try {
     const ready = request.mcp ? connected(q) : q.initializationResult();
     // A subprocess that never responds must not block its turn for ever.
@@ -164,23 +173,24 @@ function createSession(
     request: OpenSessionRequest;
     asking: Asking;
   },
-): Session {
+): Session & { breach(reason: string): void } {
   const { request } = parts;
+  const { enclosure } = request;
   let { onTranscript } = request;
   let transcript: TranscriptState = 'whole';
   let pending: Pending | undefined;
   let ended = false;
   const meter = createUsageMeter();
 
-  const end = (why: string) => {
+  const endWith = (error: AppError) => {
     ended = true;
     inbox.end();
     parts.process()?.kill();
-    pending?.reject(
-      new AppError('session_failed', `The agent process ended in the middle of a turn: ${why}`),
-    );
+    pending?.reject(error);
     pending = undefined;
   };
+  const end = (why: string) =>
+    endWith(new AppError('session_failed', `The agent process ended in the middle of a turn: ${why}`));
   const catchUp = async () => {
     if (transcript !== 'whole') return;
     transcript = 'behind';
@@ -224,6 +234,7 @@ function createSession(
       return new Promise((resolve, reject) => {
         pending = { ...question, resolve, reject };
         meter.beginTurn();
+        enclosure?.beginTurn();
         parts.asking.onQuestion = question.onQuestion;
         inbox.push({
           type: 'user',
@@ -235,6 +246,11 @@ function createSession(
     },
     async interrupt() {
       await q.interrupt();
+    },
+    settle: async () => (await enclosure?.endTurn()) ?? true,
+    breach(reason) {
+      endWith(new AppError('sandbox_limit', `The session was ended: it took ${reason}.`));
+      q.close();
     },
     async renewMcp(mcp) {
       await q.setMcpServers(mcpServersOf(mcp, request.profile));

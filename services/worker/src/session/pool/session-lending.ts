@@ -9,6 +9,7 @@ import type { Dispatch, HeldThread, Hold, TranscriptState, TranscriptStore } fro
 import type { ToolServer } from '@harness/plugin-kit';
 import { skillPluginName } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
+import { builtInToolsOf, type WorkspaceMode } from '../../sandbox/built-in-tools.ts';
 import type { Opened, OpenSession } from '../open-session.ts';
 import type { OnTranscript, Session } from '../session.ts';
 import type { SessionProfile } from '../session-options.ts';
@@ -53,6 +54,7 @@ export interface SessionLendingDeps {
   knowsPlugin(pluginName: string): boolean;
   tokenSecret: string;
   mcpUrl: string;
+  workspaces: WorkspaceMode;
   defaultModel: string | undefined;
   sessionTtlMs: number;
   turnTimeoutMs: number;
@@ -73,6 +75,7 @@ export function createSessionLending(deps: SessionLendingDeps): SessionLending {
       systemPrompt: systemPromptOf(thread),
       tools: access.toolsOf(thread),
       searches: await access.searches(thread),
+      builtInTools: builtInToolsOf(thread, deps.workspaces),
     };
     const lent = await pool.lend({
       key: thread.hold.threadId,
@@ -210,7 +213,10 @@ function createThreadOpener(deps: SessionLendingDeps, access: ReturnType<typeof 
 }
 
 const isDefault = (profile: SessionProfile, defaultModel: string | undefined) =>
-  profile.model === defaultModel && profile.systemPrompt === undefined && profile.tools === undefined;
+  profile.model === defaultModel &&
+  profile.systemPrompt === undefined &&
+  profile.tools === undefined &&
+  profile.builtInTools === undefined;
 
 /** A spare that loads tools as the session should; one from before the number of tools has changed ends. */
 function spareFor({ searches }: SessionProfile, spares: Spares): Opened | undefined {

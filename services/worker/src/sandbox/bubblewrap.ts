@@ -1,0 +1,124 @@
+import { existsSync, lstatSync } from 'node:fs';
+
+/**
+ * How sessions are enclosed. `bubblewrap`: in namespaces of their own, with their own /proc. `bubblewrap-bound-proc`: the same
+ * where mounting a new /proc is not permitted, as in most containers: of /proc the session sees its own process only.
+ */
+export type SandboxLevel = 'bubblewrap' | 'bubblewrap-bound-proc';
+
+/** Where the workspace is for the session, in every process: a conversation that moves finds the paths it has seen. */
+export const workspacePath = '/workspace';
+/** Where the folder of the active skill is for the session. */
+export const skillPath = '/skill';
+
+/** What a sandbox consists of. Paths are those of the worker. */
+export interface Box {
+  /** The session's own folders; it finds them at the same paths. */
+  writable: readonly string[];
+  /** Files and folders it may read, at the same paths. */
+  readable: readonly string[];
+  /** The folder of the workspace. */
+  workspace: string;
+  /** Own copies of files below /etc: name to path. */
+  etc: Readonly<Record<string, string>>;
+  limits: ProcessLimits;
+  /** The user that the worker gives to this session; absent: its own. */
+  uid?: number | undefined;
+}
+
+/** Limits of each process in a sandbox. */
+export interface ProcessLimits {
+  processes: number;
+  /** Memory of one process, bytes. */
+  dataBytes: number;
+  /** Size of one file, bytes. */
+  fileBytes: number;
+  /** /tmp, in memory, bytes. */
+  tmpBytes: number;
+}
+
+/** Who the session is inside. */
+const insideId = '1000';
+/** Out of memory, the kernel ends agents before the worker. */
+const oomScore = '500';
+/** Folders of the system that are links to /usr on most systems. */
+const systemFolders = ['bin', 'lib', 'lib64', 'sbin'];
+/** What programs read below /etc, where it exists; nothing of it is secret. */
+const readableEtc = [
+  'alternatives',
+  'ld.so.cache',
+  'localtime',
+  'mime.types',
+  'ssl/certs',
+  'ca-certificates',
+];
+/** Of /proc, where it cannot be mounted: figures of the machine. `self` is added. */
+const readableProc = ['cpuinfo', 'filesystems', 'loadavg', 'meminfo', 'stat', 'uptime', 'version'];
+
+/** The files of /etc that every sandbox has of its own: name to text. */
+export const ownEtc: Readonly<Record<string, string>> = {
+  passwd: `agent:x:${insideId}:${insideId}::/home/agent:/bin/bash\n`,
+  group: `agent:x:${insideId}:\n`,
+  hosts: '127.0.0.1 localhost sandbox\n',
+  'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
+};
+
+/** The command that runs `command` in the sandbox. */
+export function enclose(level: SandboxLevel, box: Box, command: readonly string[]): string[] {
+  const { uid } = box;
+  const user = uid === undefined ? [] : [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
+  // In one call, since a change of the user clears the signal.
+  return [
+    'setpriv',
+    ...user,
+    '--pdeathsig',
+    'KILL',
+    'choom',
+    '-n',
+    oomScore,
+    '--',
+    'bwrap',
+    ...argumentsOf(level, box),
+    '--',
+    ...limited(box.limits),
+    ...command,
+  ];
+}
+
+/** Set inside, where no other process of the user counts. */
+const limited = ({ processes, dataBytes, fileBytes }: ProcessLimits) => [
+  'prlimit',
+  `--nproc=${processes}`,
+  `--data=${dataBytes}`,
+  `--fsize=${fileBytes}`,
+  '--core=0',
+  '--',
+];
+
+function argumentsOf(level: SandboxLevel, { writable, readable, workspace, etc, limits }: Box): string[] {
+  return [
+    ...['--unshare-user', '--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
+    ...(level === 'bubblewrap' ? ['--disable-userns'] : ['--as-pid-1']),
+    ...['--uid', insideId, '--gid', insideId, '--hostname', 'sandbox'],
+    ...['--ro-bind', '/usr', '/usr', ...systemFolders.flatMap(systemFolder)],
+    ...readableEtc.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+    ...Object.entries(etc).flatMap(([name, path]) => ['--ro-bind', path, `/etc/${name}`]),
+    ...(level === 'bubblewrap' ? ['--proc', '/proc'] : boundProc()),
+    ...['--dev', '/dev', '--size', String(limits.tmpBytes), '--tmpfs', '/tmp'],
+    ...readable.flatMap((path) => ['--ro-bind', path, path]),
+    ...writable.flatMap((path) => ['--bind', path, path]),
+    ...['--bind', workspace, workspacePath, '--chdir', workspacePath, '--remount-ro', '/'],
+  ];
+}
+
+/** Bound by the process that becomes the session, so that /proc/self is that process; it needs `--as-pid-1`. */
+const boundProc = () => [
+  ...['--tmpfs', '/proc', '--ro-bind', '/proc/self', '/proc/self'],
+  ...readableProc.flatMap((name) => ['--ro-bind-try', `/proc/${name}`, `/proc/${name}`]),
+];
+
+function systemFolder(name: string): string[] {
+  const path = `/${name}`;
+  if (!existsSync(path)) return [];
+  return lstatSync(path).isSymbolicLink() ? ['--symlink', `usr/${name}`, path] : ['--ro-bind', path, path];
+}

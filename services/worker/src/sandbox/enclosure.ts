@@ -1,0 +1,123 @@
+import { lchownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SpawnOptions } from '@anthropic-ai/claude-agent-sdk';
+import type { SessionHome } from '../session/session-home.ts';
+import { enclose, ownEtc, type ProcessLimits, type SandboxLevel } from './bubblewrap.ts';
+import type { ModelProxies } from './model-proxy.ts';
+import type { SessionUser } from './session-users.ts';
+import { killStrays } from './strays.ts';
+import { type SandboxLimits, watchLimits } from './watch-limits.ts';
+
+/** The sandbox of one session. */
+export interface Enclosure {
+  /** Variables in place of those that hold credentials. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The command that starts the session in its sandbox. */
+  commandOf(options: Pick<SpawnOptions, 'command' | 'args' | 'env'>): string[];
+  /** Called with the sandbox's first process; `kill` ends the session with a reason. */
+  started(pid: number, kill: (reason: string) => void): void;
+  /** The session may use the model from now on. */
+  beginTurn(): void;
+  /** It may not any more; ends what its tools left running. Resolves with false when that failed: the session must end. */
+  endTurn(): Promise<boolean>;
+  /** Gives files below a folder of the session to its user. */
+  own(folder: string): void;
+  /** After its processes have ended. */
+  close(): Promise<void>;
+}
+
+/** What enclosures are made from. */
+export interface EnclosureParts {
+  level: SandboxLevel;
+  proxies: ModelProxies;
+  /** A folder that every user may enter, for sockets and files of all sandboxes. */
+  root: string;
+  /** Returns a path of the executable that the session's user can reach. */
+  place(executable: string): string;
+  modelVariables: Readonly<Record<string, string>>;
+  limits: ProcessLimits & SandboxLimits;
+}
+
+/** A session's variable for the path to the model without a network; undocumented in the Agent SDK, hence tested. */
+const socketVariable = 'ANTHROPIC_UNIX_SOCKET';
+/** Never looked up: requests go to the socket. */
+const modelUrl = 'http://model.invalid';
+/** What the agent's shell tool keeps of a command's output, characters, and its time, ms. */
+const shellLimits = {
+  BASH_MAX_OUTPUT_LENGTH: '30000',
+  BASH_DEFAULT_TIMEOUT_MS: '120000',
+  BASH_MAX_TIMEOUT_MS: '600000',
+};
+
+/** Creates the sandbox of a session. `name` is unique in this process and short: the path of a socket has 107 bytes. */
+export async function openEnclosure(
+  { name, home, user }: { name: string; home: SessionHome; user: SessionUser | undefined },
+  parts: EnclosureParts,
+): Promise<Enclosure> {
+  const { level, limits } = parts;
+  const folder = join(parts.root, name);
+  mkdirSync(folder, { mode: 0o711 });
+  const etc = Object.fromEntries(Object.keys(ownEtc).map((file) => [file, join(folder, file)]));
+  for (const [file, path] of Object.entries(etc)) writeFileSync(path, ownEtc[file] ?? '', { mode: 0o644 });
+  const sockets = join(folder, 's');
+  mkdirSync(sockets, { mode: 0o700 });
+  const proxy = await parts.proxies.create(join(sockets, 'model'));
+  const own = (path: string) => {
+    if (user) chownAll(path, user.uid);
+  };
+  own(sockets);
+  own(home.root);
+  let first: number | undefined;
+  let unwatch = () => {};
+  return {
+    env: {
+      ...parts.modelVariables,
+      ...shellLimits,
+      [socketVariable]: proxy.socketPath,
+      ANTHROPIC_BASE_URL: modelUrl,
+      ANTHROPIC_API_KEY: proxy.key,
+    },
+    commandOf({ command, args, env }) {
+      const executable = parts.place(command);
+      // The SDK puts a resumed transcript into a folder of its own.
+      const config = env.CLAUDE_CONFIG_DIR;
+      const extra = config && !config.startsWith(home.root) ? [config] : [];
+      for (const path of extra) own(path);
+      const box = {
+        writable: [join(home.root, 'home'), sockets, ...extra],
+        readable: [executable],
+        workspace: home.cwd,
+        etc,
+        limits,
+        uid: user?.uid,
+      };
+      return enclose(level, box, [executable, ...args]);
+    },
+    started(pid, kill) {
+      first = pid;
+      unwatch = watchLimits({ pid, folders: [home.root] }, limits, kill);
+    },
+    beginTurn: proxy.open,
+    async endTurn() {
+      proxy.shut();
+      return first === undefined || killStrays(first, level);
+    },
+    own,
+    async close() {
+      unwatch();
+      await proxy.close();
+      user?.release();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Links are not followed: what is in a workspace is not trusted. */
+function chownAll(path: string, uid: number): void {
+  lchownSync(path, uid, uid);
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    const child = join(path, entry.name);
+    if (entry.isDirectory()) chownAll(child, uid);
+    else lchownSync(child, uid, uid);
+  }
+}

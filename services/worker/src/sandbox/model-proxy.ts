@@ -1,0 +1,168 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import {
+  createServer,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Logger } from '@harness/runtime';
+
+/** Where the model is, and the credentials for it. They stay in the worker. */
+export interface ModelEndpoint {
+  url: URL;
+  /** Lower-case names. */
+  headers: Readonly<Record<string, string>>;
+  /** Reads HTTPS_PROXY and the like. */
+  proxyEnv: Readonly<Record<string, string>>;
+}
+
+/** The way of one sandbox to the model. */
+export interface ModelProxy {
+  /** The socket that the session connects to. */
+  readonly socketPath: string;
+  /** What the session must present; worth nothing elsewhere. */
+  readonly key: string;
+  /** Requests are answered between `open` and `shut` only, so that nothing in the sandbox uses the model after its turn. */
+  open(): void;
+  shut(): void;
+  close(): Promise<void>;
+}
+
+/** Most requests at the same time, and in one turn. */
+const limits = { atOnce: 8, aTurn: 2_000, bodyBytes: 64 * 1024 * 1024 };
+/** A response that brings no byte for this long has failed, ms. */
+const silenceMs = 300_000;
+/** Headers that a hop ends. */
+const ofThisHop = [
+  'connection',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'host',
+  'expect',
+];
+const credentials = ['authorization', 'x-api-key'];
+
+/**
+ * Creates the creator of proxies. Its connections to the model are shared by all sandboxes of the worker.
+ */
+export function createModelProxies({ url, headers, proxyEnv }: ModelEndpoint, logger: Logger) {
+  const secure = url.protocol === 'https:';
+  const agent = secure
+    ? new HttpsAgent({ keepAlive: true, proxyEnv })
+    : new HttpAgent({ keepAlive: true, proxyEnv });
+  const ask = secure ? httpsRequest : httpRequest;
+
+  /** Sends the request on, with the worker's credentials in place of the session's key. */
+  const forward = (request: IncomingMessage, response: ServerResponse, onEnd: () => void) => {
+    const target = new URL(`${url.pathname.replace(/\/$/, '')}${request.url}`, url);
+    const passed = Object.entries(request.headers).filter(
+      ([name]) => !ofThisHop.includes(name) && !credentials.includes(name),
+    );
+    const outgoing = ask(target, {
+      method: 'POST',
+      agent,
+      headers: { ...Object.fromEntries(passed), ...headers },
+      timeout: silenceMs,
+    });
+    const fail = (error: Error) => {
+      logger.warn({ err: error }, 'request of a sandbox to the model failed');
+      if (response.headersSent) response.destroy();
+      else refuse(response, 502, 'The model cannot be reached.');
+    };
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`no byte for ${silenceMs} ms`)));
+    outgoing.on('error', fail);
+    outgoing.on('response', (incoming) => {
+      const kept = Object.entries(incoming.headers).filter(([name]) => !ofThisHop.includes(name));
+      response.writeHead(incoming.statusCode ?? 502, Object.fromEntries(kept) as Record<string, string>);
+      incoming.on('error', fail);
+      incoming.pipe(response);
+    });
+    response.on('close', () => {
+      outgoing.destroy();
+      onEnd();
+    });
+    let bytes = 0;
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > limits.bodyBytes)
+        outgoing.destroy(new Error(`a request of more than ${limits.bodyBytes} bytes`));
+    });
+    request.pipe(outgoing);
+  };
+
+  return {
+    async create(socketPath: string): Promise<ModelProxy> {
+      const key = `sandbox-${randomBytes(24).toString('hex')}`;
+      let isOpen = false;
+      let atOnce = 0;
+      let inTurn = 0;
+      const refusalOf = (request: IncomingMessage): [number, string] | undefined => {
+        const path = new URL(request.url ?? '', 'http://model').pathname;
+        if (request.method !== 'POST' || path !== '/v1/messages')
+          return [404, 'Only POST /v1/messages is there.'];
+        if (!presents(request, key)) return [401, 'The key of this session is missing.'];
+        if (!isOpen) return [403, 'No turn is in progress.'];
+        if (atOnce >= limits.atOnce) return [429, `More than ${limits.atOnce} requests at the same time.`];
+        if (inTurn >= limits.aTurn) return [403, `More than ${limits.aTurn} requests in one turn.`];
+        return undefined;
+      };
+      const server = createServer((request, response) => {
+        const refusal = refusalOf(request);
+        if (refusal) {
+          refuse(response, ...refusal);
+          request.resume();
+          return;
+        }
+        atOnce++;
+        inTurn++;
+        forward(request, response, () => {
+          atOnce--;
+        });
+      });
+      server.requestTimeout = silenceMs;
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(socketPath, resolve);
+      });
+      return {
+        socketPath,
+        key,
+        open() {
+          isOpen = true;
+          inTurn = 0;
+        },
+        shut() {
+          isOpen = false;
+        },
+        async close() {
+          server.closeAllConnections();
+          await new Promise<void>((resolve) => server.close(() => resolve()));
+        },
+      };
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** Creates the proxies of sandboxes. */
+export type ModelProxies = ReturnType<typeof createModelProxies>;
+
+function presents(request: IncomingMessage, key: string): boolean {
+  const { authorization, 'x-api-key': apiKey } = request.headers;
+  const shown = Buffer.from(String(apiKey ?? authorization?.replace(/^Bearer /, '') ?? ''));
+  const wanted = Buffer.from(key);
+  return shown.length === wanted.length && timingSafeEqual(shown, wanted);
+}
+
+/** An error in the form of the Messages API, so that the agent reports its text. */
+function refuse(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'x-should-retry': 'false' });
+  response.end(JSON.stringify({ type: 'error', error: { type: 'permission_error', message } }));
+}

@@ -1,0 +1,111 @@
+/**
+ * The sandboxes of a worker: each encloses the whole process of one session, with the built-in tools of the Agent SDK in it.
+ *
+ * A session in a sandbox has its own mounts, processes, network and users, a system that it can only read, and no capability. It
+ * holds no secret: its only ways out are a socket to the model (model-proxy.ts) and its tools over standard input and output
+ * (tool-relay.ts). The worker adds the credentials to both. Whatever the process says is untrusted, since its own tools can
+ * change it.
+ *
+ * This folder:
+ *   bubblewrap.ts         the command of a sandbox
+ *   probe-sandbox.ts      what this machine permits
+ *   enclosure.ts          the sandbox of one session
+ *   model-proxy.ts        its way to the model
+ *   model-endpoint.ts     where the model is, and the credentials for it
+ *   tool-relay.ts         its way to the gateway
+ *   session-users.ts      a user of the system for each session
+ *   place-executable.ts   the agent where every user can reach it
+ *   process-tree.ts       the processes in it
+ *   strays.ts             ends what tools left running
+ *   watch-limits.ts       memory and disk of a sandbox
+ *   built-in-tools.ts     which built-in tools a thread has
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppError } from '@harness/contracts';
+import type { Logger } from '@harness/runtime';
+import type { SessionHome } from '../session/session-home.ts';
+import { ownEtc, type ProcessLimits, type SandboxLevel } from './bubblewrap.ts';
+import { type Enclosure, openEnclosure } from './enclosure.ts';
+import { modelEndpointOf, modelVariablesOf } from './model-endpoint.ts';
+import { createModelProxies } from './model-proxy.ts';
+import { createExecutablePlace } from './place-executable.ts';
+import { type Probed, probeSandbox } from './probe-sandbox.ts';
+import { createSessionUsers } from './session-users.ts';
+import type { SandboxLimits } from './watch-limits.ts';
+
+/** The sandboxes of a worker. */
+export interface Sandboxes {
+  /** How they enclose sessions; `none`: there are none, for a reason. */
+  readonly probed: Probed;
+  /** Opens the sandbox of a session in that home. Throws `workspace_refused`. */
+  open(home: SessionHome): Promise<Enclosure>;
+  close(): void;
+}
+
+/** What they need. */
+export interface SandboxesDeps {
+  /** A folder of the worker that is deleted with it. */
+  root: string;
+  modelEnv: Readonly<Record<string, string>>;
+  limits: ProcessLimits & SandboxLimits;
+  /** The environment's PATH. */
+  path: string;
+  /** How sessions are enclosed; auto = as strictly as this machine permits. */
+  wanted: SandboxLevel | 'auto';
+  logger: Logger;
+}
+
+/** Probes the machine, and creates the sandboxes. */
+export async function createSandboxes(deps: SandboxesDeps): Promise<Sandboxes> {
+  const { root, modelEnv, limits, logger } = deps;
+  const users = createSessionUsers();
+  const endpoint = modelEndpointOf(modelEnv);
+  const probed: Probed =
+    'refused' in endpoint ? { level: 'none', reason: endpoint.refused } : await probe(deps, users);
+  if (probed.level === 'none')
+    logger.warn({ reason: probed.reason }, 'no sandbox: threads have no workspaces at this worker');
+  else logger.info({ sandbox: probed.level }, 'sessions with a workspace run in a sandbox');
+  const proxies = 'refused' in endpoint ? undefined : createModelProxies(endpoint, logger);
+  const place = createExecutablePlace(join(root, 'bin'));
+  const modelVariables = modelVariablesOf(modelEnv);
+  return {
+    probed,
+    async open(home) {
+      if (probed.level === 'none' || !proxies)
+        throw new AppError(
+          'workspace_refused',
+          `This worker has no sandbox: ${'reason' in probed ? probed.reason : 'no model'}.`,
+        );
+      const user = users.take();
+      const parts = { level: probed.level, proxies, root, place, modelVariables, limits };
+      try {
+        return await openEnclosure({ name: `x${randomBytes(5).toString('hex')}`, home, user }, parts);
+      } catch (error) {
+        user?.release();
+        throw error;
+      }
+    },
+    close: () => proxies?.close(),
+  };
+}
+
+/** Probes with a box like that of a session. */
+async function probe(
+  { root, limits, path, wanted }: SandboxesDeps,
+  users: ReturnType<typeof createSessionUsers>,
+): Promise<Probed> {
+  const folder = join(root, 'probe');
+  mkdirSync(folder, { mode: 0o755 });
+  const etc = Object.fromEntries(Object.keys(ownEtc).map((file) => [file, join(folder, file)]));
+  for (const [file, text] of Object.entries(ownEtc)) writeFileSync(join(folder, file), text);
+  const user = users.take();
+  const box = { writable: [], readable: [], workspace: folder, etc, limits, uid: user?.uid };
+  try {
+    return await probeSandbox(box, { path, wanted });
+  } finally {
+    user?.release();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

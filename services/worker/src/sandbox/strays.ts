@@ -1,0 +1,34 @@
+import { setTimeout as after } from 'node:timers/promises';
+import type { SandboxLevel } from './bubblewrap.ts';
+import { childrenOf, descendantsOf, hasEnded } from './process-tree.ts';
+
+/** A stray that starts others is not caught at once. */
+const rounds = 20;
+const pauseMs = 10;
+
+/**
+ * Kills what tools have started and left running, so that nothing changes the workspace while its version is taken. `pid`: the
+ * sandbox's first process. Returns false when some could not be ended.
+ */
+export async function killStrays(pid: number, level: SandboxLevel): Promise<boolean> {
+  for (let round = 0; round < rounds; round++) {
+    const strays = straysOf(pid, level);
+    if (strays.length === 0) return true;
+    for (const stray of strays) {
+      try {
+        process.kill(stray, 'SIGKILL');
+      } catch {
+        // Already ended.
+      }
+    }
+    await after(pauseMs);
+  }
+  return false;
+}
+
+/** All but the sandbox and the agent in it: the first that the sandbox started. */
+function straysOf(pid: number, level: SandboxLevel): number[] {
+  const [inside] = childrenOf(pid);
+  const agent = level === 'bubblewrap' && inside !== undefined ? childrenOf(inside)[0] : inside;
+  return descendantsOf(pid).filter((one) => one !== inside && one !== agent && !hasEnded(one));
+}
