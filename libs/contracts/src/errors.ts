@@ -18,6 +18,7 @@ const table = {
   agent_not_found: { status: 404, retry: false },
   skill_not_found: { status: 404, retry: false },
   worker_not_found: { status: 404, retry: false },
+  file_not_found: { status: 404, retry: false },
   key_not_found: { status: 404, retry: false },
   method_not_allowed: { status: 405, retry: false },
   /** The request did not arrive completely in time. */
@@ -31,6 +32,8 @@ const table = {
   /** The bus: the task already has another result. */
   result_conflict: { status: 409, retry: false },
   events_trimmed: { status: 410, retry: false },
+  /** It has changed since the caller read it (If-Match); `details` names what it is now. */
+  precondition_failed: { status: 412, retry: false },
   /** The bus: the task was assigned to another worker meanwhile. */
   lease_lost: { status: 412, retry: false },
   /** The bus: the task was assigned more than once, so a call must identify its assignment. */
@@ -41,12 +44,15 @@ const table = {
   /** The client did not declare a capability that the call needs. */
   capability_missing: { status: 400, retry: false },
   unsupported_media_type: { status: 415, retry: false },
+  range_not_satisfiable: { status: 416, retry: false },
   invalid_tool_input: { status: 422, retry: false },
   idempotency_conflict: { status: 422, retry: false },
   /** A workspace was asked for where there is none; the message has the reason. */
   workspace_refused: { status: 422, retry: false },
   task_depth_exceeded: { status: 422, retry: false },
   task_chain_exceeded: { status: 422, retry: false },
+  /** A workspace was asked for where there is none; the message has the reason. */
+  workspace_refused: { status: 422, retry: false },
   too_many_children: { status: 429, retry: true },
   mailbox_full: { status: 429, retry: true },
   bus_full: { status: 429, retry: true },
@@ -56,6 +62,8 @@ const table = {
   /** A tenant or key holds as many of something as it may; `details` names the limit. */
   limit_reached: { status: 429, retry: true },
   internal: { status: 500, retry: false },
+  /** A stored file is missing or damaged. */
+  file_damaged: { status: 500, retry: false },
   /** The tool's own failure: a result with `isError`, not an HTTP error by itself. */
   tool_failed: { status: 500, retry: false },
   /** An external worker reported that it could not do a delegated task. */
@@ -65,6 +73,8 @@ const table = {
   plugin_unavailable: { status: 503, retry: true },
   /** Redis did not answer: the request may have been accepted; repeat it with the same Idempotency-Key. */
   unavailable: { status: 503, retry: true },
+  /** The disk that holds the files is full. */
+  storage_full: { status: 507, retry: true },
   model_error: { status: 502, retry: false },
   turn_timeout: { status: 504, retry: false },
   turn_cancelled: { status: 409, retry: false },

@@ -4,6 +4,7 @@
  * All but `agent.message_delta` and `stream.replayed` are stored and replayed; those two have no id.
  */
 import { z } from 'zod';
+import { FileChanges } from './files/file-changes.ts';
 import {
   Failure,
   RunId,
@@ -66,6 +67,7 @@ export const eventFields = {
   'session.warm': { ...ofSession, path: SessionPath },
   'session.released': ofSession,
   'session.moved': { ...ofSession, workerId: z.string() },
+  'files.changed': { runId: RunId.optional().describe('Absent: changed by a caller'), ...FileChanges.shape },
   'task.created': { ...ofTask, prompt: z.string(), maxIterations: z.int() },
   'task.checkin': { ...ofTask, message: z.string() },
   'task.review_started': { ...ofTask, iteration: z.int() },

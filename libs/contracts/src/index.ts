@@ -15,6 +15,7 @@
  *   thread-token.ts  the tokens of sessions
  *   readiness.ts     the body of /readyz
  *   review.ts        the prompt of a reviewer
+ *   files/           versions of a thread's files
  *   text/            cleaning, quoting, cutting and bounding text and JSON
  */
 export * from './audit-record.ts';
@@ -23,6 +24,7 @@ export * from './bus-tools.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './figures.ts';
+export * from './files/file-changes.ts';
 export * from './ids.ts';
 export * from './readiness.ts';
 export * from './requests.ts';

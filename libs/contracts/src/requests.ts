@@ -25,6 +25,10 @@ export const CreateThread = z.strictObject({
   metadata: Metadata.optional(),
   systemPrompt: SystemPrompt.optional(),
   allowedTools: AllowedTools.optional().describe('Tools of this thread; default all'),
+  workspace: z
+    .boolean()
+    .optional()
+    .describe('true: it has files of its own; false: never; default: as its agent or skill asks'),
 });
 export type CreateThread = z.infer<typeof CreateThread>;
 
@@ -67,6 +71,15 @@ export type Prewarm = z.infer<typeof Prewarm>;
 
 /** Largest number of reviews that a task may ask for. */
 export const maxTaskIterations = 20;
+/** The files that a sub-agent begins with. */
+export const TaskWorkspace = z
+  .union([z.boolean(), z.literal('empty')])
+  .describe(
+    'true: a workspace with a copy of the files of its parent; "empty": one without files; false: none; default: as its parent',
+  );
+/** The files that a sub-agent begins with. */
+export type TaskWorkspace = z.infer<typeof TaskWorkspace>;
+
 /** Delegates a task. */
 export const CreateTask = z.strictObject({
   prompt: NonBlank,
@@ -85,6 +98,7 @@ export const CreateTask = z.strictObject({
     .enum(['fleet', 'bus'])
     .optional()
     .describe('Where the work is done: fleet = by a sub-agent here (default); bus = by an external worker'),
+  workspace: TaskWorkspace.optional(),
 });
 export type CreateTask = z.infer<typeof CreateTask>;
 

@@ -3,6 +3,7 @@
  * UTC, durations have their unit in the name, ids are as in ids.ts.
  */
 import { z } from 'zod';
+import { FileChanges, FilesVersion } from './files/file-changes.ts';
 import { runIdPattern, taskIdPattern, threadIdPattern } from './ids.ts';
 
 /** Own id or name of a thread. */
@@ -48,6 +49,11 @@ export const Thread = z.object({
   model: z.string().nullable(),
   agent: z.string().nullable().describe('Its agent profile'),
   skill: z.string().nullable().describe('Its active skill'),
+  workspace: z
+    .boolean()
+    .nullable()
+    .describe('Whether it was asked to have a workspace; null: not said, its agent and skill decide'),
+  files: FilesVersion.nullable().describe('Version of its files; null: it never had any'),
   metadata: Metadata,
   createdAt: Instant,
   updatedAt: Instant,
@@ -110,6 +116,7 @@ export const Run = z.object({
   error: Failure.nullable(),
   usage: Usage.nullable(),
   timings: Timings.nullable(),
+  files: FilesVersion.nullable().describe('Version of the thread’s files after the run'),
   metadata: Metadata,
   createdAt: Instant,
   startedAt: Instant.nullable(),
@@ -170,6 +177,7 @@ export const Task = z.object({
   feedback: z.string().nullable(),
   result: z.string().nullable(),
   error: Failure.nullable(),
+  files: FileChanges.nullable().describe('What it changed of its files; null: nothing'),
   createdAt: Instant,
   updatedAt: Instant,
 });

@@ -16,6 +16,8 @@ import { createFairShare, type FairShare } from './fair/fair-share.ts';
 import { type Counters, countersOf } from './figures/counters.ts';
 import { createFigures, type Figures } from './figures/figures.ts';
 import { checkOrder, type OrderCheck } from './figures/promises.ts';
+import { createFiles, type Files } from './files/files.ts';
+import { workspaceRefusal } from './files/workspace-refusal.ts';
 import { createListedTools, type ListedTools } from './gateway/listed-tools.ts';
 import { createPluginStates, type PluginStates } from './gateway/plugin-states.ts';
 import { createPluginStore, type PluginStore, type StoreOwner } from './gateway/plugin-store.ts';
@@ -55,6 +57,7 @@ export interface Dispatch extends ToolAuthority {
   threads: Threads;
   runs: Runs;
   tasks: Tasks;
+  files: Files;
   events: EventLog;
   lease: Lease;
   sessions: Sessions;
@@ -110,7 +113,8 @@ export interface Dispatch extends ToolAuthority {
  * Creates all rooms on one Redis. `subscriber`: a separate connection, since Redis lets a subscribed
  * connection do nothing else. `tag`: the hash tag of all keys. `acks`: number of replicas that must confirm a
  * write before callers and workers are notified of it; 0 = none. `quotaOf`: what tenants and keys may hold; absent = no
- * limits. `traceNow`: the span of this context as a traceparent; what it causes in other processes joins its trace.
+ * limits. `workspacesOff`: why threads
+ * here can have no workspace; asking for one is refused with it. `traceNow`: the span of this context as a traceparent; what it causes in other processes joins its trace.
  */
 export function createDispatch(deps: {
   redis: Redis;
@@ -120,6 +124,7 @@ export function createDispatch(deps: {
   limits?: Partial<Limits>;
   acks?: number;
   quotaOf?: QuotaOf | undefined;
+  workspacesOff?: string | undefined;
   traceNow?: () => string | undefined;
 }): Dispatch {
   const { redis, logger } = deps;
@@ -134,8 +139,9 @@ export function createDispatch(deps: {
   const doorbell = createDoorbell({ redis, keys, fair, logger });
   const feed = createFeed({ redis: deps.subscriber, logger });
   const quotaOf = quotaInScript(deps.quotaOf);
-  const { traceNow = () => undefined } = deps;
-  const parts = { redis, keys, scripts, doorbell, logger, feed, quotaOf, traceNow };
+  const { traceNow = () => undefined, workspacesOff } = deps;
+  const refuseWorkspace = workspaceRefusal(workspacesOff);
+  const parts = { redis, keys, scripts, doorbell, logger, feed, quotaOf, refuseWorkspace, traceNow };
   const threads = createThreads({ ...parts, losses });
   const tasks = createTasks(parts);
   const replicas = createReplicas(parts);
@@ -160,6 +166,7 @@ export function createDispatch(deps: {
     profiles: createProfiles(withReplicas),
     audit: createAuditLog(parts),
     questions: createQuestions(parts),
+    files: createFiles(parts),
     figures: createFigures(parts),
     checkOrder: (tenant) => checkOrder({ redis, keys, scripts }, tenant),
     issuedKeys: createIssuedKeys(parts),

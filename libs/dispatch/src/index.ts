@@ -11,6 +11,7 @@
  *   lease/       a worker's hold on threads, doorbells
  *   task/        delegated tasks
  *   session/     prewarm, state and transcripts of sessions
+ *   files/       versions of threads' files
  *   events/      the event log and its subscribers
  *   access/      API keys made by the API; the audit log
  *   quota/       what tenants and keys may hold and request
@@ -41,6 +42,7 @@ export {
   type FleetTotals,
   sumOfDurations,
 } from './figures/figures.ts';
+export type { Files } from './files/files.ts';
 export type { PluginStates } from './gateway/plugin-states.ts';
 export type { PluginStore } from './gateway/plugin-store.ts';
 export type {

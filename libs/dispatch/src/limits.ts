@@ -1,3 +1,5 @@
+import { maxChangedPaths } from '@harness/contracts';
+
 /** Bounds that the scripts enforce; scripts read them from the table `C`. */
 export interface Limits {
   /** Finished runs, results and idle threads are deleted after this. */
@@ -20,6 +22,8 @@ export interface Limits {
   maxChildren: number;
   /** Delegation: tasks that one user message may lead to. */
   maxChain: number;
+  /** Changed paths that a task, an event or a mail lists. */
+  maxChangedPaths: number;
   /** Audit records kept in Redis, approximate: of the installation, and of one tenant. */
   auditCap: number;
   tenantAuditCap: number;
@@ -67,6 +71,7 @@ export const defaultLimits: Limits = {
   maxDepth: 3,
   maxChildren: 10,
   maxChain: 50,
+  maxChangedPaths,
   auditCap: 50_000,
   tenantAuditCap: 2_000,
   maxKeys: 100,

@@ -1,5 +1,6 @@
 -- Step 6: stores the one result of a run, with everything that follows from it.
 -- A: threadId, me, epoch, seq, runId, status, event, result?, error? (JSON text), usage?, timings?, path?, warmForMs?,
+--    files? {version, changed [path], more, event (JSON text)}: the new version of the thread's files,
 --    task? {taskId, iteration (compared), set {…}, event?, fields?}, mail? [{id, threadId, runId, kind, input, …}]
 -- outcome: ok {remaining, narrowed, rung [{threadId, kind, owner?}]} | repeat {remaining, narrowed} | fenced | out_of_order
 --          | gone (a fail-over of Redis lost the message itself)
@@ -26,6 +27,9 @@ if A.seq ~= done + 1 then
 end
 if not found[2] then return answer('gone') end
 
+-- Before everything that a repeat skips, so that no repair is needed. What a task has changed is kept for the mail that
+-- reports its end.
+setVersion(A.threadId, A.files)
 local rung = {}
 local task = A.task and hash(key('task', A.task.taskId))
 local open = task and task.status == 'working' and tonumber(task.iteration) == A.task.iteration
@@ -54,6 +58,7 @@ if not A.task or open then
     if onBus then delegateToBus(task, mail.iteration, mail.input) end
     mail.threadId = resolve(thread[5], mail.threadId)
     giveRights(mail, task)
+    if mail.kind == 'notification' then nameChanges(mail, task) end
     local owner = not onBus and deliverOnce(mail)
     if owner then rung[#rung + 1] = { threadId = mail.threadId, kind = mail.kind, owner = owner ~= '' and owner or nil } end
   end
@@ -75,7 +80,8 @@ end
 local run = key('run', A.runId)
 if redis.call('HSETNX', run, 'final', '1') == 1 then
   setFields(run, { status = A.status, endedAt = stamp, result = A.result, error = A.error, usage = A.usage,
-    timings = A.timings, path = A.path })
+    timings = A.timings, path = A.path, files = redis.call('HGET', th, 'files') or nil })
+  addFilesChanged(A.threadId, A.files)
   addEvent(A.threadId, A.event.type, A.event.data)
   redis.call('HINCRBY', P .. 'runs', A.status .. ':' .. (A.path or 'none'), 1)
   if narrowed then notifyToolsChanged(A.threadId) end

@@ -1,9 +1,12 @@
 -- Hands a begun turn back uncommitted, without counting the attempt: a drain or a self-fence is not a crash.
--- A: threadId, me, epoch, nonce
+-- A: threadId, me, epoch, nonce, files? {version, changed [path], more, event (JSON text)}: the new version of the thread's
+--    files
 -- outcome: ok | fenced
 if not fenced(A.threadId) then return answer('fenced') end
 local th = key('th', A.threadId)
 if redis.call('HGET', th, 'nonce') == A.nonce then
+  setVersion(A.threadId, A.files)
+  addFilesChanged(A.threadId, A.files)
   local runId = redis.call('HGET', th, 'run')
   redis.call('HINCRBY', th, 'attempt', -1)
   redis.call('HDEL', th, 'nonce', 'run', 'tried')

@@ -21,9 +21,9 @@
  *   own-rings.ts  rings of a worker's own threads, over pub/sub
  */
 
-import { finalEventOf, jsonOf, type SessionPath } from '@harness/contracts';
+import { type FileChanges, finalEventOf, jsonOf, type SessionPath } from '@harness/contracts';
 import type { WorkProfile } from '../gateway/profiles.ts';
-import { type Hash, taskOf } from '../redis/records.ts';
+import { type Hash, taskOf, workspaceOf } from '../redis/records.ts';
 import { listOf, type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import type { Doorbell } from './doorbell.ts';
 import type {
@@ -66,8 +66,11 @@ export interface Lease {
    * session during the run. Undefined: fenced, or Redis has lost the message; nothing was committed.
    */
   commit(turn: Turn, ending: Ending): Promise<{ remaining: number; narrowed?: true } | undefined>;
-  /** Hands a begun turn back uncommitted; the attempt does not count. */
-  handBack(turn: Turn): Promise<void>;
+  /**
+   * Hands a begun turn back uncommitted; the attempt does not count. `files`: the new version of the thread's files,
+   * with which its next attempt begins.
+   */
+  handBack(turn: Turn, files?: FileChanges): Promise<void>;
   /**
    * Gives the thread up. Rings another worker for waiting mail, unless `ring` is false: then the sweep does.
    */
@@ -82,6 +85,12 @@ export interface Lease {
 }
 
 const textOf = (value: object | undefined) => value && jsonOf(value);
+
+/** A new version of a thread's files as scripts store it; `event`: the data of `files.changed`. */
+const storedFilesOf = (runId: string, files: FileChanges) => ({
+  ...files,
+  event: jsonOf({ runId, ...files }),
+});
 
 /** `doorbell` rings the threads that a commit sends mail to. */
 export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lease {
@@ -144,7 +153,7 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
     },
     async commit(turn, ending) {
       const { hold, runId, seq } = turn;
-      const { status, error, usage, timings, ...rest } = ending;
+      const { status, error, usage, timings, files, ...rest } = ending;
       const shown = { runId, status, result: ending.result, error, usage, timings, path: ending.path };
       const answer = await scripts.call<Committed>(lua.commit, {
         ...hold,
@@ -155,14 +164,16 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
         error: textOf(error),
         usage: textOf(usage),
         timings: textOf(timings),
+        files: files && storedFilesOf(runId, files),
         event: { type: finalEventOf(status), data: jsonOf(shown) },
       });
       if (answer.outcome !== 'ok' && answer.outcome !== 'repeat') return undefined;
       for (const { threadId, owner, kind } of listOf(answer.rung)) void doorbell.ring(threadId, owner, kind);
       return { remaining: answer.remaining ?? 0, ...(answer.narrowed && { narrowed: true }) };
     },
-    async handBack(turn) {
-      await scripts.call(lua['hand-back'], { ...turn.hold, nonce: turn.nonce });
+    async handBack({ hold, nonce, runId }, files) {
+      const stored = files && storedFilesOf(runId, files);
+      await scripts.call(lua['hand-back'], { ...hold, nonce, files: stored });
     },
     async release(hold, { ring } = { ring: true }) {
       const { waiting } = await scripts.call<{ waiting?: number }>(lua.release, { ...hold });
@@ -234,6 +245,8 @@ function heldThreadOf(
     sdkSessionId: thread.transcript === 'full' ? undefined : thread.sdkSessionId,
     finishedRuns: Number(thread.done ?? 0),
     threadTaskId: thread.taskId,
+    workspace: workspaceOf(thread),
+    files: thread.files,
   };
 }
 
@@ -250,6 +263,7 @@ function turnOf(
     kind: run.kind as Turn['kind'],
     attempt: Number(thread.attempt),
     input: run.input ?? '',
+    filesIn: run.filesIn,
     task: task?.taskId ? taskOf(task) : undefined,
     failure: run.failure === undefined ? undefined : JSON.parse(run.failure),
     createdAtMs: Number(run.createdAt),

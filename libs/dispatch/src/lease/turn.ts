@@ -1,5 +1,6 @@
 import type {
   ErrorBody,
+  FileChanges,
   FinalRunStatus,
   NewEvent,
   SessionPath,
@@ -55,6 +56,10 @@ export interface HeldThread {
   finishedRuns: number;
   /** The delegated task that the thread was created for. */
   threadTaskId: string | undefined;
+  /** Whether the thread was asked to have a workspace; undefined = not said. */
+  workspace: boolean | undefined;
+  /** Version of its files: what its workspace must hold when the next turn begins; undefined = none yet. */
+  files: string | undefined;
 }
 
 /** A begun run: what its turn needs. */
@@ -65,6 +70,8 @@ export interface Turn extends HeldThread {
   kind: 'message' | 'delegate' | 'feedback' | 'review' | 'notification';
   attempt: number;
   input: string;
+  /** Digest of a manifest: files of the message, which the workspace must hold when the turn begins, besides its own. */
+  filesIn: string | undefined;
   /** The task that this run works on or reviews. */
   task: Task | undefined;
   /** Reviews of bus work only: the work failed, so there is no result to review. */
@@ -109,6 +116,8 @@ export interface Ending {
   /** Outgoing mail; with a task it is sent only if the task is still open. */
   mail?: Mail[] | undefined;
   task?: TaskChange | undefined;
+  /** The new version of the thread's files, already stored; undefined = as before. */
+  files?: FileChanges | undefined;
 }
 
 /** A change of a delegated task, made together with a commit. */

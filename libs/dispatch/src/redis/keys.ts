@@ -67,6 +67,7 @@
  * | secret | string | signs thread tokens when no secret is configured |
  * | ticket:<sha256> · tickets:<holder> | string, zset | a ticket that counts once; those of a holder by their expiry |
  * | csession:<sha256> · csessions:<holder> | string, zset | a session of the console; those of a holder by their expiry |
+ * | filesid | string | a random id of this data: files are collected as garbage only with the data that refers to them |
  * | naming | hash | the secret that names default threads, encrypted with each token secret |
  * | server | hash | replicationId: of the Redis seen last; changes: how often it changed |
  * | ack | string | a marker that replicas confirm |
@@ -109,7 +110,9 @@ export interface Keys {
       | 'version'
       | 'audit'
       | 'apikeys'
-      | 'naming',
+      | 'naming'
+      | 'trim'
+      | 'filesid',
   ): string;
 }
 

@@ -5,7 +5,7 @@
 -- KEYS[1]  key prefix with its hash tag, e.g. "{h}:"; key() makes every key from it
 -- ARGV[1]  arguments, a JSON object (A); A.seed is random, for ids and tokens that a script makes
 -- C        limits: retentionMs idemTtlMs eventCap runCap transcriptBytes maxMail maxAttempts maxDepth
---          maxChildren maxChain auditCap tenantAuditCap maxKeys maxTickets maxConsoleSessions consoleSessionMs; of the bus: busAckMs busHeartbeatMs busSilentMs busAwayMs busMaxLosses
+--          maxChildren maxChain maxChangedPaths auditCap tenantAuditCap maxKeys maxTickets maxConsoleSessions consoleSessionMs; of the bus: busAckMs busHeartbeatMs busSilentMs busAwayMs busMaxLosses
 --          busMaxTasks busMaxWorkers busDoneCap busEventCap
 -- Result   a JSON object with `outcome`
 -- Time     Redis TIME only, in ms

@@ -1,5 +1,5 @@
 /** Redis hashes as resources of the API. Times are milliseconds in Redis and ISO 8601 in resources. */
-import type { ErrorBody, Run, Task, Thread, Timings, Usage } from '@harness/contracts';
+import type { ErrorBody, FileChanges, Run, Task, Thread, Timings, Usage } from '@harness/contracts';
 
 /** A Redis hash, as HGETALL returns it. */
 export type Hash = Record<string, string>;
@@ -15,6 +15,10 @@ const stateOf: Record<string, Thread['state']> = {
   cancelled: 'interrupted',
 };
 
+/** Whether a thread was asked to have a workspace; undefined = not said. */
+export const workspaceOf = ({ workspace }: Hash): boolean | undefined =>
+  workspace === undefined ? undefined : workspace === '1';
+
 /**
  * A thread from its hash. `ownId`: the thread's own id; the resource shows the id that the caller chose, if
  * any.
@@ -28,6 +32,8 @@ export function threadOf(ownId: string, hash: Hash): Thread {
     model: hash.model ?? null,
     agent: hash.agent ?? null,
     skill: hash.skill ?? null,
+    workspace: workspaceOf(hash) ?? null,
+    files: hash.files ?? null,
     metadata: jsonOf(hash.metadata) ?? {},
     createdAt: isoOf(hash.createdAt ?? '0'),
     updatedAt: isoOf(hash.updatedAt ?? '0'),
@@ -49,6 +55,7 @@ export function runOf(hash: Hash, withInput = false): Run {
     error: jsonOf<ErrorBody>(hash.error),
     usage: jsonOf<Usage>(hash.usage),
     timings: jsonOf<Timings>(hash.timings),
+    files: hash.files ?? null,
     metadata: jsonOf(hash.metadata) ?? {},
     createdAt: isoOf(hash.createdAt ?? '0'),
     startedAt: hash.startedAt ? isoOf(hash.startedAt) : null,
@@ -72,6 +79,7 @@ export function taskOf(hash: Hash): Task {
     feedback: hash.feedback ?? null,
     result: hash.result ?? null,
     error: jsonOf<ErrorBody>(hash.error),
+    files: jsonOf<FileChanges>(hash.changes),
     createdAt: isoOf(hash.createdAt ?? '0'),
     updatedAt: isoOf(hash.updatedAt ?? '0'),
   };

@@ -84,6 +84,7 @@ const libraries = [
   'thread-list/thread-index',
   'thread/threads',
   'thread/mailbox',
+  'files/files',
   'task/tasks',
   'bus/bus',
   'bus/bus-queue',

@@ -1,6 +1,7 @@
 -- Creates a delegated task, its thread and its first mail, once per key, within the limits of depth, fan-out
 -- and chain.
 -- A: tenant, taskId, threadId, runId, prompt, maxIterations, target (fleet | bus), model?, agent?, allowedTools? [name], trace?,
+--    workspace? ('1' | '0'), withoutFiles? (it does not begin with its parent's files),
 --    sender? {keyId, scopes?, tools?}, quota?, parentThreadId?, idemHash? + bodyHash? (REST),
 --    call? {runId, toolUseId?, argsHash, attempt} (a turn's tool call)
 -- outcome: created | existing {taskId, owner?} | conflict | parent_not_found | agent_not_found | depth |
@@ -95,6 +96,9 @@ fields.allowedTools = encodeList(commonTools(tools, A.allowedTools))
 fields.agent = A.agent
 -- The parent's model, unless its agent has a model of its own.
 fields.model = A.model or (not (agent and agent.model) and modelOf(parent)) or nil
+-- A thread that may have no workspace cannot get one by delegating.
+fields.workspace = parent.workspace == '0' and '0' or A.workspace or parent.workspace
+if fields.workspace ~= '0' and not A.withoutFiles then fields.files = parent.files end
 makeThread(A.threadId, fields)
 if A.parentThreadId then
   redis.call('SADD', key('kids', A.parentThreadId), A.threadId)

@@ -6,9 +6,17 @@
  *   create-task.lua, cancel-task.lua  scripts of this file
  * worker/repair-task.lua repairs a task whose mail was lost; bus/bus.lua has its work on the bus.
  */
-import { AppError, newRunId, newTaskId, newThreadId, type Task } from '@harness/contracts';
+import {
+  AppError,
+  newRunId,
+  newTaskId,
+  newThreadId,
+  type Task,
+  type TaskWorkspace,
+} from '@harness/contracts';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
+import type { RefuseWorkspace } from '../files/workspace-refusal.ts';
 import { checkinQueue, type Doorbell } from '../lease/doorbell.ts';
 import { type QuotaInScript, type QuotaRefusal, quotaError } from '../quota/quota.ts';
 import { digestOf, sha256 } from '../redis/digest.ts';
@@ -39,6 +47,11 @@ export interface NewTask {
   maxIterations?: number | undefined;
   /** Who does the work; the fleet does the review in either case. Default fleet. */
   target?: Task['target'] | undefined;
+  /**
+   * The files that the sub-agent begins with: as of the end of its parent's latest turn, or none (`empty`). Default: as
+   * its parent.
+   */
+  workspace?: TaskWorkspace | undefined;
   /** From REST: the caller's Idempotency-Key. */
   idempotencyKey?: string | undefined;
   /** From a turn: the tool call that creates the task; a repeat of the call finds the same task. */
@@ -57,7 +70,7 @@ export interface Tasks {
   /**
    * Creates a task, its thread and its first mail in one step. `existing`: an earlier call has created it.
    * Throws thread_not_found, agent_not_found, invalid_request, idempotency_conflict, task_depth_exceeded,
-   * too_many_children, task_chain_exceeded, bus_full, limit_reached, unavailable.
+   * too_many_children, task_chain_exceeded, bus_full, limit_reached, workspace_refused, unavailable.
    */
   create(task: NewTask): Promise<{ task: Task; existing: boolean }>;
   /** Throws task_not_found. */
@@ -109,9 +122,10 @@ export function createTasks(deps: {
   doorbell: Doorbell;
   logger: Log;
   quotaOf: QuotaInScript;
+  refuseWorkspace: RefuseWorkspace;
   traceNow(): string | undefined;
 }): Tasks {
-  const { quotaOf, redis, keys, scripts, doorbell, traceNow } = deps;
+  const { refuseWorkspace, quotaOf, redis, keys, scripts, doorbell, traceNow } = deps;
   const checkins = new Queue(checkinQueue, { connection: redis, prefix: keys.bull, skipMetasUpdate: true });
   checkins.on('error', (error) => deps.logger.debug({ err: error }, 'tasks: check-in queue error'));
 
@@ -140,6 +154,7 @@ export function createTasks(deps: {
       sender,
       ...rest
     }) {
+      refuseWorkspace(rest.workspace === true || rest.workspace === 'empty');
       const wish = { ...rest, ...(target === 'bus' ? { target } : {}) };
       if (target === 'bus' && wish.agent !== undefined)
         throw new AppError(
@@ -148,6 +163,7 @@ export function createTasks(deps: {
         );
       const answer = await scripts.call<Created>(lua['create-task'], {
         ...wish,
+        ...workspaceArgsOf(wish.workspace),
         sender,
         trace: traceNow(),
         quota: quotaOf({ tenant: wish.tenant, keyId: sender?.keyId }),
@@ -206,6 +222,11 @@ export function createTasks(deps: {
     close: () => checkins.close(),
   };
 }
+
+const workspaceArgsOf = (workspace: TaskWorkspace | undefined) => ({
+  workspace: workspace === undefined ? undefined : workspace === false ? '0' : '1',
+  withoutFiles: workspace === 'empty' || undefined,
+});
 
 function refusalOf(
   answer: Created,

@@ -1,6 +1,6 @@
 -- Step 1: accepts one message into a thread's mailbox, once per idempotency key.
 -- A: tenant, threadId, idemHash, bodyHash, strategy (enqueue | reject | interrupt),
---    mail {runId, kind, input, model?, metadata?, keyId?, scopes?, tools? (JSON lists), trace?}, quota?
+--    mail {runId, kind, input, model?, metadata?, keyId?, scopes?, tools? (JSON lists), trace?, filesIn?}, quota?
 -- outcome: accepted | known {run, owner?, rung (its owner was rung)} | conflict | not_found | in_progress
 --    {runId} | full {waiting} | quota {limit, of, allowed}
 -- Repair: a key without its run (torn before the delivery) counts as unknown.

@@ -13,7 +13,7 @@ local function deliver(threadId, mail)
   if tail then seq = math.max(seq, tonumber(string.match(tail[1], '^%d+')) + 1) end
   local run = { runId = mail.runId, threadId = threadId, tenant = thread[1], alias = thread[2] or nil, seq = seq,
     kind = mail.kind, status = 'pending', attempt = 0, input = mail.input, createdAt = stamp, chain = mail.chain or mail.runId }
-  for _, name in ipairs({ 'model', 'metadata', 'taskId', 'iteration', 'failure', 'keyId', 'scopes', 'tools', 'rightsUntil', 'grantedAt', 'heldBy', 'trace' }) do run[name] = mail[name] end
+  for _, name in ipairs({ 'model', 'metadata', 'taskId', 'iteration', 'failure', 'keyId', 'scopes', 'tools', 'rightsUntil', 'grantedAt', 'heldBy', 'trace', 'filesIn' }) do run[name] = mail[name] end
   setFields(key('run', mail.runId), run)
   local indexes = indexesOf('busy', thread[5], thread[6])
   redis.call('HSET', th, 'last', seq, 'updatedAt', stamp, 'indexed', indexes)

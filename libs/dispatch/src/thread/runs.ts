@@ -1,6 +1,7 @@
 import { AppError, type CreateRun, jsonOf, newRunId, type Run } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Losses } from '../fail-over/losses.ts';
+import type { RefuseWorkspace } from '../files/workspace-refusal.ts';
 import type { Doorbell } from '../lease/doorbell.ts';
 import { type QuotaInScript, type QuotaRefusal, quotaError } from '../quota/quota.ts';
 import { digestOf, sha256 } from '../redis/digest.ts';
@@ -18,6 +19,8 @@ export interface NewMessage {
   threadId: string;
   request: CreateRun;
   idempotencyKey: string;
+  /** Digest of a manifest of the files that come with it, already stored. */
+  filesIn?: string | undefined;
   /** Who sends it; absent = the host itself, without bounds. */
   sender?: Sender | undefined;
 }
@@ -28,7 +31,7 @@ export interface Runs {
    * Accepts a message, once per idempotency key (remembered for 24 h by default). `created` is false for a
    * repeat.
    * Throws thread_not_found, idempotency_conflict, run_in_progress (strategy reject), mailbox_full,
-   * limit_reached, unavailable.
+   * limit_reached, workspace_refused, unavailable.
    */
   append(message: NewMessage): Promise<{ run: Run; created: boolean }>;
   /** Throws run_not_found, also for a run of another thread or tenant. */
@@ -66,9 +69,10 @@ export function createRuns(deps: {
   doorbell: Doorbell;
   losses: Losses;
   quotaOf: QuotaInScript;
+  refuseWorkspace: RefuseWorkspace;
   traceNow(): string | undefined;
 }): Runs {
-  const { quotaOf, redis, keys, scripts, doorbell, losses, traceNow } = deps;
+  const { refuseWorkspace, quotaOf, redis, keys, scripts, doorbell, losses, traceNow } = deps;
   const hashOf = (runId: string): Promise<Hash> => reached(redis.hgetall(keys.of('run', runId)));
   const notFound = (runId: string) => new AppError('run_not_found', `There is no run ${runId}.`);
 
@@ -89,7 +93,8 @@ export function createRuns(deps: {
 
   return {
     get,
-    async append({ tenant, threadId, request, idempotencyKey, sender }) {
+    async append({ tenant, threadId, request, idempotencyKey, filesIn, sender }) {
+      refuseWorkspace(filesIn !== undefined);
       const { input, model, metadata } = request;
       const answer = await scripts.call<Appended>(lua.append, {
         tenant,
@@ -108,6 +113,7 @@ export function createRuns(deps: {
           tools: sender?.tools && jsonOf(sender.tools),
           rightsUntil: sender?.rightsUntil,
           trace: traceNow(),
+          filesIn,
         },
         quota: quotaOf({ tenant, keyId: sender?.keyId }),
       });

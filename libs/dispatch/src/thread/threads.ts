@@ -23,6 +23,7 @@ import {
 } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Losses } from '../fail-over/losses.ts';
+import type { RefuseWorkspace } from '../files/workspace-refusal.ts';
 import type { Doorbell } from '../lease/doorbell.ts';
 import { type QuotaInScript, type QuotaRefusal, quotaError } from '../quota/quota.ts';
 import type { Keys } from '../redis/keys.ts';
@@ -45,7 +46,7 @@ const lua = scriptsBeside(import.meta.url, {
 export interface Threads {
   /**
    * Creates a thread. `created` is false when `ifExists: doNothing` found one. `sender`: an upper bound
-   * of its tools. Throws `thread_exists` and `limit_reached`.
+   * of its tools. Throws `thread_exists`, `limit_reached` and `workspace_refused`.
    */
   create(
     tenant: string,
@@ -86,12 +87,16 @@ export interface Threads {
 
 const notFound = (threadId: string) => new AppError('thread_not_found', `There is no thread ${threadId}.`);
 
+const flagOf = (value: unknown) => (value ? '1' : '0');
+
 /** A thread's settings as Redis stores them; null and absent ones are omitted. */
-const storedOf = (profile: UpdateThread): Hash =>
+const storedOf = (profile: UpdateThread & Pick<CreateThread, 'workspace'>): Hash =>
   Object.fromEntries(
     Object.entries(profile).flatMap(([name, value]) => {
       if (value === null || value === undefined) return [];
-      return [[name, typeof value === 'string' ? value : jsonOf(value)]];
+      return [
+        [name, typeof value === 'string' ? value : name === 'workspace' ? flagOf(value) : jsonOf(value)],
+      ];
     }),
   );
 
@@ -105,8 +110,9 @@ export function createThreads(deps: {
   doorbell: Doorbell;
   losses: Losses;
   quotaOf: QuotaInScript;
+  refuseWorkspace: RefuseWorkspace;
 }): Threads {
-  const { quotaOf, redis, keys, scripts, doorbell, losses } = deps;
+  const { refuseWorkspace, quotaOf, redis, keys, scripts, doorbell, losses } = deps;
   const find = async (tenant: string, ownId: string) => {
     const hash: Hash = await reached(redis.hgetall(keys.of('th', ownId)));
     return hash.tenant === tenant ? { ownId, thread: threadOf(ownId, hash) } : undefined;
@@ -131,6 +137,7 @@ export function createThreads(deps: {
       if (made.outcome === 'quota') throw quotaError(made);
     },
     async create(tenant, request, sender) {
+      refuseWorkspace(request.workspace === true);
       const { threadId = newThreadId(), ifExists = 'raise', ...profile } = request;
       const fields = { tenant, ...storedOf(profile) };
       const named = request.threadId !== undefined;

@@ -1,5 +1,5 @@
 /** What the host offers to a plugin: the plugin context and its parts. */
-import type { Task, Thread } from '@harness/contracts';
+import type { Task, TaskWorkspace, Thread } from '@harness/contracts';
 import type { PluginBus } from './contract-bus.ts';
 import type { Principal, ToolResult } from './contract-request.ts';
 import type { JsonSchema, PluginToolMeta, ToolInput } from './contract-values.ts';
@@ -153,7 +153,7 @@ export interface PluginTasks {
    * Delegates a task, by default to a sub-agent in a new thread, and returns at once. `existing`: the same tool call,
    * identified by thread and `toolUseId`, has already created the task (it was repeated after a crash).
    * Throws `thread_not_found`, `agent_not_found`, `task_depth_exceeded`, `task_chain_exceeded`, `too_many_children`,
-   * `bus_full`, `idempotency_conflict`.
+   * `bus_full`, `idempotency_conflict`, `workspace_refused`.
    */
   create(request: TaskRequest): Promise<{ task: Task; existing: boolean; streamUrl: string }>;
   /** Null for an unknown task. */
@@ -184,6 +184,11 @@ export interface TaskRequest {
   maxIterations?: number | undefined;
   /** Who does the work: a sub-agent (`fleet`, the default), or an external worker on the bus. */
   target?: Task['target'] | undefined;
+  /**
+   * The files that the sub-agent begins with: a copy of its parent's, as of the end of the parent's latest turn, or none
+   * (`empty`). Default: as its parent.
+   */
+  workspace?: TaskWorkspace | undefined;
   /** The calling thread. A task of an outside caller that named no thread has no parent: no session would read its notifications. */
   parentThreadId: string;
   toolUseId?: string | undefined;

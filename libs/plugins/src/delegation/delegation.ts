@@ -1,5 +1,5 @@
 /** The built-in plugin `delegation`: the tools for sub-agents. */
-import { maxTaskIterations } from '@harness/contracts';
+import { maxTaskIterations, type TaskWorkspace } from '@harness/contracts';
 import { definePlugin, type PluginTool, type ToolResult } from '@harness/plugin-kit';
 import { followUpOf, isSession, taskUriOf } from '../follow-up.ts';
 import { getTask, taskResource, waitTask } from './task-results.ts';
@@ -49,18 +49,24 @@ const delegate: PluginTool = {
         description:
           'Who does the task: fleet = a sub-agent here (default); bus = an external worker that waits for tasks',
       },
+      workspace: {
+        enum: [true, false, 'empty'],
+        description:
+          'Files of a sub-agent: true = a copy of yours, as they were when your latest turn ended (default if you have files); "empty" = none to begin with; false = no workspace. Its own changes stay in its workspace; its result names them',
+      },
     },
     required: ['prompt'],
     additionalProperties: false,
   },
   idempotent: true,
   async handler(ctx, input, meta) {
-    const { prompt, model, agent, maxIterations, target } = input as {
+    const { prompt, model, agent, maxIterations, target, workspace } = input as {
       prompt: string;
       model?: string;
       agent?: string;
       maxIterations?: number;
       target?: 'fleet' | 'bus';
+      workspace?: TaskWorkspace;
     };
     const { task, existing, streamUrl } = await ctx.tasks.create({
       prompt,
@@ -68,6 +74,7 @@ const delegate: PluginTool = {
       agent,
       maxIterations,
       target,
+      workspace,
       parentThreadId: meta.threadId,
       principal: meta.principal,
       runId: meta.runId,

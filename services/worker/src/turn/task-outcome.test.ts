@@ -15,6 +15,7 @@ const task: Task = {
   verdict: null,
   feedback: null,
   result: null,
+  files: null,
   error: null,
   createdAt: '',
   updatedAt: '',
