@@ -6,6 +6,7 @@
  *   methods.ts             tools, resources, prompts and completions, the same in both eras
  *   task-methods.ts        the tasks extension
  *   task-runner.ts         runs tool calls as tasks of this gateway
+ *   continued-call.ts      a tool call that goes on as a task
  *   skills-extension.ts    the skills extension
  *   subscribed.ts          notifies the owners of resources of subscriptions
  *   wire/                  JSON-RPC, classification, HTTP responses, the short path
