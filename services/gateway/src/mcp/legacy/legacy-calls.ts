@@ -40,6 +40,7 @@ export interface LegacyDeps {
   limits: TenantLimits;
   tools: ToolCalls;
   methods: Methods;
+  instructionsFor(caller: Caller): string | undefined;
   requests: ClientRequests;
   streams: LegacyStreams;
   answers: Answers;

@@ -12,6 +12,7 @@ import {
   type PluginResource,
   type PluginResourceTemplate,
   type PluginTool,
+  withoutInvisible,
 } from '@harness/plugin-kit';
 import type { RawResult } from '../connection/request.ts';
 import type { UpstreamConfig } from '../file/upstream-config.ts';
@@ -148,6 +149,7 @@ export function upstreamPluginOf(deps: UpstreamPluginDeps): UpstreamPlugin {
     name: config.name,
     version: server?.version || '0',
     ...(isUnprefixed && { prefix: false }),
+    ...instructionsOf(description.instructions, problems),
     tools,
     prompts,
     resources,
@@ -155,6 +157,18 @@ export function upstreamPluginOf(deps: UpstreamPluginDeps): UpstreamPlugin {
     register: () => undefined,
   });
   return { plugin, problems };
+}
+
+/** Longest text that is passed on, characters; it is a foreign text, and every client reads it first. */
+const maxInstructions = 2_048;
+
+/** The upstream's instructions without invisible characters, cut at the limit. */
+function instructionsOf(text: string | undefined, problems: string[]): { instructions?: string } {
+  const visible = withoutInvisible(text ?? '').trim();
+  if (visible === '') return {};
+  if (visible.length > maxInstructions)
+    problems.push(`its instructions have ${visible.length} characters and are cut at ${maxInstructions}`);
+  return { instructions: visible.slice(0, maxInstructions).toWellFormed() };
 }
 
 function taskSupportOf(execution: unknown): 'optional' | 'required' | undefined {
