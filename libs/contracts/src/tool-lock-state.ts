@@ -8,7 +8,7 @@ export const ToolLockState = z.object({
     .describe('report: what differs is offered all the same; enforce: it is withheld'),
   differences: z.array(
     z.object({
-      kind: z.enum(['tools', 'prompts', 'resources', 'commands']),
+      kind: z.enum(['tools', 'prompts', 'resources', 'instructions', 'commands']),
       name: z.string(),
       plugin: z.string().nullable(),
       difference: z

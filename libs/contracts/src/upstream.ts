@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** A part of an upstream that differs from the tool lock. */
 export const LockDifference = z.object({
-  kind: z.enum(['tools', 'prompts', 'resources', 'commands']),
+  kind: z.enum(['tools', 'prompts', 'resources', 'instructions', 'commands']),
   name: z.string(),
   change: z.enum(['new', 'changed']).describe('new: it was never accepted'),
   fields: z

@@ -26,12 +26,13 @@ export { hookNames, type PluginHost, type PluginHostDeps, startPluginHost } from
 export { type DisabledPlugins, isFor } from './host/offer.ts';
 export type {
   Completion,
+  PluginInstructions,
   PromptDescriptor,
   ResourceDescriptor,
   ServedCatalog,
   TemplateDescriptor,
 } from './host/served.ts';
-export { invisibleIn } from './load/invisible-text.ts';
+export { invisibleIn, withoutInvisible } from './load/invisible-text.ts';
 export { type Diagnostic, loadPlugins, type PluginSources, specifierOf } from './load/loader.ts';
 export { offerOwnPackages } from './load/own-packages.ts';
 export { exportOf, type PluginValidation, validatePluginExport } from './load/validate.ts';

@@ -27,11 +27,17 @@ export function fileOf(mcpServers: Record<string, object>): UpstreamsFile {
   return file;
 }
 
+interface ClientOptions {
+  who?: () => Promise<{ action: 'accept'; content: Record<string, string> }>;
+  headers?: Record<string, string>;
+  path?: string;
+}
+
 /** A client of either era, connected to a gateway. With `who` it answers questions. */
 export async function clientAt(
   url: string,
   mode: 'auto' | 'legacy' = 'auto',
-  { who }: { who?: () => Promise<{ action: 'accept'; content: Record<string, string> }> } = {},
+  { who, headers, path = '/mcp' }: ClientOptions = {},
 ): Promise<Client> {
   const client = new Client(
     { name: 'test', version: '1' },
@@ -42,7 +48,9 @@ export async function clientAt(
     },
   );
   if (who) client.setRequestHandler('elicitation/create', who);
-  await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', url)));
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(path, url), { requestInit: { headers: headers ?? {} } }),
+  );
   onTestFinished(() => client.close());
   return client;
 }
@@ -78,8 +86,13 @@ export async function directClient(server: { command: string; args: string[] }):
 }
 
 /** Waits until the gateway has connected to all these upstreams; returns what `GET /v1/upstreams` shows of them. */
-export async function untilReady(gateway: Gateway, names: readonly string[]) {
-  const list = async () => (await gateway.call('GET', '/v1/upstreams')).body.upstreams as Shown[];
+export async function untilReady(
+  gateway: Gateway,
+  names: readonly string[],
+  headers: Record<string, string> = {},
+) {
+  const list = async () =>
+    (await gateway.call('GET', '/v1/upstreams', { headers })).body.upstreams as Shown[];
   await expect
     .poll(
       async () =>

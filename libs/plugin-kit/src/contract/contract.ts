@@ -64,6 +64,11 @@ export interface PluginDefinition {
   resources?: readonly PluginResource[];
   resourceTemplates?: readonly PluginResourceTemplate[];
   prompts?: readonly PluginPrompt[];
+  /**
+   * How its tools are meant to be used together, for the models of MCP clients: a few sentences, at most 2,048 characters. Clients
+   * are given it with the name of the plugin, if they see any of its tools.
+   */
+  instructions?: string;
   /** Slash commands for people. */
   commands?: readonly PluginCommand[];
   /**

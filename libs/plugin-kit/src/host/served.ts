@@ -31,6 +31,13 @@ export interface PromptDescriptor extends Pick<PluginPrompt, 'name' | 'title' | 
   arguments: { name: string; title?: string; description?: string; required?: boolean }[];
 }
 
+/** What a plugin says of its tools, with their names as clients see them. */
+export interface PluginInstructions {
+  pluginName: string;
+  tools: readonly string[];
+  text: string;
+}
+
 /** A request for completions: of an argument of a prompt, or of a variable of a template. */
 export interface Completion {
   ref: { prompt: string } | { uriTemplate: string };
@@ -44,6 +51,7 @@ export interface ServedCatalog {
   readonly resources: readonly ResourceDescriptor[];
   readonly templates: readonly TemplateDescriptor[];
   readonly prompts: readonly PromptDescriptor[];
+  readonly instructions: readonly PluginInstructions[];
   /** Rejects with `resource_not_found`, `tool_timeout`, `tool_failed` for a malformed result, or the handler's error. */
   read(uri: string, meta: Given<PluginRequestMeta>): Promise<EmbeddedResource[] | InputRequired>;
   /** Rejects like `read`, with `prompt_not_found`, and with `invalid_request` for missing arguments. */
@@ -103,6 +111,11 @@ export function createServedCatalog(
       return { ...descriptor, ...extra };
     }),
     prompts: [...prompts].map(([name, { part }]) => promptDescriptorOf(name, part)),
+    instructions: plugins.flatMap(({ instructions: text, ...plugin }) => {
+      if (text === undefined) return [];
+      const tools = (plugin.tools ?? []).map(({ name }) => qualifiedNameOf(plugin, name));
+      return [{ pluginName: plugin.name, tools, text }];
+    }),
     async read(uri, given) {
       const found = resources.get(uri);
       if (found) {

@@ -48,6 +48,14 @@ export const isVisible: Problem = (value) => {
   return found && `has an invisible character, which models read and people do not see: ${found}; remove it`;
 };
 
+/** A string of at most this many characters. */
+export const isAtMost =
+  (most: number): Problem =>
+  (value) =>
+    typeof value === 'string' && value.length <= most
+      ? undefined
+      : `must be a string of at most ${most} characters`;
+
 /** A string that matches the pattern. */
 export const matches =
   (pattern: RegExp): Problem =>

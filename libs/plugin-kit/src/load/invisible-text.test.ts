@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { invisibleIn } from './invisible-text.ts';
+import { invisibleIn, withoutInvisible } from './invisible-text.ts';
 import { validatePluginExport } from './validate.ts';
 
 it.each([
@@ -38,6 +38,12 @@ it.each([
 it('searches every string and key, and reports the place', () => {
   expect(invisibleIn({ a: [1, { b: 'x\u200b' }] })).toBe('U+200B in "b" in "1" in "a"');
   expect(invisibleIn({ 'a\u200b': 1 })).toBe('U+200B in "a?"');
+});
+
+it('a text keeps all that is seen, also emoji, and nothing else', () => {
+  const text = 'Say\u200b it\u{e0049}\u202e.\n👩‍💻 ☀️\ud800 é';
+  expect(withoutInvisible(text)).toBe('Say it.\n👩‍💻 ☀️ é');
+  expect(invisibleIn(withoutInvisible(text))).toBeUndefined();
 });
 
 describe('a plugin is refused', () => {

@@ -17,6 +17,16 @@ export function invisibleIn(text: unknown): string | undefined {
   return undefined;
 }
 
+/** The text without the characters that `invisibleIn` would find. */
+export const withoutInvisible = (text: string): string =>
+  visibleAscii.test(text)
+    ? text
+    : text
+        .split(emojiParts)
+        // What is captured is an emoji, at odd places.
+        .map((part, at) => (at % 2 === 1 ? part : part.replace(allUnseen, '')))
+        .join('');
+
 function invisibleInString(text: string): string | undefined {
   if (visibleAscii.test(text)) return undefined;
   // Emoji are replaced, not removed, so that the characters around them do not combine.
@@ -30,5 +40,8 @@ const visibleAscii = /^[\t\n\r\x20-\x7e]*$/;
 /** Emoji contain joiners, variation selectors and (in three flags) tags, which are visible as part of the emoji. */
 const emoji = /\p{RGI_Emoji}|\p{Emoji}[\ufe0e\ufe0f]/gv;
 
+const emojiParts = /(\p{RGI_Emoji}|\p{Emoji}[\ufe0e\ufe0f])/v;
+
 /** Format characters, controls except tab and line ends, lone surrogates, and characters that fonts draw as nothing. */
 const unseen = /[[\p{Cf}\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029]--[\t\n\r]]/v;
+const allUnseen = new RegExp(unseen.source, 'gv');

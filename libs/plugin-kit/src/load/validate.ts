@@ -9,6 +9,7 @@ import {
   first,
   hasNoSeparator,
   isArguments,
+  isAtMost,
   isBoolean,
   isFunction,
   isList,
@@ -28,6 +29,9 @@ import {
   optional,
   type Problem,
 } from './field-rules.ts';
+
+/** Longest `instructions` of a plugin, characters: they are part of what every client reads first. */
+export const maxInstructions = 2_048;
 
 /** The result of a validation; `errors` has every problem. */
 export type PluginValidation = { valid: true; plugin: PluginDefinition } | { valid: false; errors: string[] };
@@ -93,6 +97,7 @@ function reportPlugin(
     start: optional(isFunction),
     stop: optional(isFunction),
     prefix: optional(isBoolean),
+    instructions: optional(first(isNonBlank, isVisible, isAtMost(maxInstructions))),
   };
   for (const [field, problem] of Object.entries(rules)) report(field, problem(plugin[field]));
   for (const [field, kind] of Object.entries(kinds)) {

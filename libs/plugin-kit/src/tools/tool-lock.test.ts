@@ -43,6 +43,7 @@ it('the lock has each tool with its version and hash, sorted by name', () => {
     },
     prompts: {},
     resources: {},
+    instructions: {},
     commands: {},
   });
   expect(Object.keys(lockOf([pluginOf({ ...tool, name: 'b' }, { ...tool, name: 'a' })]).tools)).toEqual([

@@ -31,6 +31,8 @@ const ToolLockFile = z.object({
   prompts: Entries.optional(),
   /** By URI, or URI template. */
   resources: Entries.optional(),
+  /** By the name of the plugin. */
+  instructions: Entries.optional(),
   /** By name. */
   commands: Entries.optional(),
 });
@@ -38,7 +40,7 @@ const ToolLockFile = z.object({
 export type ToolLock = z.infer<typeof ToolLockFile>;
 
 /** The kinds of what is locked. */
-export const lockKinds = ['tools', 'prompts', 'resources', 'commands'] as const;
+export const lockKinds = ['tools', 'prompts', 'resources', 'instructions', 'commands'] as const;
 type LockKind = (typeof lockKinds)[number];
 
 /** Something that a plugin offers. */
@@ -51,7 +53,7 @@ export interface LockedPart {
   /** Everything that a client sees of it, and its hash. */
   seen: Record<string, unknown>;
   sha256: string;
-  /** The part of the plugin's definition. */
+  /** The part of the plugin's definition; instructions as `{instructions}`. */
   part: object;
 }
 
@@ -67,6 +69,7 @@ export const lockedPartsOf = (plugins: readonly PluginDefinition[]): LockedPart[
 
 function partsOf(plugin: PluginDefinition): LockedPart[] {
   const { tools = [], prompts = [], resources = [], resourceTemplates = [], commands = [] } = plugin;
+  const { name: pluginName, instructions } = plugin;
   const of = (
     kind: LockKind,
     part: object,
@@ -104,6 +107,9 @@ function partsOf(plugin: PluginDefinition): LockedPart[] {
       const seen = { uriTemplate, name, title, description, mimeType };
       return of('resources', template, { name: uriTemplate, seen });
     }),
+    ...(instructions === undefined
+      ? []
+      : [of('instructions', { instructions }, { name: pluginName, seen: { instructions } })]),
     ...commands.map((command) => {
       const { name, description, argumentHint } = command;
       return of('commands', command, { name, seen: { name, description, argumentHint } });
@@ -140,6 +146,7 @@ export function lockOf(
     tools: entriesOf('tools'),
     prompts: entriesOf('prompts'),
     resources: entriesOf('resources'),
+    instructions: entriesOf('instructions'),
     commands: entriesOf('commands'),
   };
 }
@@ -163,17 +170,16 @@ export function isAccepted({ kind, name, sha256 }: LockedPart, lock: ToolLock): 
 
 /** The plugin without the parts that are not accepted. */
 export function acceptedOf(plugin: PluginDefinition, lock: ToolLock): PluginDefinition {
-  const withheld = new Set(
-    partsOf(plugin)
-      .filter((part) => !isAccepted(part, lock))
-      .map(({ part }) => part),
-  );
-  if (withheld.size === 0) return plugin;
+  const refused = partsOf(plugin).filter((part) => !isAccepted(part, lock));
+  if (refused.length === 0) return plugin;
+  const withheld = new Set(refused.map(({ part }) => part));
   const kept = <Part extends object>(parts: readonly Part[] | undefined) =>
     parts?.filter((part) => !withheld.has(part));
-  const { tools, prompts, resources, resourceTemplates, commands } = plugin;
+  const { tools, prompts, resources, resourceTemplates, commands, instructions, ...rest } = plugin;
+  const keepsInstructions = !refused.some(({ kind }) => kind === 'instructions');
   return {
-    ...plugin,
+    ...rest,
+    ...(instructions !== undefined && keepsInstructions && { instructions }),
     ...(tools && { tools: kept(tools) ?? [] }),
     ...(prompts && { prompts: kept(prompts) ?? [] }),
     ...(resources && { resources: kept(resources) ?? [] }),
@@ -243,6 +249,12 @@ export function lockDiagnosticsOf(
 }
 
 const source = 'tool lock';
-const labels = { tools: '', prompts: 'prompt ', resources: 'resource ', commands: 'command /' };
+const labels = {
+  tools: '',
+  prompts: 'prompt ',
+  resources: 'resource ',
+  instructions: 'instructions of ',
+  commands: 'command /',
+};
 /** A part for people: `weather__forecast`, `prompt weather__plan`, `command /weather`. */
 export const labelOf = ({ kind, name }: { kind: LockKind; name: string }): string => `${labels[kind]}${name}`;

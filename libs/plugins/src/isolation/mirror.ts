@@ -45,6 +45,7 @@ const pluginShape: Record<string, Shape> = {
   version: 'value',
   prefix: 'value',
   global: 'value',
+  instructions: 'value',
   register: 'function',
   start: 'function',
   stop: 'function',

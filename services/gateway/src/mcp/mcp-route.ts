@@ -6,6 +6,8 @@
  *   methods.ts             tools, resources, prompts and completions, the same in both eras
  *   task-methods.ts        the tasks extension
  *   task-runner.ts         runs tool calls as tasks of this gateway
+ *   continued-call.ts      a tool call that goes on as a task
+ *   server-instructions.ts what plugins say of their tools
  *   skills-extension.ts    the skills extension
  *   subscribed.ts          notifies the owners of resources of subscriptions
  *   wire/                  JSON-RPC, classification, HTTP responses, the short path
@@ -39,6 +41,7 @@ import { createLegacyEra } from './legacy/legacy-era.ts';
 import { createLegacyStreams } from './legacy/legacy-streams.ts';
 import { createMethods } from './methods.ts';
 import { createModernEra } from './modern/modern-era.ts';
+import { createServerInstructions } from './server-instructions.ts';
 import { createSkillMethods } from './skills-extension.ts';
 import { createSubscribed } from './subscribed.ts';
 import { createTaskMethods } from './task-methods.ts';
@@ -75,7 +78,7 @@ export interface McpDeps {
 /** Adds POST, GET and DELETE /mcp, and puts the short path in front of Fastify. */
 export function addMcpRoute(app: FastifyInstance, given: McpDeps): void {
   const faultOf = createFaultOf(given.scrubber);
-  const deps = { ...given, faultOf };
+  const deps = { ...given, faultOf, instructionsFor: createServerInstructions(given) };
   const { dispatch, tools } = deps;
   const methods = auditMethods(
     { ...createMethods(deps), ...createSkillMethods((tenant) => usableSkills(deps, tenant)) },

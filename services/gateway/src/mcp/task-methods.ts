@@ -8,6 +8,7 @@ import { type InputRequired, isInputRequired } from '@harness/plugin-kit';
 import type { Logger } from '@harness/runtime';
 import { type Caller, requireScope } from '../http/credentials/authenticate.ts';
 import type { ToolCalls } from '../tools/tool-calls.ts';
+import { continuesKey, knowsTasks, withoutTasks } from './continued-call.ts';
 import { type McpRequest, toolCallOf } from './methods.ts';
 import { createTaskRunner, taskNotFound } from './task-runner.ts';
 import type { FaultOf, Params } from './wire/json-rpc.ts';
@@ -31,10 +32,6 @@ export interface TaskMethods {
 const pollIntervalMs = 1_000;
 /** Key of a result's `_meta` with which a tool reports the task that its call has created. */
 const startedTaskKey = 'harness/taskId';
-
-/** Whether the client's capabilities include the extension. */
-export const knowsTasks = ({ extensions }: Record<string, unknown>): boolean =>
-  typeof extensions === 'object' && extensions !== null && tasksExtension in extensions;
 
 /** Throws `capability_missing` unless the client supports the extension. */
 export function requireTasks(capabilities: Record<string, unknown>): void {
@@ -61,6 +58,10 @@ export function createTaskMethods(deps: {
     if (caller.session) throw taskNotFound(taskId); // a session is notified of its tasks and may not read others
     return tasks.get(caller.principal.tenant, taskId);
   };
+  const startTask = async ({ caller, params, capabilities, inputs }: McpRequest, state?: unknown) => {
+    const call = { caller, params, capabilities: withoutTasks(capabilities), inputs, state };
+    return { resultType: 'task', ...taskOf(await runner.create(call)) };
+  };
   const isDelegated = (taskId: string) => taskId.startsWith('task_');
 
   return {
@@ -71,18 +72,20 @@ export function createTaskMethods(deps: {
       const asTask = knowsTasks(capabilities) && !caller.session;
       if (mode === 'required' && !asTask) throw tasksMissing();
       if (mode === undefined || !asTask) {
-        const outcome = await tools.call(caller, toolCallOf(request));
-        const started = isInputRequired(outcome) ? undefined : outcome._meta?.[startedTaskKey];
-        if (!asTask || typeof started !== 'string') return outcome;
-        return {
-          resultType: 'task',
-          ...taskOf(delegatedOf(await tasks.get(caller.principal.tenant, started))),
-        };
+        const known = asTask ? capabilities : withoutTasks(capabilities);
+        const outcome = await tools.call(caller, toolCallOf({ ...request, capabilities: known }));
+        if (!asTask || isInputRequired(outcome)) return outcome;
+        const { [startedTaskKey]: started, [continuesKey]: state } = outcome._meta ?? {};
+        if (typeof started === 'string')
+          return {
+            resultType: 'task',
+            ...taskOf(delegatedOf(await tasks.get(caller.principal.tenant, started))),
+          };
+        return state === undefined ? outcome : startTask(request, state);
       }
       const asked = await tools.beforeTask(caller, toolCallOf(request));
       if (asked) return asked;
-      const task = await runner.create({ caller, params, capabilities, inputs: request.inputs });
-      return { resultType: 'task', ...taskOf(task) };
+      return startTask(request);
     },
     async get(caller, taskId) {
       const task = isDelegated(taskId)

@@ -15,6 +15,8 @@ export interface StoredCall {
   capabilities: Record<string, unknown>;
   /** The client's responses to questions before the task was created. */
   inputs?: McpRequest['inputs'];
+  /** In which the tool handed the call over to the task. */
+  state?: unknown;
 }
 
 /** Runs tool calls that outlive their request, as tasks of this gateway. */
@@ -55,7 +57,7 @@ export function createTaskRunner(deps: {
   });
 
   const outcomeOf = async (task: CallTask<StoredCall>, signal: AbortSignal): Promise<CallTaskChange> => {
-    const { call, inputs, state } = task;
+    const { call, inputs, state = call.state } = task;
     const request = { ...call, inputs: { ...call.inputs, ...inputs }, state, signal };
     try {
       const outcome = await tools.call(

@@ -14,7 +14,7 @@ const counts = (more: number) => {
   const count = (part: 'tools' | 'prompts' | 'resources' | 'resourceTemplates' | 'commands') =>
     builtInPlugins.reduce((sum, plugin) => sum + (plugin[part]?.length ?? 0), 0);
   const resources = count('resources') + count('resourceTemplates');
-  return `${count('tools') + more} tools, ${count('prompts')} prompts, ${resources} resources and ${count('commands')} commands are accepted`;
+  return `${count('tools') + more} tools, ${count('prompts')} prompts, ${resources} resources, 0 instructions and ${count('commands')} commands are accepted`;
 };
 
 /** A new file each time: Node imports a file only once. */

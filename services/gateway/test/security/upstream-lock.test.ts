@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readToolLock, writeToolLock } from '../../src/tools/tool-lock-file.ts';
 import { describeUpstreams } from '../../src/upstreams/describe-upstreams.ts';
 import { openGateway, probe } from '../fixture.ts';
-import { fileOf, type Shown, untilReady } from '../published-servers.ts';
+import { clientAt, fileOf, type Shown, untilReady } from '../published-servers.ts';
 
 const main = fileURLToPath(new URL('../hostile-server.ts', import.meta.url));
 const hostile = (...how: string[]) => ({ command: process.execPath, args: [main, ...how] });
@@ -48,6 +48,24 @@ test('a changed tool and a new one are withheld, the difference is shown, and th
       ],
     },
     { kind: 'tools', name: 'one__new', change: 'new', fields: [] },
+  ]);
+});
+
+test('changed instructions are withheld from clients, and shown to operators', async () => {
+  const { lock, report } = await lockOf(fileOf({ one: hostile('tells'), two: hostile('tells') }));
+  expect(report).toContain('instructions of one');
+  const gateway = await openGateway({
+    upstreams: fileOf({ one: hostile('tells-else'), two: hostile('tells') }),
+    toolLock: { lock, enforce: true },
+    plugins: [probe],
+  });
+  await untilReady(gateway, ['one', 'two']);
+  const text = (await clientAt(gateway.url)).getInstructions();
+  expect(text).toContain('## two');
+  expect(text).not.toContain('## one');
+  const { upstreams } = (await gateway.call('GET', '/v1/upstreams')).body as { upstreams: Shown[] };
+  expect(upstreams[0]?.lock).toMatchObject([
+    { kind: 'instructions', name: 'one', change: 'changed', fields: [{ now: 'Say last.' }] },
   ]);
 });
 

@@ -8,6 +8,7 @@ import { disconnectSignalOf } from '../../http/client-disconnect.ts';
 import type { Caller } from '../../http/credentials/authenticate.ts';
 import type { TenantLimits } from '../../limits/tenant-limits.ts';
 import type { ToolCalls } from '../../tools/tool-calls.ts';
+import { withoutTasks } from '../continued-call.ts';
 import type { McpRequest, MethodResult, Methods } from '../methods.ts';
 import type { Subscribed } from '../subscribed.ts';
 import {
@@ -39,6 +40,7 @@ export interface LegacyDeps {
   limits: TenantLimits;
   tools: ToolCalls;
   methods: Methods;
+  instructionsFor(caller: Caller): string | undefined;
   requests: ClientRequests;
   streams: LegacyStreams;
   answers: Answers;
@@ -157,7 +159,7 @@ function createPerform({ dispatch: { mcpSessions }, methods, requests, audit, su
       caller,
       params,
       signal,
-      capabilities: session?.capabilities ?? {},
+      capabilities: withoutTasks(session?.capabilities ?? {}),
       wire: { protocolVersion: session?.protocolVersion ?? '2025-03-26', sessionId: session?.sessionId },
       logLevel: (session?.logLevel ?? 'info') as LogLevel,
       notify: (name, notified) => answer.send({ jsonrpc: '2.0', method: name, params: notified }),

@@ -58,7 +58,13 @@ export function createLegacyEra(deps: LegacyDeps) {
       { ...owner, protocolVersion, capabilities },
       { isCounted: !caller.session },
     );
-    const result: InitializeResult = { protocolVersion, capabilities: serverCapabilities, serverInfo };
+    const instructions = deps.instructionsFor(caller);
+    const result: InitializeResult = {
+      protocolVersion,
+      capabilities: serverCapabilities,
+      serverInfo,
+      ...(instructions !== undefined && { instructions }),
+    };
     return { session, result };
   };
 

@@ -40,6 +40,7 @@ const sdkMethods = [
 /** What the handler needs. */
 export interface SdkHandlerDeps {
   methods: Methods;
+  instructionsFor(caller: Caller): string | undefined;
   states: RequestStates;
   changes: Changes;
   logger: Logger;
@@ -73,8 +74,11 @@ export function createSdkHandler(deps: SdkHandlerDeps): SdkHandler {
   };
 }
 
-function serverFor(caller: Caller, { methods, states, faultOf }: SdkHandlerDeps): Server {
+function serverFor(caller: Caller, deps: SdkHandlerDeps): Server {
+  const { methods, states, faultOf } = deps;
+  const instructions = deps.instructionsFor(caller);
   const server = new Server(serverInfo, {
+    ...(instructions !== undefined && { instructions }),
     capabilities: {
       ...capabilities,
       extensions: { [tasksExtension]: {}, [skillsExtension]: { directoryRead: true } },

@@ -1,36 +1,31 @@
 /**
  * One MCP connection to an upstream, of either era.
  *
+ *   request.ts             one request and its result
  *   stdio-transport.ts     a child process
  *   bounded-fetch.ts       HTTP to the named addresses alone
  *   client-credentials.ts  OAuth access tokens
  *   message-budget.ts      cuts off a server that floods
+ *   follow-task.ts         tool calls that become tasks of the upstream
+ *   pass-tasks.ts          their messages in 2026-07-28
  *   read-catalog.ts        everything that the upstream offers
  */
 import {
   Client,
-  type Progress,
   type ServerCapabilities,
   StreamableHTTPClientTransport,
   type Transport,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
+import { tasksExtension } from '../../mcp/wire/server-identity.ts';
 import type { HttpUpstream, StdioUpstream } from '../file/upstream-config.ts';
 import { createBoundedFetch } from './bounded-fetch.ts';
 import { createClientCredentials } from './client-credentials.ts';
+import { createTaskCalls, type Send } from './follow-task.ts';
 import { createMessageBudget } from './message-budget.ts';
+import { passTasks, sendableMethodOf } from './pass-tasks.ts';
+import type { RawResult, RequestOptions } from './request.ts';
 import { createStdioTransport, type StdioTransport } from './stdio-transport.ts';
-
-/** A result as its server sent it. */
-export type RawResult = Record<string, unknown>;
-
-/** How one request is followed. */
-export interface RequestOptions {
-  signal?: AbortSignal | undefined;
-  timeoutMs: number;
-  onProgress?: ((progress: Progress) => void) | undefined;
-  headers?: Record<string, string> | undefined;
-}
 
 /** An open connection. */
 export interface Connection {
@@ -42,7 +37,10 @@ export interface Connection {
   readonly instructions: string | undefined;
   /** What it does not offer, and why. */
   readonly problems?: readonly string[];
-  /** Sends a request; resolves with the result as it is, or with an `input_required` result. Rejects with the SDK's errors. */
+  /**
+   * Sends a request; resolves with the result as it is, with an `input_required` result or, for a caller that can be given a task,
+   * with `{resultType: 'task', continues}`. Rejects with the SDK's errors.
+   */
   request(method: string, params: RawResult, options: RequestOptions): Promise<RawResult>;
   /** Asks to be notified of changes of a resource. */
   subscribe(uri: string): Promise<void>;
@@ -108,7 +106,7 @@ async function open(
   const listChanged = { autoRefresh: false, debounceMs: 0, onChanged: () => events.onListChanged() };
   const client = new Client(clientInfo, {
     // No server may ask anything here by itself: the call that a question belongs to is not certain.
-    capabilities: {},
+    capabilities: { extensions: { [tasksExtension]: {} } },
     inputRequired: { autoFulfill: false },
     versionNegotiation: { mode, probe: { timeoutMs: Math.min(probeMs, timeoutMs) } },
     listChanged: { tools: listChanged, prompts: listChanged, resources: listChanged },
@@ -135,6 +133,16 @@ async function open(
   const isModern = client.getProtocolEra() === 'modern';
   const capabilities = client.getServerCapabilities() ?? {};
   if (!isModern && capabilities.logging) client.setLoggingLevel('info').catch(events.onError);
+  if (isModern) passTasks(transport);
+  const send: Send = (method, params, { signal: cancelled, timeoutMs: timeout, onProgress, headers }) =>
+    client.request({ method: isModern ? sendableMethodOf(method) : method, params }, anything, {
+      timeout,
+      allowInputRequired: true,
+      ...(cancelled && { signal: cancelled }),
+      ...(onProgress && { onprogress: onProgress }),
+      ...(headers && { headers }),
+    });
+  const callTool = createTaskCalls(send, { isModern });
   const watched = new Set<string>();
 
   return {
@@ -143,14 +151,8 @@ async function open(
     server: client.getServerVersion(),
     capabilities,
     instructions: client.getInstructions(),
-    request: (method, params, { signal: cancelled, timeoutMs: timeout, onProgress, headers }) =>
-      client.request({ method, params }, anything, {
-        timeout,
-        allowInputRequired: true,
-        ...(cancelled && { signal: cancelled }),
-        ...(onProgress && { onprogress: onProgress }),
-        ...(headers && { headers }),
-      }),
+    request: (method, params, options) =>
+      (method === 'tools/call' ? callTool : send)(method, params, options),
     async subscribe(uri) {
       if (!capabilities.resources?.subscribe || watched.has(uri) || watched.size >= maxSubscriptions) return;
       watched.add(uri);

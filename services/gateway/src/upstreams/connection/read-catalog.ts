@@ -1,6 +1,7 @@
 import { isDeeperThan } from '@harness/contracts';
 import { invisibleIn } from '@harness/plugin-kit';
-import type { Connection, RawResult } from './connect.ts';
+import type { Connection } from './connect.ts';
+import type { RawResult } from './request.ts';
 
 /** Everything that an upstream offers, as it sends it. Plain JSON. */
 export interface Catalog {

@@ -6,7 +6,8 @@
  * instead of waiting, and is opened by the next request.
  */
 import { AppError } from '@harness/contracts';
-import type { Connection, RawResult } from '../connection/connect.ts';
+import type { Connection } from '../connection/connect.ts';
+import type { RawResult } from '../connection/request.ts';
 import { createBreaker } from './breaker.ts';
 import { createHealingConnection, type LineDeps, type LineState } from './healing-connection.ts';
 import { failureOf } from './request-failure.ts';
@@ -17,6 +18,9 @@ export interface LineRequest {
   params: RawResult;
   timeoutMs: number;
   headers?: Record<string, string> | undefined;
+  /** See `RequestOptions`. */
+  capabilities?: RawResult | undefined;
+  continues?: string | undefined;
 }
 
 /** What the caller of a request hears meanwhile. */
@@ -66,14 +70,13 @@ export function createLine(deps: LineDeps): Line {
     },
   });
 
-  const once = async ({ method, params, timeoutMs, headers }: LineRequest, hooks: RequestHooks) => {
+  const once = async ({ method, params, ...options }: LineRequest, hooks: RequestHooks) => {
     const used = await healing.ready(hooks.signal);
     asking.add(hooks);
     try {
       const result = await used.request(method, params, {
+        ...options,
         signal: hooks.signal,
-        timeoutMs,
-        headers,
         ...(hooks.onProgress && { onProgress: hooks.onProgress as never }),
       });
       breaker.answered();

@@ -14,9 +14,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@harness/contracts';
 import type { Logger } from '@harness/runtime';
-import { type Connection, maxSubscriptions, type RawResult } from '../connection/connect.ts';
+import { type Connection, maxSubscriptions } from '../connection/connect.ts';
 import { openConnection } from '../connection/open-connection.ts';
 import { type Catalog, readCatalog } from '../connection/read-catalog.ts';
+import type { RawResult } from '../connection/request.ts';
 import type { UpstreamConfig } from '../file/upstream-config.ts';
 import { type CallStatistics, createCallStatistics } from './call-statistics.ts';
 import type { LineState } from './healing-connection.ts';

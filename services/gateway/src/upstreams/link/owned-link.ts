@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError, toAppError } from '@harness/contracts';
 import { type Dispatch, type GatewayCall, upstreamTtlMs } from '@harness/dispatch';
-import { maxSubscriptions, type RawResult } from '../connection/connect.ts';
+import { maxSubscriptions } from '../connection/connect.ts';
+import type { RawResult } from '../connection/request.ts';
 import { createCallStatistics } from './call-statistics.ts';
 import type { RequestHooks } from './line.ts';
 import {

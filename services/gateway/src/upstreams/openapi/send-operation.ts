@@ -1,6 +1,6 @@
 import { AppError } from '@harness/contracts';
 import type { FetchLike } from '@modelcontextprotocol/client';
-import type { RawResult } from '../connection/connect.ts';
+import type { RawResult } from '../connection/request.ts';
 import { isObject } from './flatten-schema.ts';
 import type { Operation } from './operations.ts';
 

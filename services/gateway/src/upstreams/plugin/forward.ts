@@ -12,7 +12,9 @@ import {
   type PromptResult,
   type ToolResult,
 } from '@harness/plugin-kit';
-import type { RawResult } from '../connection/connect.ts';
+import { continuedResult, continuesKey, knowsTasks } from '../../mcp/continued-call.ts';
+import { tasksExtension } from '../../mcp/wire/server-identity.ts';
+import type { RawResult } from '../connection/request.ts';
 import type { UpstreamConfig } from '../file/upstream-config.ts';
 import type { RequestHooks } from '../link/line.ts';
 import type { UpstreamDescription, UpstreamRequest } from '../link/link.ts';
@@ -26,9 +28,16 @@ export interface Port {
   scrub<T>(value: T): T;
 }
 
+/** What of a tool decides how it is called. */
+export interface ForwardedTool {
+  inputSchema: unknown;
+  /** Whether it may, or must, be called as a task of 2025-11-25. */
+  taskSupport: 'optional' | 'required' | undefined;
+}
+
 /** Handlers that pass requests on to an upstream; `own` is always its own name or URI. */
 export interface Forward {
-  toolOf(own: string, inputSchema: unknown): PluginTool['handler'];
+  toolOf(own: string, tool: ForwardedTool): PluginTool['handler'];
   promptOf(own: string): PluginPrompt['get'];
   resourceOf(uris: { own: string; shown: string }): PluginResource['read'];
   completerOf(ref: RawResult, argument: string): Completer;
@@ -56,12 +65,17 @@ export function createForward(deps: {
     const asked = Object.fromEntries(
       askable.flatMap((one) => (capabilities[one] ? [[one, capabilities[one]]] : [])),
     );
+    // This gateway follows tasks for callers that cannot.
+    const extensions = { [tasksExtension]: {} };
     const _meta = {
       ...(traceparent !== undefined && { traceparent }),
       // Only this era tells for which call it asks something, so only there the caller can be asked.
-      ...(isModern && { [metaKey('clientCapabilities')]: asked, [metaKey('logLevel')]: 'info' }),
+      ...(isModern && {
+        [metaKey('clientCapabilities')]: { ...asked, extensions },
+        [metaKey('logLevel')]: 'info',
+      }),
     };
-    const { requestState } = (state ?? {}) as { requestState?: unknown };
+    const { requestState } = stateOf(state);
     return {
       ...params,
       ...(Object.keys(_meta).length > 0 && { _meta }),
@@ -85,6 +99,8 @@ export function createForward(deps: {
         {
           ...request,
           params: paramsOf(request.params, meta),
+          capabilities: meta.capabilities,
+          continues: stateOf(meta.state).continues,
           timeoutMs: more.timeoutMs,
           thread: threadId === undefined ? '' : `${meta.principal.tenant}/${threadId}`,
         },
@@ -99,22 +115,26 @@ export function createForward(deps: {
   };
 
   return {
-    toolOf: (own, inputSchema) => async (_ctx, input, meta) => {
-      const result = await send(
-        {
-          method: 'tools/call',
-          params: { name: own, arguments: input },
-          headers: isModern ? paramHeadersOf(inputSchema, input) : undefined,
-        },
-        meta,
-        {
-          timeoutMs: config.timeoutMs + laterMs,
-          onProgress: ({ progress, total, message }) =>
-            meta.progress(Number(progress), total as number | undefined, message as string | undefined),
-        },
-      );
-      return isQuestion(result) ? result : toolResultOf(result, port);
-    },
+    toolOf:
+      (own, { inputSchema, taskSupport }) =>
+      async (_ctx, input, meta) => {
+        const asTask =
+          taskSupport === 'required' || (taskSupport === 'optional' && knowsTasks(meta.capabilities));
+        const result = await send(
+          {
+            method: 'tools/call',
+            params: { name: own, arguments: input, ...(asTask && { task: { ttl: config.timeoutMs } }) },
+            headers: isModern ? paramHeadersOf(inputSchema, input) : undefined,
+          },
+          meta,
+          {
+            timeoutMs: config.timeoutMs + laterMs,
+            onProgress: ({ progress, total, message }) =>
+              meta.progress(Number(progress), total as number | undefined, message as string | undefined),
+          },
+        );
+        return isQuestion(result) ? result : toolResultOf(result, port);
+      },
     promptOf: (own) => async (_ctx, args, meta) => {
       const params = { name: own, ...(Object.keys(args).length > 0 && { arguments: args }) };
       const result = await send({ method: 'prompts/get', params }, meta, { timeoutMs: servedMs });
@@ -154,11 +174,20 @@ export function createForward(deps: {
 const isQuestion = (result: object): result is InputRequired =>
   'inputRequests' in result && !('resultType' in result);
 
-/** The upstream's state travels with the question, and comes back with the responses. */
-const questionOf = ({ inputRequests, requestState }: RawResult): InputRequired =>
-  needInput((inputRequests ?? {}) as InputRequired['inputRequests'], { requestState });
+/** What travels with a question and comes back with the responses: the upstream's own state, and the call that goes on. */
+interface ForwardedState {
+  requestState?: unknown;
+  continues?: string | undefined;
+}
+const stateOf = (state: unknown): ForwardedState => (state ?? {}) as ForwardedState;
+const questionOf = ({ inputRequests, requestState, continues }: RawResult): InputRequired =>
+  needInput((inputRequests ?? {}) as InputRequired['inputRequests'], { requestState, continues });
+
+/** Keys of `_meta` that mean something at the upstream alone: its tasks. */
+const ofUpstream = new Set(['io.modelcontextprotocol/related-task', 'harness/taskId', continuesKey]);
 
 function toolResultOf(result: RawResult, { scrub }: Port): ToolResult {
+  if (result.resultType === 'task') return continuedResult({ continues: result.continues });
   const { content, structuredContent, isError, _meta } = result;
   const isPlain =
     typeof structuredContent === 'object' && structuredContent !== null && !Array.isArray(structuredContent);
@@ -166,7 +195,10 @@ function toolResultOf(result: RawResult, { scrub }: Port): ToolResult {
     content: (Array.isArray(content) ? content : []) as ToolResult['content'],
     ...(isPlain && { structuredContent: structuredContent as Record<string, unknown> }),
     ...(typeof isError === 'boolean' && { isError }),
-    ...(typeof _meta === 'object' && _meta !== null && { _meta: _meta as Record<string, unknown> }),
+    ...(typeof _meta === 'object' &&
+      _meta !== null && {
+        _meta: Object.fromEntries(Object.entries(_meta).filter(([key]) => !ofUpstream.has(key))),
+      }),
   };
   return isError === true ? scrub(given) : given;
 }

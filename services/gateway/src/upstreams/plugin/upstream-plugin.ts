@@ -12,8 +12,9 @@ import {
   type PluginResource,
   type PluginResourceTemplate,
   type PluginTool,
+  withoutInvisible,
 } from '@harness/plugin-kit';
-import type { RawResult } from '../connection/connect.ts';
+import type { RawResult } from '../connection/request.ts';
 import type { UpstreamConfig } from '../file/upstream-config.ts';
 import { isChosen, partNameOf } from '../file/upstream-names.ts';
 import type { UpstreamDescription } from '../link/link.ts';
@@ -74,12 +75,12 @@ export function upstreamPluginOf(deps: UpstreamPluginDeps): UpstreamPlugin {
   };
 
   const tools = named(
-    catalog.tools.filter((tool) => isChosen(String(tool.name), config.tools) && !needsTask(tool, problems)),
+    catalog.tools.filter(({ name }) => isChosen(String(name), config.tools)),
     'tool',
   ).map(({ item, own, name }): PluginTool => {
-    // `execution` is about the tasks of 2025-11-25, which clients of this gateway do not have.
     const { name: _, title, description: text, inputSchema, outputSchema, annotations, ...rest } = item;
-    const { execution: __, ...extra } = rest;
+    // `execution` says how to call it in 2025-11-25, which this gateway does for its callers.
+    const { execution, ...extra } = rest;
     return {
       name,
       description: typeof text === 'string' ? text : '',
@@ -90,7 +91,7 @@ export function upstreamPluginOf(deps: UpstreamPluginDeps): UpstreamPlugin {
       ...(isObject(outputSchema) && { outputSchema }),
       ...(isObject(annotations) && { annotations }),
       extra,
-      handler: forward.toolOf(own, inputSchema),
+      handler: forward.toolOf(own, { inputSchema, taskSupport: taskSupportOf(execution) }),
     };
   });
 
@@ -148,6 +149,7 @@ export function upstreamPluginOf(deps: UpstreamPluginDeps): UpstreamPlugin {
     name: config.name,
     version: server?.version || '0',
     ...(isUnprefixed && { prefix: false }),
+    ...instructionsOf(description.instructions, problems),
     tools,
     prompts,
     resources,
@@ -157,11 +159,21 @@ export function upstreamPluginOf(deps: UpstreamPluginDeps): UpstreamPlugin {
   return { plugin, problems };
 }
 
-/** Whether a tool works only as a task of 2025-11-25, which the SDK no longer has. */
-function needsTask({ name, execution }: RawResult, problems: string[]): boolean {
-  if (!isObject(execution) || execution.taskSupport !== 'required') return false;
-  problems.push(`tool ${JSON.stringify(name)} is left out: it works only as a task of MCP 2025-11-25`);
-  return true;
+/** Longest text that is passed on, characters; it is a foreign text, and every client reads it first. */
+const maxInstructions = 2_048;
+
+/** The upstream's instructions without invisible characters, cut at the limit. */
+function instructionsOf(text: string | undefined, problems: string[]): { instructions?: string } {
+  const visible = withoutInvisible(text ?? '').trim();
+  if (visible === '') return {};
+  if (visible.length > maxInstructions)
+    problems.push(`its instructions have ${visible.length} characters and are cut at ${maxInstructions}`);
+  return { instructions: visible.slice(0, maxInstructions).toWellFormed() };
+}
+
+function taskSupportOf(execution: unknown): 'optional' | 'required' | undefined {
+  const support = isObject(execution) ? execution.taskSupport : undefined;
+  return support === 'optional' || support === 'required' ? support : undefined;
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
