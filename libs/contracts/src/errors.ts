@@ -47,8 +47,6 @@ const table = {
   range_not_satisfiable: { status: 416, retry: false },
   invalid_tool_input: { status: 422, retry: false },
   idempotency_conflict: { status: 422, retry: false },
-  /** A workspace was asked for where there is none; the message has the reason. */
-  workspace_refused: { status: 422, retry: false },
   task_depth_exceeded: { status: 422, retry: false },
   task_chain_exceeded: { status: 422, retry: false },
   /** A workspace was asked for where there is none; the message has the reason. */
