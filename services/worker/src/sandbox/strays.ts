@@ -5,15 +5,18 @@ import { childrenOf, descendantsOf, hasEnded } from './process-tree.ts';
 /** A stray that starts others is not caught at once. */
 const rounds = 20;
 const pauseMs = 10;
+/** Without a /proc of its own a sandbox has no process that collects orphans; they count for its number of processes. */
+const maxZombies = 32;
 
 /**
  * Kills what tools have started and left running, so that nothing changes the workspace while its version is taken. `pid`: the
- * sandbox's first process. Returns false when some could not be ended.
+ * sandbox's first process. Returns false when some could not be ended, or too many have ended that nothing collects: then the
+ * session must end.
  */
 export async function killStrays(pid: number, level: SandboxLevel): Promise<boolean> {
   for (let round = 0; round < rounds; round++) {
     const strays = straysOf(pid, level);
-    if (strays.length === 0) return true;
+    if (strays.length === 0) return zombiesIn(pid) <= maxZombies;
     for (const stray of strays) {
       try {
         process.kill(stray, 'SIGKILL');
@@ -32,3 +35,5 @@ function straysOf(pid: number, level: SandboxLevel): number[] {
   const agent = level === 'bubblewrap' && inside !== undefined ? childrenOf(inside)[0] : inside;
   return descendantsOf(pid).filter((one) => one !== inside && one !== agent && !hasEnded(one));
 }
+
+const zombiesIn = (pid: number) => descendantsOf(pid).filter(hasEnded).length;

@@ -145,7 +145,7 @@ export async function endStopped(
     return 'handed back';
   }
   const answer = asked && (await interrupted(asked));
-  const kept = answer !== undefined;
+  const kept = answer !== undefined && (await asked?.session.settle()) === true;
   if (answer) asked?.onUsed(answer);
   if (!kept) deps.evict(threadId);
   const ends = {

@@ -11,7 +11,7 @@
  *   trace-turn.ts     the spans of a turn
  *   ask-person.ts     questions of tools to the person at the thread
  */
-import { type SessionPath, toAppError } from '@harness/contracts';
+import { AppError, type SessionPath, toAppError } from '@harness/contracts';
 import { type Ending, promptUuidOf, type Questions, type Turn } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
 import type { TurnUsage } from '../session/model-usage.ts';
@@ -157,6 +157,10 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   if (stop.signal.aborted || !deps.healthy()) {
     return endStopped(parts, { session, answering, path, timings, onUsed: deps.onUsed });
   }
+  if (answer instanceof AppError && answer.code === 'sandbox_limit') {
+    deps.evict(threadId);
+    return failTurn(turn, { status: 'error', error: answer.toBody(), timings: timings(), path }, deps);
+  }
   if (answer === undefined || answer instanceof Error) {
     deps.logger.warn(
       { err: answer, threadId, runId: turn.runId, attempt: turn.attempt },
@@ -166,11 +170,13 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
     return 'again';
   }
   deps.onUsed(answer);
+  const isClean = await session.settle();
+  const giveBack = () => (isClean ? deps.give(threadId) : deps.evict(threadId));
   const rest = { usage: answer.usage, timings: timings(), path, warmForMs: deps.sessionTtlMs };
   if (answer.outcome === 'error') {
     const error = { code: 'model_error', message: answer.message };
     const end = await failTurn(turn, { ...rest, status: 'error', error }, deps);
-    deps.give(threadId);
+    giveBack();
     return end;
   }
   await deps.hooks.afterInvoke(turn.shownId, answer.text);
@@ -181,7 +187,7 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
     { ...rest, status: 'success', result: answer.text, ...consequence },
     deps,
   );
-  deps.give(threadId);
+  giveBack();
   if (end === 'committed') await deps.hooks.message(turn.shownId, 'assistant', answer.text);
   return end;
 }
