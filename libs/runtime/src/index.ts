@@ -3,6 +3,7 @@
  *
  *   config.ts          configuration from environment and command line
  *   fleet-limits.ts    limits that gateways and workers must agree on
+ *   files/             where files of threads are, and who has any
  *   logger.ts          structured logs
  *   line-output.ts     standard output and files for whole lines
  *   secrets/           replaces secrets in errors, logs and records
@@ -23,6 +24,7 @@ export * from './config.ts';
 export * from './embedded-redis.ts';
 export * from './escapes.ts';
 export * from './event-stream.ts';
+export * from './files/workspaces-config.ts';
 export * from './fleet-limits.ts';
 export * from './line-output.ts';
 export * from './listen.ts';

@@ -1,0 +1,24 @@
+/**
+ * Files of threads, stored by content: snapshot, restore, versions, garbage collection. README.md describes the design.
+ *
+ *   file-store.ts  openFileStore: everything below, by tenant
+ */
+export type { DiffLimits, FilesDiff } from './exchange/diff.ts';
+export { readTar, type TarLimits } from './exchange/tar.ts';
+export {
+  type Edited,
+  type FileLimits,
+  type FileStore,
+  fileChangesOf,
+  type OpenFile,
+  openFileStore,
+  type TenantFiles,
+} from './file-store.ts';
+export type { Owner } from './folder/restore.ts';
+export type { Skipped } from './folder/scan.ts';
+export type { Snapshot } from './folder/snapshot.ts';
+export type { Collected, Live, Verified } from './store/collect.ts';
+export type { Edit, Edits } from './store/edit.ts';
+export type { FolderLimits } from './store/limits.ts';
+export type { Changes, Entry, FileEntry, FolderEntry, LinkEntry, Manifest } from './store/manifest.ts';
+export { checkPath, pathProblem } from './store/paths.ts';

@@ -1,0 +1,70 @@
+/**
+ * The folder of one tenant in the store:
+ *
+ *   tenant            its name
+ *   blobs/<xx>/<sha>  files and manifests, by SHA-256; never changed; their mtime says when they were last stored
+ *   tmp/              files that are being written
+ *   trash/<sha>       blobs that nothing referred to at the last collection; still readable until the next one
+ *   usage             what was added since the last collection, and the total before (usage.ts)
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Paths in a tenant's folder. */
+export interface TenantFolder {
+  path: string;
+  blob(sha256: string): string;
+  /** The folder of a blob. */
+  fan(sha256: string): string;
+  trash(sha256: string): string;
+  tmp: string;
+  usage: string;
+  /** Makes the folders that are missing. */
+  make(): Promise<void>;
+}
+
+/** A name that no file system changes or refuses; different tenants never share one. */
+const encoded = (tenant: string): string =>
+  /^[a-z0-9][a-z0-9_-]{0,63}$/.test(tenant)
+    ? `t-${tenant}`
+    : `h-${createHash('sha256').update(tenant).digest('hex')}`;
+
+/** The folder of a tenant below `dir`. */
+export function tenantFolder(dir: string, tenant: string): TenantFolder {
+  const path = join(dir, encoded(tenant));
+  const fan = (sha256: string) => join(path, 'blobs', sha256.slice(0, 2));
+  const tmp = join(path, 'tmp');
+  return {
+    path,
+    fan,
+    blob: (sha256) => join(fan(sha256), sha256),
+    trash: (sha256) => join(path, 'trash', sha256),
+    tmp,
+    usage: join(path, 'usage'),
+    async make() {
+      await mkdir(tmp, { recursive: true, mode: 0o700 });
+      await mkdir(join(path, 'trash'), { recursive: true, mode: 0o700 });
+      const made = Array.from({ length: 256 }, (_, n) => fan(n.toString(16).padStart(2, '0')));
+      await Promise.all(made.map((folder) => mkdir(folder, { recursive: true, mode: 0o700 })));
+      await writeFile(join(path, 'tenant'), tenant, { flag: 'wx' }).catch((error) => {
+        if (error.code !== 'EEXIST') throw error;
+      });
+    },
+  };
+}
+
+/** The tenants that have a folder below `dir`. */
+export async function tenantsIn(dir: string): Promise<string[]> {
+  const names = await readdir(dir).catch((error) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  const read = (name: string) =>
+    readFile(join(dir, name, 'tenant'), 'utf8').catch((error) => {
+      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+      throw error;
+    });
+  const tenants = await Promise.all(names.map(read));
+  return tenants.filter((tenant) => tenant !== undefined);
+}
