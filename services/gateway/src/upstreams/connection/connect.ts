@@ -7,6 +7,7 @@
  *   bounded-fetch.ts       HTTP to the named addresses alone
  *   client-credentials.ts  OAuth access tokens
  *   message-budget.ts      cuts off a server that floods
+ *   asked-calls.ts         tool calls in which a server of the 2025 versions asks the user
  *   follow-task.ts         tool calls that become tasks of the upstream
  *   pass-tasks.ts          their messages in 2026-07-28
  *   read-catalog.ts        everything that the upstream offers
@@ -21,6 +22,7 @@ import {
 import { z } from 'zod';
 import { tasksExtension } from '../../mcp/wire/server-identity.ts';
 import type { HttpUpstream, StdioUpstream } from '../file/upstream-config.ts';
+import { createAskedCalls } from './asked-calls.ts';
 import { createBoundedFetch } from './bounded-fetch.ts';
 import type { ChildSlots } from './child-slots.ts';
 import { createClientCredentials } from './client-credentials.ts';
@@ -111,9 +113,13 @@ async function open(
   const stdio = upstream.kind === 'stdio' ? createStdioTransport(upstream, env, children?.take) : undefined;
   const transport = stdio ?? httpTransportOf(upstream as HttpUpstream);
   const listChanged = { autoRefresh: false, debounceMs: 0, onChanged: () => events.onListChanged() };
+  const isAsking = upstream.scope === 'thread';
   const client = new Client(clientInfo, {
-    // No server may ask anything here by itself: the call that a question belongs to is not certain.
-    capabilities: { extensions: { [tasksExtension]: {} } },
+    capabilities: {
+      extensions: { [tasksExtension]: {} },
+      // At a connection for all, the call that a question belongs to would not be certain.
+      ...(isAsking && { elicitation: { form: {} } }),
+    },
     inputRequired: { autoFulfill: false },
     versionNegotiation: { mode, probe: { timeoutMs: Math.min(probeMs, timeoutMs) } },
     listChanged: { tools: listChanged, prompts: listChanged, resources: listChanged },
@@ -149,7 +155,8 @@ async function open(
       ...(onProgress && { onprogress: onProgress }),
       ...(headers && { headers }),
     });
-  const callTool = createTaskCalls(send, { isModern });
+  const follow = createTaskCalls(send, { isModern });
+  const callTool = isAsking && !isModern ? createAskedCalls(client, follow) : follow;
   const watched = new Set<string>();
 
   return {
