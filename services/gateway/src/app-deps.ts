@@ -71,7 +71,7 @@ export interface AppDeps {
   /** Which sessions search for tools. Default: `auto`. */
   toolSearch?: ToolSearchMode | undefined;
   /** Other people's MCP servers. Default: none. */
-  upstreams?: Pick<UpstreamsDeps, 'file' | 'env' | 'unprefixed'> | undefined;
+  upstreams?: Pick<UpstreamsDeps, 'file' | 'env' | 'unprefixed' | 'maxChildren'> | undefined;
   /** Longest wait of `runs/wait`, ms. */
   waitLimitMs: number;
   /** Aborted when shutdown begins: requests are still served, but /readyz fails. */

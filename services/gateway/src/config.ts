@@ -20,6 +20,7 @@ import { apiKeyOf, loadApiKeys } from './keys/api-keys.ts';
 import { loadLimits } from './limits/limits-file.ts';
 import { isOrigin, isTrustedUrl, loopbackHosts, oauthSettingsOf } from './oauth/settings.ts';
 import { readToolLock } from './tools/tool-lock-file.ts';
+import { defaultChildren } from './upstreams/connection/child-slots.ts';
 import { loadUpstreams } from './upstreams/file/upstreams-file.ts';
 
 const trustedUrl = z.string().refine(isTrustedUrl, 'must be an https URL (http only on loopback)');
@@ -77,6 +78,8 @@ const schema = z.object({
   HARNESS_AGENTS_DIR: z.string().optional(),
   /** Other people's MCP servers, in the formats that people have. */
   HARNESS_UPSTREAMS_FILE: z.string().optional(),
+  /** Most child processes of upstreams at this gateway, those of threads included. */
+  HARNESS_UPSTREAM_CHILDREN: envInteger(1, 10_000).default(defaultChildren),
   /** Plugins whose tools and prompts may have names without the plugin prefix. */
   HARNESS_UNPREFIXED_PLUGINS: envList.default([]),
   ...envIsolation,

@@ -113,6 +113,7 @@ runMain(async () => {
       file: upstreamsFile,
       env: config.upstreamsFile?.env ?? {},
       unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
+      maxChildren: config.HARNESS_UPSTREAM_CHILDREN,
     },
     toolSearch: config.HARNESS_TOOL_SEARCH,
     tenantsOf: config.tenantsOf,

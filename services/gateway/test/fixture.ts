@@ -70,6 +70,7 @@ export interface GatewayOptions {
   /** Upstreams, in the format of their file. */
   upstreams?: FollowedFile<UpstreamsFile> | UpstreamsFile;
   unprefixed?: string[];
+  maxChildren?: number;
   toolLock?: ToolLocking;
   folderChecking?: { everyMs: number; graceMs: number };
   consoleFolder?: string;
@@ -146,11 +147,12 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
   return { url, app, dispatch, routes, call: callerAt(url) };
 }
 
-const upstreamsOf = ({ upstreams, unprefixed = [] }: GatewayOptions) =>
+const upstreamsOf = ({ upstreams, unprefixed = [], maxChildren }: GatewayOptions) =>
   upstreams && {
     file: 'current' in upstreams ? upstreams : { current: () => upstreams, onChange: () => undefined },
     env: process.env,
     unprefixed,
+    maxChildren,
   };
 
 const callerAt =

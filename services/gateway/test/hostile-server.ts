@@ -13,6 +13,7 @@ const bombOf = (depth: number): object =>
     : { anyOf: [bombOf(depth - 1), bombOf(depth - 1)], not: bombOf(depth - 1) };
 
 let version = 0;
+let isWaiting = false;
 const lists = {
   tools: () => {
     if (how.has('many')) return Array.from({ length: 3_000 }, (_, i) => toolOf(`tool${i}`));
@@ -48,8 +49,13 @@ const told = {
 const nested = (depth: number): object => (depth === 0 ? {} : { properties: { a: nested(depth - 1) } });
 
 const calls: Record<string, (id: number) => unknown> = {
-  say: () => ({ content: [{ type: 'text', text: 'said' }], _meta: { own: 1 } }),
-  wait: () => undefined,
+  say: () => ({
+    content: [{ type: 'text', text: isWaiting ? 'said meanwhile' : 'said' }],
+    _meta: { own: 1 },
+  }),
+  wait: () => {
+    isWaiting = true;
+  },
   huge: () => ({ content: [{ type: 'text', text: 'x'.repeat(20_000_000) }] }),
   pid: () => ({ content: [{ type: 'text', text: String(process.pid) }] }),
   die: () => process.exit(3),

@@ -17,6 +17,7 @@ import type { PluginHost } from '@harness/plugin-kit';
 import { createScrubber, type Logger } from '@harness/runtime';
 import type { Changes } from '../content/list-changes.ts';
 import type { FollowedFile } from '../follow-file.ts';
+import { type ChildSlots, createChildSlots } from './connection/child-slots.ts';
 import type { UpstreamConfig } from './file/upstream-config.ts';
 import { secretsOf, type UpstreamsFile } from './file/upstreams-file.ts';
 import { createLink, type Link } from './link/link.ts';
@@ -29,7 +30,7 @@ import { lockDifferencesOf, type UpstreamReport } from './upstream-report.ts';
 export interface Upstreams {
   /** In the order of the file. */
   list(): Promise<UpstreamReport[]>;
-  /** Problems of the file. */
+  /** Problems of the file, and children for which this gateway had no place. */
   diagnostics(): UpstreamsFile['diagnostics'];
   close(): Promise<void>;
 }
@@ -42,6 +43,8 @@ export interface UpstreamsDeps {
   env: Readonly<Record<string, string | undefined>>;
   /** Plugins that may have bare names. */
   unprefixed: readonly string[];
+  /** Most child processes of this gateway. Default: 32. */
+  maxChildren?: number | undefined;
   plugins: PluginHost;
   dispatch: Dispatch;
   changes: Changes;
@@ -59,6 +62,7 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
   const { file, plugins, logger, dispatch } = deps;
   if (!file) return noUpstreams;
   const entries = new Map<string, UpstreamEntry>();
+  const children = createChildSlots(deps.maxChildren);
   const publish = createPublisher(deps, entries);
 
   const sync = () => {
@@ -117,6 +121,7 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
       config,
       dispatch,
       env: deps.env,
+      children,
       scrub: port.scrub,
       logger,
       after: ends.get(config.name),
@@ -169,7 +174,7 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
         lock: lockDifferencesOf(config.name, plugins),
       }));
     },
-    diagnostics: () => file.current().diagnostics,
+    diagnostics: () => [...file.current().diagnostics, ...refusalsOf(children)],
     async close() {
       for (const stop of stops) stop();
       for (const entry of entries.values()) unlink(entry);
@@ -177,3 +182,15 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
     },
   };
 }
+
+/** A diagnostic once children were refused. */
+const refusalsOf = ({ refused, most }: ChildSlots): UpstreamsFile['diagnostics'] =>
+  refused === 0
+    ? []
+    : [
+        {
+          source: 'upstreams',
+          level: 'warning',
+          message: `${refused} starts of child processes were refused at this gateway, which runs at most ${most}: raise HARNESS_UPSTREAM_CHILDREN, or name fewer upstreams`,
+        },
+      ];

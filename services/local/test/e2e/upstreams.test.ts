@@ -7,18 +7,22 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openFleet, type TestFleet } from '../open-fleet.ts';
 
 const { resolve } = createRequire(import.meta.url);
-const memory = resolve('@modelcontextprotocol/server-memory/package.json').replace(
-  'package.json',
-  'dist/index.js',
-);
+/** The command of a published server. */
+const serverOf = (name: string, ...args: string[]) => {
+  const folder = resolve(`@modelcontextprotocol/server-${name}/package.json`).replace('package.json', '');
+  return { command: process.execPath, args: [join(folder, 'dist/index.js'), ...args] };
+};
 
-async function openWithMemory(): Promise<TestFleet> {
+async function openFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'upstreams-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'mcp.json');
-  const env = { MEMORY_FILE_PATH: join(folder, 'memory.json') };
-  const text = JSON.stringify({ mcpServers: { memory: { command: process.execPath, args: [memory], env } } });
-  await writeFile(file, text, { mode: 0o600 });
+  return folder;
+}
+
+/** A fleet that is connected to one upstream. */
+async function openWith(mcpServers: Record<string, object>): Promise<TestFleet> {
+  const file = join(await openFolder(), 'mcp.json');
+  await writeFile(file, JSON.stringify({ mcpServers }), { mode: 0o600 });
   const fleet = await openFleet({ env: { HARNESS_UPSTREAMS_FILE: file } });
   const state = async () =>
     (await fleet.get<{ upstreams: { state: string }[] }>('/v1/upstreams')).upstreams[0]?.state;
@@ -27,7 +31,8 @@ async function openWithMemory(): Promise<TestFleet> {
 }
 
 test('a session calls the tools of an upstream, also one that may use nothing else', async () => {
-  const fleet = await openWithMemory();
+  const env = { MEMORY_FILE_PATH: join(await openFolder(), 'memory.json') };
+  const fleet = await openWith({ memory: { ...serverOf('memory'), env } });
   const entities = [{ name: 'Ada', entityType: 'person', observations: ['counts'] }];
   const all = await fleet.thread();
   const call = `call: memory__create_entities ${JSON.stringify({ entities })}`;
@@ -39,4 +44,23 @@ test('a session calls the tools of an upstream, also one that may use nothing el
   expect(results.map(({ data }) => [data.isError, JSON.stringify(data).includes('Ada')])).toEqual([
     [false, true],
   ]);
+});
+
+test('a question of a server with a connection for each thread reaches the person, and the call goes on', async () => {
+  const fleet = await openWith({ everything: { ...serverOf('everything', 'stdio'), scope: 'thread' } });
+  const threadId = await fleet.thread();
+  const answers = `/v1/threads/${threadId}/events?follow=true&answers=true`;
+  const events = await fleet.watch(answers, ({ type, data }) => {
+    if (type === 'stream.replayed')
+      void fleet.send(threadId, 'call: everything__trigger-elicitation-request {}');
+    if (type === 'agent.question')
+      void fleet.post(`/v1/threads/${threadId}/questions/${data.questionId}`, {
+        action: 'accept',
+        content: { name: 'Ada' },
+      });
+    return type === 'agent.tool_result';
+  });
+  const of = (wanted: string) => events.find(({ type }) => type === wanted)?.data;
+  expect(of('agent.question')).toMatchObject({ message: expect.stringContaining('inputs') });
+  expect(JSON.stringify(of('agent.tool_result'))).toContain('Name: Ada');
 });

@@ -3,13 +3,16 @@
  *
  *   request.ts             one request and its result
  *   stdio-transport.ts     a child process
+ *   child-slots.ts         how many there may be
  *   bounded-fetch.ts       HTTP to the named addresses alone
  *   client-credentials.ts  OAuth access tokens
  *   message-budget.ts      cuts off a server that floods
+ *   asked-calls.ts         tool calls in which a server of the 2025 versions asks the user
  *   follow-task.ts         tool calls that become tasks of the upstream
  *   pass-tasks.ts          their messages in 2026-07-28
  *   read-catalog.ts        everything that the upstream offers
  */
+import { AppError } from '@harness/contracts';
 import {
   Client,
   type ServerCapabilities,
@@ -19,7 +22,9 @@ import {
 import { z } from 'zod';
 import { tasksExtension } from '../../mcp/wire/server-identity.ts';
 import type { HttpUpstream, StdioUpstream } from '../file/upstream-config.ts';
+import { createAskedCalls } from './asked-calls.ts';
 import { createBoundedFetch } from './bounded-fetch.ts';
+import type { ChildSlots } from './child-slots.ts';
 import { createClientCredentials } from './client-credentials.ts';
 import { createTaskCalls, type Send } from './follow-task.ts';
 import { createMessageBudget } from './message-budget.ts';
@@ -66,6 +71,8 @@ export interface ConnectDeps {
   /** Longest wait for the first answer, or for the whole document of an API, ms. */
   timeoutMs: number;
   signal: AbortSignal;
+  /** Places for children. Default: there is always one. */
+  children?: ChildSlots | undefined;
 }
 
 type McpUpstream = StdioUpstream | HttpUpstream;
@@ -89,24 +96,30 @@ export async function connect(
   try {
     return await open(upstream, events, { ...deps, mode: 'auto' });
   } catch (error) {
-    if (deps.signal.aborted || isMissingCommand(error)) throw error;
+    if (deps.signal.aborted || isFinal(error)) throw error;
     return open(upstream, events, { ...deps, mode: 'legacy' });
   }
 }
 
-const isMissingCommand = (error: unknown) => /\bENOENT\b|not found|EACCES/.test(String(error));
+/** Errors that the legacy era would have, too. */
+const isFinal = (error: unknown) =>
+  error instanceof AppError || /\bENOENT\b|not found|EACCES/.test(String(error));
 
 async function open(
   upstream: McpUpstream,
   events: ConnectionEvents,
-  { env, timeoutMs, signal, mode }: ConnectDeps & { mode: 'auto' | 'legacy' },
+  { env, timeoutMs, signal, mode, children }: ConnectDeps & { mode: 'auto' | 'legacy' },
 ): Promise<Connection> {
-  const stdio = upstream.kind === 'stdio' ? createStdioTransport(upstream, env) : undefined;
+  const stdio = upstream.kind === 'stdio' ? createStdioTransport(upstream, env, children?.take) : undefined;
   const transport = stdio ?? httpTransportOf(upstream as HttpUpstream);
   const listChanged = { autoRefresh: false, debounceMs: 0, onChanged: () => events.onListChanged() };
+  const isAsking = upstream.scope === 'thread';
   const client = new Client(clientInfo, {
-    // No server may ask anything here by itself: the call that a question belongs to is not certain.
-    capabilities: { extensions: { [tasksExtension]: {} } },
+    capabilities: {
+      extensions: { [tasksExtension]: {} },
+      // At a connection for all, the call that a question belongs to would not be certain.
+      ...(isAsking && { elicitation: { form: {} } }),
+    },
     inputRequired: { autoFulfill: false },
     versionNegotiation: { mode, probe: { timeoutMs: Math.min(probeMs, timeoutMs) } },
     listChanged: { tools: listChanged, prompts: listChanged, resources: listChanged },
@@ -142,7 +155,8 @@ async function open(
       ...(onProgress && { onprogress: onProgress }),
       ...(headers && { headers }),
     });
-  const callTool = createTaskCalls(send, { isModern });
+  const follow = createTaskCalls(send, { isModern });
+  const callTool = isAsking && !isModern ? createAskedCalls(client, follow) : follow;
   const watched = new Set<string>();
 
   return {

@@ -7,6 +7,7 @@ import type { Readable, Writable } from 'node:stream';
 import { pdeathsig } from '@harness/runtime';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { StdioUpstream } from '../file/upstream-config.ts';
+import type { ChildSlots } from './child-slots.ts';
 
 /** What a child inherits; everything else must be written in `env`. */
 const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'USER'];
@@ -36,10 +37,14 @@ export interface StdioTransport extends Transport {
   readonly pid: number | undefined;
 }
 
-/** Creates the transport of an upstream; `start` starts the child. `env`: the gateway's environment. */
+/**
+ * Creates the transport of an upstream; `start` starts the child. `env`: the gateway's environment. `takeSlot` takes a place for the
+ * child, or rejects; default: there is always one.
+ */
 export function createStdioTransport(
   upstream: StdioUpstream,
   env: Readonly<Record<string, string | undefined>>,
+  takeSlot: ChildSlots['take'] = async () => () => undefined,
 ): StdioTransport {
   let child: Child | undefined;
   let words = '';
@@ -50,6 +55,7 @@ export function createStdioTransport(
     },
     lastWords: () => words.trim(),
     async start() {
+      const giveBack = await takeSlot();
       const started = startChild(upstream, env);
       child = started;
       started.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -79,12 +85,16 @@ export function createStdioTransport(
         void gone.then(() => clearTimeout(timer));
       });
       void gone.then(() => {
+        giveBack();
         child = undefined;
         transport.onclose?.();
       });
       await new Promise<void>((resolve, reject) => {
         started.once('spawn', resolve);
         started.once('error', reject);
+      }).catch((error) => {
+        giveBack();
+        throw error;
       });
     },
     async send(message) {

@@ -14,6 +14,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@harness/contracts';
 import type { Logger } from '@harness/runtime';
+import type { ChildSlots, IdleChild } from '../connection/child-slots.ts';
 import { type Connection, maxSubscriptions } from '../connection/connect.ts';
 import { openConnection } from '../connection/open-connection.ts';
 import { type Catalog, readCatalog } from '../connection/read-catalog.ts';
@@ -71,6 +72,7 @@ export interface Link {
 export interface LinkDeps {
   config: UpstreamConfig;
   env: Readonly<Record<string, string | undefined>>;
+  children: ChildSlots;
   scrub(text: string): string;
   logger: Logger;
   /** The description has changed. */
@@ -98,7 +100,12 @@ export function createLink(deps: LinkDeps): Link {
     logger,
     onResourceUpdated: deps.onResourceUpdated,
     open: (events: Parameters<typeof openConnection>[1], signal: AbortSignal) =>
-      openConnection(config, events, { env: deps.env, timeoutMs: connectMs, signal }),
+      openConnection(config, events, {
+        env: deps.env,
+        timeoutMs: connectMs,
+        signal,
+        children: deps.children,
+      }),
   };
   const describe = async (connection: Connection, signal: AbortSignal) => {
     const { era, protocolVersion, server, instructions } = connection;
@@ -127,6 +134,7 @@ export function createLink(deps: LinkDeps): Link {
     );
   });
   const threads = createThreadLines(() => createLine({ ...lineDeps, isKept: false }), name);
+  const withdraw = config.kind === 'stdio' ? deps.children.offer(threads.longestIdle) : () => undefined;
   main.start();
 
   return {
@@ -165,6 +173,7 @@ export function createLink(deps: LinkDeps): Link {
     async close() {
       closing.abort();
       refresher.close();
+      withdraw();
       await Promise.all([main.close(), threads.close()]);
     },
   };
@@ -184,8 +193,7 @@ function createThreadLines(create: () => Line, name: string) {
   }, 60_000).unref();
   const makeRoom = () => {
     if (lines.size < maxThreads) return;
-    const idle = [...lines].filter(([, { line }]) => line.open === 0);
-    const [oldest] = idle.sort(([, one], [, other]) => one.line.usedAt - other.line.usedAt);
+    const oldest = longestIdleOf(() => true);
     if (!oldest)
       throw new AppError(
         'limit_reached',
@@ -193,6 +201,10 @@ function createThreadLines(create: () => Line, name: string) {
       );
     void drop(oldest[0]);
   };
+  const longestIdleOf = (isChosen: (line: Line) => boolean) =>
+    [...lines]
+      .filter(([, { line }]) => line.open === 0 && isChosen(line))
+      .sort(([, one], [, other]) => one.line.usedAt - other.line.usedAt)[0];
   return {
     count: () => [...lines.values()].filter(({ line }) => line.connection).length,
     /** The thread's line. Throws `plugin_unavailable` once after its state was lost, so that the caller knows. */
@@ -210,6 +222,11 @@ function createThreadLines(create: () => Line, name: string) {
         'plugin_unavailable',
         `${name} was started anew: what it held for this thread is lost, and this call was not made. Begin again.`,
       );
+    },
+    longestIdle(): IdleChild | undefined {
+      const [thread, found] = longestIdleOf(({ connection }) => connection !== undefined) ?? [];
+      if (thread === undefined || !found) return undefined;
+      return { idleSince: found.line.usedAt, end: async () => drop(thread) };
     },
     end: (thread: string) => void drop(thread),
     closeAll() {

@@ -47,6 +47,26 @@ test('each thread has a process of its own; it ends with the thread, and its los
   await expect.poll(() => existsSync(`/proc/${other}`)).toBe(false);
 });
 
+test('a gateway runs so many children: an idle one of a thread makes room, and no other upstream fails', async () => {
+  const upstreams = fileOf({ own: server, other: { ...server, scope: 'shared' } });
+  const gateway = await openGateway({ upstreams, plugins: [probe], maxChildren: 3 });
+  await untilReady(gateway, ['other', 'own']); // two children
+  const [first, second] = [await threadOf(gateway), await threadOf(gateway)];
+  const pid = await textOn(gateway, first, 'own__pid');
+  expect(await textOn(gateway, second, 'own__pid')).not.toBe(pid);
+  expect(existsSync(`/proc/${pid}`)).toBe(false);
+
+  const waiting = callOn(gateway, second, ['own__wait']);
+  await expect.poll(() => textOn(gateway, second, 'own__say')).toBe('said meanwhile');
+  await expect.poll(() => textOn(gateway, first, 'own__pid')).toContain('HARNESS_UPSTREAM_CHILDREN');
+  const { diagnostics } = (await gateway.call('GET', '/v1/upstreams')).body;
+  expect(diagnostics).toMatchObject([{ message: expect.stringContaining('runs at most 3') }]);
+  expect(await textOn(gateway, first, 'other__say')).toBe('said');
+  await gateway.call('DELETE', `/v1/threads/${second}`);
+  expect(await waiting).toMatchObject({ isError: true });
+  await expect.poll(() => textOn(gateway, first, 'own__pid')).toMatch(/^\d+$/);
+});
+
 test('children end when the gateway is killed', async () => {
   const script = `
     import { createStdioTransport } from ${JSON.stringify(new URL('../../../src/upstreams/connection/stdio-transport.ts', import.meta.url).href)};
