@@ -11,6 +11,7 @@
  * - `lock.ts`      one `npm start` per folder
  * - `port.ts`      checks that a port is free
  */
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Child, type EmbeddedRedis, startChild, startEmbeddedRedis } from '@harness/runtime';
 
@@ -18,6 +19,8 @@ import { type Child, type EmbeddedRedis, startChild, startEmbeddedRedis } from '
 export interface FleetOptions {
   /** Folder of the embedded Redis; not used with `redisUrl`. */
   redisDir: string;
+  /** Folder of the files of threads, if they have any; by default within `redisDir`. */
+  filesDir?: string;
   redisUrl?: string | undefined;
   host?: string;
   /** 0 = any free port. */
@@ -70,7 +73,8 @@ const graceMs = 10_000;
 
 /** Starts a fleet. Throws ConfigError if a process does not start; the others are then ended. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
-  const { env, visible = false } = options;
+  const { visible = false } = options;
+  const env = { HARNESS_FILES_DIR: options.filesDir ?? join(options.redisDir, 'files'), ...options.env };
   const closing: (() => Promise<void>)[] = [];
   const workers: Child<WorkerReady>[] = [];
   let closed: Promise<void> | undefined;

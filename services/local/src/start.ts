@@ -30,6 +30,7 @@ runMain(async () => {
   const interrupted = onInterrupt();
   const fleet = await startFleet({
     redisDir: join(folder, 'redis'),
+    filesDir: join(folder, 'files'),
     redisUrl: config.REDIS_URL,
     host: config.HOST,
     port: config.PORT,

@@ -9,8 +9,10 @@ import {
   envSecretPatterns,
   envTokenSecrets,
   envTracing,
+  envWorkspaces,
   loadConfig,
   scrubberOf,
+  workspacesOf,
 } from '@harness/runtime';
 import { z } from 'zod';
 
@@ -36,7 +38,7 @@ const schema = z.object({
   ...envFleetLimits,
   ...envSecretPatterns,
   ...envTracing,
-  HARNESS_WORKSPACES: z.enum(['off', 'auto', 'on']).default('off'),
+  ...envWorkspaces,
   /** How sessions are enclosed; auto = as strictly as this machine permits. */
   HARNESS_SANDBOX: z.enum(['auto', 'bubblewrap', 'bubblewrap-bound-proc']).default('auto'),
   /** Limits of each sandbox: memory of all its processes, MiB. */
@@ -65,6 +67,8 @@ const schema = z.object({
 const modelVariable = /^(ANTHROPIC_|AWS_|CLAUDE_CODE_USE_(BEDROCK|VERTEX)$|CLOUD_ML_REGION$|GOOGLE_)/;
 const proxyVariables = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE'];
 
+const mib = 1024 * 1024;
+
 /** Reads and validates the environment. Throws ConfigError with every problem. */
 export function loadWorkerConfig(env = process.env) {
   const config = loadConfig(schema, env);
@@ -78,7 +82,9 @@ export function loadWorkerConfig(env = process.env) {
   return {
     ...config,
     sessionEnv,
+    workspaces: workspacesOf(config),
     sandboxLimits: sandboxLimitsOf(config),
+    fileLimits: { bytes: config.HARNESS_SANDBOX_DISK_MB * mib, files: config.HARNESS_SANDBOX_FILES },
     isolated: isolationOf(config, env),
     scrubber: scrubberOf(config, env),
     path: env.PATH ?? '',
@@ -86,8 +92,6 @@ export function loadWorkerConfig(env = process.env) {
     startsAtOnce: 2 * availableParallelism(),
   };
 }
-
-const mib = 1024 * 1024;
 
 /** Single processes and files may take what the sandbox may as a whole: its sum is checked once a second. */
 const sandboxLimitsOf = (config: z.infer<typeof schema>) => ({

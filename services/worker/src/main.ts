@@ -20,6 +20,7 @@ import { createInvoker } from './turn/invoker.ts';
 import { recordTurn } from './turn/trace-turn.ts';
 import { turnScope } from './turn/turn-scope.ts';
 import { createWorker } from './worker.ts';
+import { openWorkspaces } from './workspace/open-workspaces.ts';
 
 /**
  * Share of the liveness TTL after which the agents of an unresponsive worker are killed: before others may
@@ -53,16 +54,15 @@ async function openSessions({ config, dispatch, logger, mcpUrl, status, metrics 
   useTempDir(homes.root);
   const leash = startLeash({ limitMs: config.HARNESS_WORKER_TTL_MS * leashShare, logger });
   const sandboxes =
-    config.HARNESS_WORKSPACES === 'off'
-      ? undefined
-      : await createSandboxes({
-          root: homes.root,
-          modelEnv: config.sessionEnv,
-          limits: config.sandboxLimits,
-          path: config.path,
-          wanted: config.HARNESS_SANDBOX,
-          logger,
-        });
+    config.workspaces &&
+    (await createSandboxes({
+      root: homes.root,
+      modelEnv: config.sessionEnv,
+      limits: config.sandboxLimits,
+      path: config.path,
+      wanted: config.HARNESS_SANDBOX,
+      logger,
+    }));
   const sandbox = sandboxes?.probed ?? { level: 'off' as const };
   status.sandbox = sandbox;
   metrics.nameSandbox(sandbox.level);
@@ -150,7 +150,9 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
     knowsPlugin: (pluginName) => host.plugins.some(({ name }) => name === pluginName),
     tokenSecret: base.tokenSecrets.current,
     mcpUrl: base.mcpUrl,
-    workspaces: config.HARNESS_WORKSPACES,
+    workspaces: config.workspaces?.mode ?? 'off',
+    openWorkspace:
+      config.workspaces && openWorkspaces({ dir: config.workspaces.filesDir, limits: config.fileLimits }),
     defaultModel: config.HARNESS_DEFAULT_MODEL,
     sessionTtlMs: config.HARNESS_SESSION_TTL_MS,
     turnTimeoutMs: config.HARNESS_TURN_TIMEOUT_MS,

@@ -10,6 +10,10 @@ if redis.call('HGET', th, 'nonce') == A.nonce then
   local runId = redis.call('HGET', th, 'run')
   redis.call('HINCRBY', th, 'attempt', -1)
   redis.call('HDEL', th, 'nonce', 'run', 'tried')
-  if runId and redis.call('EXISTS', key('run', runId)) == 1 then redis.call('HSET', key('run', runId), 'status', 'pending') end
+  if runId and redis.call('EXISTS', key('run', runId)) == 1 then
+    redis.call('HSET', key('run', runId), 'status', 'pending')
+    -- The version has the files of the message; put there again, they would replace what the turn made of them.
+    if A.files then redis.call('HDEL', key('run', runId), 'filesIn') end
+  end
 end
 return answer('ok')

@@ -1,9 +1,11 @@
 -- The tools that a thread and a run may use.
 
--- Allow-lists of tools: a list of names, `x*` for all names that begin with x; nil = all.
+-- Allow-lists of tools: a list of names, `x*` for all names that begin with x; nil = all. Of built-in tools a name may have a
+-- pattern: `Bash` has all that `Bash(git:*)` has.
 local function covers(list, name)
+  local tool = string.match(name, '^(%u%a*)%(')
   for _, one in ipairs(list) do
-    if one == name then return true end
+    if one == name or one == tool then return true end
     local beginning = string.match(one, '^(.*)%*$')
     if beginning and string.sub(name, 1, #beginning) == beginning then return true end
   end

@@ -20,8 +20,8 @@ export interface Enclosure {
   beginTurn(): void;
   /** It may not any more; ends what its tools left running. Resolves with false when that failed: the session must end. */
   endTurn(): Promise<boolean>;
-  /** Gives files below a folder of the session to its user. */
-  own(folder: string): void;
+  /** Who owns its files; absent: the worker's user. */
+  readonly owner?: { uid: number; gid: number } | undefined;
   /** After its processes have ended. */
   close(): Promise<void>;
 }
@@ -102,7 +102,7 @@ export async function openEnclosure(
       proxy.shut();
       return first === undefined || killStrays(first, level);
     },
-    own,
+    owner: user && { uid: user.uid, gid: user.uid },
     async close() {
       unwatch();
       await proxy.close();

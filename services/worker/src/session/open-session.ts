@@ -3,8 +3,9 @@ import type { SessionPath } from '@harness/contracts';
 import { createGate, type TranscriptStore } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
 import type { Sandboxes } from '../sandbox/sandboxes.ts';
+import type { Workspace } from '../workspace/workspace.ts';
 import { type OnTranscript, openSession, type Session } from './session.ts';
-import type { SessionHome, SessionHomes } from './session-home.ts';
+import type { SessionHomes } from './session-home.ts';
 import type { SessionProcess, SessionProfile } from './session-options.ts';
 
 /** A request for a session process. */
@@ -19,8 +20,8 @@ export interface OpenRequest {
   /** The store of its transcript; 'later' for a spare; undefined = not stored. */
   store?: TranscriptStore | 'later' | undefined;
   onTranscript?: OnTranscript | undefined;
-  /** Called with the folders of the session before it starts: puts the files of its thread there. */
-  prepare?: ((home: SessionHome) => Promise<void>) | undefined;
+  /** The files of its thread, for a session with built-in tools. */
+  workspace?: Workspace | undefined;
 }
 
 /** A session that has started, and how. */
@@ -53,17 +54,18 @@ export function createSessionOpener(deps: {
 }) {
   const gate = createGate(deps.startsAtOnce);
   const processes = new Set<SessionProcess>();
-  const open: OpenSession = ({ name, profile, resume, token, store, onTranscript, prepare }) =>
+  const open: OpenSession = ({ name, profile, resume, token, store, onTranscript, workspace }) =>
     gate(async () => {
       // A folder per process: removing that of a dead one never touches its successor's.
       const folder = `${name}.${randomUUID().slice(0, 8)}`;
       const home = deps.homes.open(folder);
-      await prepare?.(home);
       const enclosure = profile.builtInTools && (await deps.sandboxes?.open(home));
+      await workspace?.fill(home.cwd, enclosure?.owner);
       const session = await openSession({
         profile,
         home,
         enclosure,
+        workspace,
         conversation: resume ? { resume } : { sessionId: randomUUID() },
         mcp: token === undefined ? undefined : { url: deps.mcpUrl, token },
         modelEnv: deps.modelEnv,
@@ -75,8 +77,9 @@ export function createSessionOpener(deps: {
           processes.add(process);
           deps.onProcess(process);
           void process.exited
-            .then(() => {
+            .then(async () => {
               processes.delete(process);
+              await workspace?.released();
               return Promise.all([enclosure?.close(), deps.homes.remove(folder)]);
             })
             .catch((error) => deps.logger.warn({ err: error, folder }, 'folder of a session not removed'));

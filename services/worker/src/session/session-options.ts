@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import type { Options, SpawnedProcess, SpawnOptions } from '@anthropic-ai/claude-agent-sdk';
 import type { TranscriptStore } from '@harness/dispatch';
 import { pdeathsig } from '@harness/runtime';
+import { workspacePath } from '../sandbox/bubblewrap.ts';
+import { builtInTools } from '../sandbox/built-in-tools.ts';
 import type { Enclosure } from '../sandbox/enclosure.ts';
 import { createToolRelay } from '../sandbox/tool-relay.ts';
 import type { McpEndpoint } from './mcp-endpoint.ts';
@@ -24,10 +26,18 @@ export interface SessionProfile {
   outputSchema?: Readonly<Record<string, unknown>> | undefined;
 }
 
+/** A call of a built-in tool. */
+export interface BuiltInCall {
+  tool: string;
+  input: unknown;
+}
+
 /** What the SDK options of a session are made from. */
 export interface SessionRequest {
   /** Answers questions of tools to a person. */
   onElicitation?: Options['onElicitation'];
+  /** Why a call of a built-in tool is refused; undefined = it is not. */
+  onBuiltInTool?: ((call: BuiltInCall) => Promise<string | undefined>) | undefined;
   profile: SessionProfile;
   home: SessionHome;
   /** The conversation: a new one, or one to resume from the store. */
@@ -55,6 +65,8 @@ export interface SessionProcess {
   /** Resolves when the process has ended. */
   exited: Promise<void>;
 }
+
+const workspaceHint = `You work in the folder ${workspacePath}. Its files are kept between turns; nothing else is, and there is no network.`;
 
 /** Longest read of a transcript from the store, ms. */
 const loadTimeoutMs = 10_000;
@@ -89,7 +101,9 @@ export function sessionOptionsOf(request: SessionRequest): Options {
   return {
     ...request.conversation,
     ...(profile.model === undefined ? {} : { model: profile.model }),
-    systemPrompt: profile.systemPrompt ?? defaultSystemPrompt,
+    systemPrompt: [profile.systemPrompt ?? defaultSystemPrompt, ...(enclosure ? [workspaceHint] : [])].join(
+      '\n\n',
+    ),
     ...(profile.outputSchema && { outputFormat: { type: 'json_schema', schema: profile.outputSchema } }),
     cwd: home.cwd,
     tools: [...new Set(own.map(withoutPattern))],
@@ -107,6 +121,7 @@ export function sessionOptionsOf(request: SessionRequest): Options {
       ? { sessionStore: request.store, sessionStoreFlush: 'eager' as const, loadTimeoutMs }
       : {}),
     ...(request.executable === undefined ? {} : { pathToClaudeCodeExecutable: request.executable }),
+    ...(request.onBuiltInTool && profile.builtInTools && { hooks: hooksFor(request.onBuiltInTool) }),
     ...(request.onElicitation && { onElicitation: request.onElicitation }),
     settings: { autoMemoryEnabled: false },
     env: {
@@ -137,6 +152,27 @@ export function sessionOptionsOf(request: SessionRequest): Options {
     },
   };
 }
+
+/** Asks before each call of a built-in tool. */
+const hooksFor = (
+  onCall: (call: BuiltInCall) => Promise<string | undefined>,
+): NonNullable<Options['hooks']> => ({
+  PreToolUse: [
+    {
+      matcher: builtInTools.join('|'),
+      onFailure: 'block',
+      hooks: [
+        async (asked) => {
+          if (asked.hook_event_name !== 'PreToolUse') return {};
+          const reason = await onCall({ tool: asked.tool_name, input: asked.tool_input });
+          if (reason === undefined) return {};
+          const decision = { permissionDecision: 'deny' as const, permissionDecisionReason: reason };
+          return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...decision } };
+        },
+      ],
+    },
+  ],
+});
 
 /** `Bash` of `Bash(git:*)`. */
 const withoutPattern = (tool: string) => tool.replace(/\(.*$/s, '');

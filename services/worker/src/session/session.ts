@@ -30,11 +30,13 @@ import {
 import { AppError } from '@harness/contracts';
 import type { TranscriptState, TranscriptStore } from '@harness/dispatch';
 import { withTimeLimit } from '@harness/plugin-kit';
+import type { Workspace } from '../workspace/workspace.ts';
 import { createInbox } from './inbox.ts';
 import type { McpEndpoint } from './mcp-endpoint.ts';
 import { createUsageMeter, type TurnUsage } from './model-usage.ts';
 import { eventsOf, type SessionEvent } from './session-events.ts';
 import {
+  type BuiltInCall,
   mcpServersOf,
   type SessionProcess,
   type SessionRequest,
@@ -53,6 +55,8 @@ export interface Question {
   /** The SDK's message id, by which results are matched to prompts. */
   uuid: string;
   onEvent(event: SessionEvent): void;
+  /** Why a call of a built-in tool is refused; undefined = it is not. */
+  onBuiltInTool?(call: BuiltInCall): Promise<string | undefined>;
   /** A tool asks a person; absent: it is declined. */
   onQuestion?(request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationResult>;
 }
@@ -73,6 +77,8 @@ export interface Session {
    * the session must end.
    */
   settle(): Promise<boolean>;
+  /** Its files, in a sandbox. */
+  readonly workspace?: Workspace | undefined;
   /** Sets new credentials for the MCP server; between turns only. */
   renewMcp(mcp: McpEndpoint): Promise<void>;
   /** Turns a spare into a thread's session: its whole transcript goes to this store. */
@@ -89,10 +95,12 @@ export interface Session {
 export type OnTranscript = (state: TranscriptState) => void;
 
 /** How to open a session. */
-export interface OpenSessionRequest extends Omit<SessionRequest, 'store' | 'onElicitation'> {
+export interface OpenSessionRequest
+  extends Omit<SessionRequest, 'store' | 'onElicitation' | 'onBuiltInTool' | 'onBreach'> {
   /** The store of its transcript; 'later' for a spare; undefined = not stored. */
   store?: TranscriptStore | 'later' | undefined;
   onTranscript: OnTranscript;
+  workspace?: Workspace | undefined;
 }
 
 /** Longest wait for the MCP server to connect, ms; a turn must not run without its tools. */
@@ -110,11 +118,13 @@ export async function openSession(request: OpenSessionRequest): Promise<Session>
   const { store } = request;
   const writer = store && createTranscriptWriter(store === 'later' ? undefined : store);
   const inbox = createInbox<SDKUserMessage>();
-  const asking: Asking = { onQuestion: undefined };
+  const asking: Asking = { onQuestion: undefined, onBuiltInTool: undefined };
   const options = sessionOptionsOf({
     ...request,
     onElicitation: async (asked, { signal }) =>
       (await asking.onQuestion?.(asked, signal)) ?? { action: 'decline' },
+    onBuiltInTool: async (call) =>
+      asking.onBuiltInTool ? asking.onBuiltInTool(call) : 'No turn is in progress.',
     store: writer?.store,
     onBreach: (reason) => breach(reason),
     onProcess(process) {
@@ -154,9 +164,10 @@ async function connected(q: Query): Promise<void> {
   }
 }
 
-/** Where questions of tools go: to the current turn. */
+/** Where questions of the session go: to the current turn. */
 interface Asking {
   onQuestion: Question['onQuestion'] | undefined;
+  onBuiltInTool: Question['onBuiltInTool'] | undefined;
 }
 
 type Pending = Question & {
@@ -207,6 +218,7 @@ function createSession(
       if (!pending || !answers(message, pending.uuid)) return;
       pending.resolve({ ...outcomeOf(message), ...used });
       pending = undefined;
+      parts.asking.onBuiltInTool = undefined;
       parts.asking.onQuestion = undefined; // a question after the turn has no event log to appear in
     } else if (message.type === 'system' && lostTranscript.has(message.subtype)) {
       void catchUp();
@@ -236,6 +248,7 @@ function createSession(
         meter.beginTurn();
         enclosure?.beginTurn();
         parts.asking.onQuestion = question.onQuestion;
+        parts.asking.onBuiltInTool = question.onBuiltInTool;
         inbox.push({
           type: 'user',
           uuid: question.uuid as `${string}-${string}-${string}-${string}-${string}`,
@@ -247,6 +260,7 @@ function createSession(
     async interrupt() {
       await q.interrupt();
     },
+    workspace: request.workspace,
     settle: async () => (await enclosure?.endTurn()) ?? true,
     breach(reason) {
       endWith(new AppError('sandbox_limit', `The session was ended: it took ${reason}.`));

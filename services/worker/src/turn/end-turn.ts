@@ -1,12 +1,13 @@
 /**
  * The end of a turn: the writes that give its run a result, or give the thread back.
  */
-import type { SessionPath } from '@harness/contracts';
+import type { FileChanges, SessionPath } from '@harness/contracts';
 import { type Ending, type Lease, type Turn, untilReached } from '@harness/dispatch';
 import type { HookRunner } from '@harness/plugin-kit';
 import type { Scrubber } from '@harness/runtime';
 import type { TurnUsage } from '../session/model-usage.ts';
 import type { Answer, Session } from '../session/session.ts';
+import { type Kept, keepFiles } from '../workspace/keep-files.ts';
 import { afterFailure, type Failure } from './task-outcome.ts';
 
 /**
@@ -107,8 +108,8 @@ export async function failTurn(
 }
 
 /** Hands the turn back: the attempt does not count, and the next ring starts it again. */
-export const handBack = (turn: Turn, deps: Writing): Promise<void> =>
-  deps.write(() => deps.lease.handBack(turn));
+export const handBack = (turn: Turn, deps: Writing, files?: FileChanges): Promise<void> =>
+  deps.write(() => deps.lease.handBack(turn, files));
 
 const refusals = {
   cancelled: { code: 'turn_cancelled', message: 'The run was cancelled while it waited.' },
@@ -140,12 +141,13 @@ export async function endStopped(
     return 'lost';
   }
   if (reason === 'drain' || reason === 'unhealthy') {
+    const files = asked && (await filesOf(asked, undefined)).files;
     deps.evict(threadId);
-    await handBack(turn, deps);
+    await handBack(turn, deps, files);
     return 'handed back';
   }
   const answer = asked && (await interrupted(asked));
-  const kept = answer !== undefined && (await asked?.session.settle()) === true;
+  const { lives: kept, files } = asked ? await filesOf(asked, answer) : { lives: false, files: undefined };
   if (answer) asked?.onUsed(answer);
   if (!kept) deps.evict(threadId);
   const ends = {
@@ -154,10 +156,21 @@ export async function endStopped(
     interrupted: { code: 'turn_cancelled', message: 'A later message interrupted the run.' },
   };
   const warmForMs = kept ? deps.sessionTtlMs : undefined;
-  const rest = asked ? { timings: asked.timings(), path: asked.path, usage: answer?.usage, warmForMs } : {};
+  const rest = asked
+    ? { timings: asked.timings(), path: asked.path, usage: answer?.usage, warmForMs, files }
+    : {};
   const end = await failTurn(turn, { ...rest, status: reason, error: ends[reason] }, deps);
   if (kept) deps.give(threadId);
   return end;
+}
+
+/** The files of a turn that was stopped: as they are, or as before where they cannot be stored. */
+async function filesOf({ session }: Asked, answer: Answer | undefined): Promise<Kept> {
+  try {
+    return await keepFiles(session, { kill: answer === undefined });
+  } catch {
+    return { lives: false, files: undefined };
+  }
 }
 
 /** Interrupts the session. Returns its response when it ended its turn in time and can be kept. */

@@ -164,6 +164,7 @@ function turnDepsOf(deps: TurnStarterDeps, onPath: TurnDeps['onPath']): TurnDeps
     lease: dispatch.lease,
     hooks: deps.hooks,
     questions: dispatch.questions,
+    authorityOf: dispatch.authorityOf,
     logger: deps.logger,
     scrubber: deps.scrubber,
     turnTimeoutMs: deps.turnTimeoutMs,

@@ -12,11 +12,13 @@
  *   ask-person.ts     questions of tools to the person at the thread
  */
 import { AppError, type SessionPath, toAppError } from '@harness/contracts';
-import { type Ending, promptUuidOf, type Questions, type Turn } from '@harness/dispatch';
+import { type Dispatch, type Ending, promptUuidOf, type Questions, type Turn } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
+import { builtInToolsAtStart, builtInToolsIn, refusalOf } from '../sandbox/built-in-tools.ts';
 import type { TurnUsage } from '../session/model-usage.ts';
 import type { Lent } from '../session/pool/session-lending.ts';
 import type { Answer, Session } from '../session/session.ts';
+import { type Kept, keepFiles } from '../workspace/keep-files.ts';
 import { askPerson } from './ask-person.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
 import {
@@ -43,6 +45,8 @@ export interface TurnDeps extends EndDeps {
   /** Returns the next event counter of the thread's epoch. */
   nextCounter(threadId: string): number;
   questions: Questions;
+  /** What the session may do with tools at this moment. */
+  authorityOf: Dispatch['authorityOf'];
   /** Called for every turn that got a session. */
   onPath(path: SessionPath): void;
   /** Called with what the model used. */
@@ -51,6 +55,9 @@ export interface TurnDeps extends EndDeps {
 
 const continuation =
   'The agent process ended in the middle of your last turn. Continue that turn now. Tool calls without a result may or may not have happened.';
+
+/** A turn that was handed back has kept its files; one whose process died has not. */
+const lostFiles = 'Your workspace is as it was before that turn: what the turn had changed there is lost.';
 
 /** Runs one turn. Throws when it failed before the prompt was sent; the caller hands the turn back then. */
 export async function runTurn(turn: Turn, stop: AbortController, rest: TurnDeps): Promise<TurnEnd> {
@@ -119,7 +126,9 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   // message id twice.
   const sent = path === 'resume' && (await deps.wasSent(turn, session));
   const about = { runId: turn.runId, path, finishedRuns: turn.finishedRuns, kind: turn.kind };
-  const prompt = sent ? continuation : await deps.hooks.beforeInvoke(turn.shownId, turn.input, about);
+  await session.workspace?.prepare(turn);
+  const lost = session.workspace && turn.died ? ` ${lostFiles}` : '';
+  const prompt = sent ? continuation + lost : await deps.hooks.beforeInvoke(turn.shownId, turn.input, about);
   if (stop.signal.aborted || !deps.healthy()) return endStopped(parts, undefined);
 
   deps.onAsked();
@@ -131,6 +140,13 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
     onEvent({ isFailure, ...event }) {
       firstTokenMs ??= performance.now() - askedAt;
       emitter.push(isFailure ? deps.scrubber.json(event) : event);
+    },
+    async onBuiltInTool(call) {
+      const atStart = builtInToolsAtStart(turn);
+      const { threadId, epoch, me: owner } = hold;
+      const rights = await deps.authorityOf({ threadId, epoch, owner });
+      if (rights.outcome !== 'ok') return 'The run is over.';
+      return refusalOf(call, rights.tools ? builtInToolsIn(rights.tools) : atStart, atStart);
     },
     onQuestion: (request, signal) =>
       askPerson(
@@ -170,9 +186,23 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
     return 'again';
   }
   deps.onUsed(answer);
-  const isClean = await session.settle();
-  const giveBack = () => (isClean ? deps.give(threadId) : deps.evict(threadId));
-  const rest = { usage: answer.usage, timings: timings(), path, warmForMs: deps.sessionTtlMs };
+  const kept = await keepFiles(session).catch((error: unknown): Kept & { error?: AppError } => ({
+    lives: false,
+    files: undefined,
+    error: toAppError(error),
+  }));
+  const giveBack = () => (kept.lives ? deps.give(threadId) : deps.evict(threadId));
+  const warmForMs = kept.lives ? deps.sessionTtlMs : undefined;
+  const rest = { usage: answer.usage, timings: timings(), path, warmForMs, files: kept.files };
+  if ('error' in kept && kept.error) {
+    deps.logger.warn(
+      { err: kept.error, threadId, runId: turn.runId },
+      'the files of the turn are not stored',
+    );
+    const end = await failTurn(turn, { ...rest, status: 'error', error: kept.error.toBody() }, deps);
+    giveBack();
+    return end;
+  }
   if (answer.outcome === 'error') {
     const error = { code: 'model_error', message: answer.message };
     const end = await failTurn(turn, { ...rest, status: 'error', error }, deps);

@@ -10,6 +10,7 @@ import type { ToolServer } from '@harness/plugin-kit';
 import { skillPluginName } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 import { builtInToolsOf, type WorkspaceMode } from '../../sandbox/built-in-tools.ts';
+import type { OpenWorkspace } from '../../workspace/open-workspaces.ts';
 import type { Opened, OpenSession } from '../open-session.ts';
 import type { OnTranscript, Session } from '../session.ts';
 import type { SessionProfile } from '../session-options.ts';
@@ -55,6 +56,7 @@ export interface SessionLendingDeps {
   tokenSecret: string;
   mcpUrl: string;
   workspaces: WorkspaceMode;
+  openWorkspace: OpenWorkspace | undefined;
   defaultModel: string | undefined;
   sessionTtlMs: number;
   turnTimeoutMs: number;
@@ -202,7 +204,14 @@ function createThreadOpener(deps: SessionLendingDeps, access: ReturnType<typeof 
         : undefined;
     const opened = spare
       ? await claimed(spare, { ...transcript, mcp: token && { url: deps.mcpUrl, token } })
-      : await deps.openSession({ name: threadId, profile, resume, token, ...transcript });
+      : await deps.openSession({
+          name: threadId,
+          profile,
+          resume,
+          token,
+          ...transcript,
+          workspace: profile.builtInTools && deps.openWorkspace?.(thread),
+        });
     held.session = opened.session;
     // Recorded before the first prompt, so that another worker can resume the conversation.
     await sessions.note(held.hold, { sdkSessionId: opened.session.sessionId });

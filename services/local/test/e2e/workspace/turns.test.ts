@@ -1,0 +1,124 @@
+/** Threads with files: what an agent makes in its workspace is kept, with the real Agent SDK in its sandbox. */
+import type { Run, ThreadEvent } from '@harness/contracts';
+import { describe, expect, test } from 'vitest';
+import { openFleet, shareFleet } from '../../open-fleet.ts';
+import { bash, hasSandbox, resultOf, use, work } from '../../workspace/work.ts';
+
+const openShared = shareFleet({ HARNESS_WORKSPACES: 'auto' });
+
+describe.runIf(hasSandbox)('workspaces', () => {
+  test('an agent writes, reads, finds and runs in its workspace, and calls tools of the gateway', async () => {
+    const fleet = await openShared();
+    const allowedTools = ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'time__*'];
+    const threadId = await fleet.thread({ allowedTools });
+    const { run, results } = await work(
+      fleet,
+      threadId,
+      use('Write', { file_path: '/workspace/notes.txt', content: 'one\ntwo\n' }),
+      use('Edit', { file_path: '/workspace/notes.txt', old_string: 'two', new_string: 'three' }),
+      bash('pwd; id -u; cat notes.txt; wc -l < notes.txt'),
+      use('Grep', { pattern: 'three', output_mode: 'content' }),
+      use('Glob', { pattern: '*.txt' }),
+      'call: time__current_time {}',
+      'say: done',
+    );
+    expect(run).toMatchObject({
+      status: 'success',
+      result: 'done',
+      files: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect(results.map(({ isError }) => isError)).toEqual([false, false, false, false, false, false]);
+    expect(results.slice(2, 5).map(({ text }) => text)).toEqual([
+      '/workspace\n1000\none\nthree\n2',
+      'notes.txt:2:three',
+      'notes.txt',
+    ]);
+  });
+
+  test('only the named tools are there, within their pattern; without a workspace none is', async () => {
+    const fleet = await openShared();
+    const git = await fleet.thread({ allowedTools: ['Bash(git:*)', 'Read'] });
+    const { results } = await work(
+      fleet,
+      git,
+      bash('git --version'),
+      bash('touch x'),
+      use('Write', { file_path: '/workspace/x', content: 'x' }),
+      'say: done',
+    );
+    expect(results.map(({ isError }) => isError)).toEqual([false, true, true]);
+    const none = await fleet.thread();
+    const refused = await work(fleet, none, bash('id'), 'say: done');
+    expect(refused.results).toMatchObject([{ isError: true }]);
+    const said = await fleet.thread({ workspace: true });
+    expect(await resultOf(fleet, said, 'id -un')).toBe('agent');
+  });
+
+  test('files follow the thread to a new session and to another worker; a turn without a change makes no version', async () => {
+    const fleet = await openFleet({ workers: 2, env: { HARNESS_WORKSPACES: 'on' } });
+    const threadId = await fleet.thread();
+    const first = await work(
+      fleet,
+      threadId,
+      bash('mkdir -p a/b && echo deep > a/b/c && ln -s a/b/c link && chmod 750 a/b/c'),
+      'remember: plum',
+    );
+    const { workerId } = await fleet.get<{ workerId: string }>(`/v1/threads/${threadId}/session`);
+    const worker = fleet.workers.find(({ ready }) => ready.workerId === workerId);
+    worker?.process.kill('SIGKILL');
+    const { run, results } = await work(
+      fleet,
+      threadId,
+      bash('cat link; stat -c %a a/b/c; ls -A'),
+      'recall:',
+    );
+    expect(results).toEqual([{ isError: false, text: 'deep\n750\na\nlink' }]);
+    expect(run).toMatchObject({ path: 'resume', result: expect.stringContaining('plum') });
+    expect(run.files).toEqual(first.run.files);
+  });
+
+  test('a worker that drains in mid-turn hands the files on; what a killed one lost is told to the model', async () => {
+    const fleet = await openFleet({
+      workers: 1,
+      env: { HARNESS_WORKSPACES: 'on', HARNESS_DRAIN_MS: '200', HARNESS_WORKER_TTL_MS: '2000' },
+    });
+    const threadId = await fleet.thread();
+    const events = `/v1/threads/${threadId}/events`;
+    const wrote = (event: ThreadEvent) => event.type === 'agent.tool_result';
+    const script = [
+      'persist:',
+      bash('echo made > made.txt'),
+      'sleep: 3000',
+      bash('ls; cat made.txt'),
+      'say: done',
+    ];
+    const sent = await fleet.send(threadId, script.join('\n'));
+    await fleet.watch(`${events}?follow=true`, wrote);
+    await Promise.all([fleet.workers[0]?.end(20_000), fleet.addWorker()]);
+    const seen = await fleet.watch(`${events}?follow=true`, ({ type }) => type === 'run.completed');
+    expect(seen.filter(wrote).at(-1)?.data).toMatchObject({ isError: false, text: 'made.txt\nmade' });
+    expect(seen.filter(({ type }) => type === 'files.changed').map(({ data }) => data.changed)).toEqual([
+      ['made.txt'],
+    ]);
+
+    const next = [
+      'persist:',
+      bash('echo more > more.txt'),
+      bash('wc -c more.txt'),
+      'sleep: 3000',
+      bash('ls'),
+      'say: done',
+    ];
+    const again = await fleet.send(threadId, next.join('\n'));
+    await fleet.watch(`${events}?follow=true`, (event) => wrote(event) && event.data.runId === again.runId);
+    fleet.workers[1]?.process.kill('SIGKILL');
+    await fleet.addWorker();
+    const after = await fleet.watch(
+      `${events}?follow=true`,
+      ({ type, data }) => type === 'run.completed' && data.runId === again.runId,
+    );
+    expect(after.filter(wrote).at(-1)?.data).toMatchObject({ text: 'made.txt' });
+    const run = await fleet.get<Run>(`/v1/threads/${threadId}/runs/${again.runId}`);
+    expect(run.files).toBe((await fleet.get<Run>(`/v1/threads/${threadId}/runs/${sent.runId}`)).files);
+  });
+});

@@ -1,0 +1,93 @@
+/**
+ * The files of a thread where its session works: restored from a version before the session starts, brought up to date before
+ * each turn, and stored as a version after it.
+ *
+ * This folder:
+ *   open-workspaces.ts   creates workspaces of this worker
+ *   keep-files.ts        the files at the end of a turn
+ *   attachments.ts       files of a message that the model sees
+ */
+import type { FileChanges } from '@harness/contracts';
+import type { HeldThread, Turn } from '@harness/dispatch';
+import {
+  type FileLimits,
+  fileChangesOf,
+  type Owner,
+  type Snapshot,
+  type TenantFiles,
+} from '@harness/workspaces';
+
+/** The workspace of one session. Methods throw `file_damaged` and `storage_full`; the session is of no use then. */
+export interface Workspace {
+  /** Puts the thread's version into the session's folder, before it starts. */
+  fill(folder: string, owner: Owner | undefined): Promise<void>;
+  /** Before a turn: brings the folder to the thread's current version, with the files of the message. */
+  prepare(turn: Pick<Turn, 'files' | 'filesIn'>): Promise<void>;
+  /**
+   * After a turn, when nothing runs in the folder: stores it. Returns what differs from the thread's version; undefined =
+   * nothing. Throws `limit_reached`.
+   */
+  keep(): Promise<FileChanges | undefined>;
+  /** While it is held, the folder stays after the session's end. Returns what ends that. */
+  hold(): () => void;
+  /** Resolves when nothing holds it. */
+  released(): Promise<void>;
+}
+
+/** Creates the workspace of a session that is about to start for the thread. */
+export function createWorkspace(
+  thread: Pick<HeldThread, 'files'>,
+  { files, limits }: { files: TenantFiles; limits: FileLimits },
+): Workspace {
+  let folder = '';
+  let owner: Owner | undefined;
+  /** What the folder holds; undefined = nothing yet. */
+  let held: Snapshot | undefined;
+  /** The thread's version, and what the files of the message have changed since. */
+  let version = thread.files;
+  let arrived: string[] = [];
+  let holds = 0;
+  let onReleased: (() => void)[] = [];
+
+  const hold = async (wanted: string): Promise<void> => {
+    if (held?.version === wanted) return;
+    held = held
+      ? await files.update(held, wanted, { folder, owner })
+      : await files.restore(wanted, folder, owner);
+  };
+
+  return {
+    async fill(path, user) {
+      folder = path;
+      owner = user;
+      if (version !== undefined) await hold(version);
+    },
+    async prepare(turn) {
+      version = turn.files;
+      arrived = [];
+      if (version !== undefined) await hold(version);
+      if (turn.filesIn === undefined) return;
+      const merged = await files.merge(version, turn.filesIn, limits);
+      arrived = fileChangesOf(merged).changed;
+      await hold(merged.version);
+    },
+    async keep() {
+      held = await files.snapshot(folder, { limits, previous: held });
+      if (held.version === version || (version === undefined && held.manifest.entries.size === 0))
+        return undefined;
+      const changes = fileChangesOf(held);
+      version = held.version;
+      return { ...changes, changed: [...new Set([...arrived, ...changes.changed])].sort() };
+    },
+    hold() {
+      holds++;
+      return () => {
+        holds--;
+        if (holds > 0) return;
+        for (const resolve of onReleased) resolve();
+        onReleased = [];
+      };
+    },
+    released: () => (holds === 0 ? Promise.resolve() : new Promise((resolve) => onReleased.push(resolve))),
+  };
+}
