@@ -110,7 +110,11 @@ describe.runIf(hasSandbox)('workspaces', () => {
       'say: done',
     ];
     const again = await fleet.send(threadId, next.join('\n'));
-    await fleet.watch(`${events}?follow=true`, (event) => wrote(event) && event.data.runId === again.runId);
+    // The result of the second call shows that the transcript has the first one.
+    await fleet.watch(
+      `${events}?follow=true`,
+      (event) => wrote(event) && String(event.data.text).startsWith('5 '),
+    );
     fleet.workers[1]?.process.kill('SIGKILL');
     await fleet.addWorker();
     const after = await fleet.watch(
