@@ -35,6 +35,11 @@ RUN node node_modules/vite/bin/vite.js build services/console --logLevel warn
 FROM node:24-bookworm-slim AS services
 ENV NODE_ENV=production
 WORKDIR /app
+# What agents with a workspace run in their sandbox.
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends bubblewrap ca-certificates git python3 \
+ && apt-get clean && rm -rf /var/lib/apt/lists/* \
+ && mkdir /files /scratch && chown node:node /files /scratch
 COPY --from=source /manifests .
 # Scripts of packages are not run: the few that have one bring it for tests or for an optional speed-up.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \

@@ -81,7 +81,7 @@ describe.runIf(hasSandbox).each(levels)('in a sandbox of level %s', (level) => {
   test('the socket of the model serves the model alone, with the key of this session, and only during a turn', async () => {
     const { fleet, threadId, run } = await openEnclosed(level);
     const ask = (path: string, key = '$ANTHROPIC_API_KEY') =>
-      `curl -s -o /dev/null -w "%{http_code} " --unix-socket $ANTHROPIC_UNIX_SOCKET -H "x-api-key: ${key}" -H "content-type: application/json" -d '{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hello"}]}' http://model.invalid${path}`;
+      `curl -s --path-as-is -o /dev/null -w "%{http_code} " --unix-socket $ANTHROPIC_UNIX_SOCKET -H "x-api-key: ${key}" -H "content-type: application/json" -d '{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hello"}]}' http://model.invalid${path}`;
     expect(
       await run(
         [
@@ -89,10 +89,11 @@ describe.runIf(hasSandbox).each(levels)('in a sandbox of level %s', (level) => {
           ask('/v1/messages', 'wrong'),
           ask('/v1/files'),
           ask('/../v1/keys'),
-          ask('http://127.0.0.1/'),
+          ask('//127.0.0.1:9/v1/messages'),
+          ask('/v1/messages/../keys'),
         ].join('; '),
       ),
-    ).toBe('200 401 404 404 404');
+    ).toBe('200 401 404 404 404 404');
     // What a command leaves behind ends with its turn, and with it its use of the model.
     const stay = `nohup setsid sh -c 'while true; do ${ask('/v1/messages')} >> /workspace/log; sleep 0.05; done' > /dev/null 2>&1 & sleep 0.3; echo started`;
     await work(fleet, threadId, bash(stay), 'say: x');

@@ -30,6 +30,7 @@ export interface ModelProxy {
   close(): Promise<void>;
 }
 
+const messagesPath = '/v1/messages';
 /** Most requests at the same time, and in one turn. */
 const limits = { atOnce: 8, aTurn: 2_000, bodyBytes: 64 * 1024 * 1024 };
 /** A response that brings no byte for this long has failed, ms. */
@@ -61,7 +62,9 @@ export function createModelProxies({ url, headers, proxyEnv }: ModelEndpoint, lo
 
   /** Sends the request on, with the worker's credentials in place of the session's key. */
   const forward = (request: IncomingMessage, response: ServerResponse, onEnd: () => void) => {
-    const target = new URL(`${url.pathname.replace(/\/$/, '')}${request.url}`, url);
+    const target = new URL(url);
+    target.pathname = `${url.pathname.replace(/\/$/, '')}/v1/messages`;
+    target.search = request.url?.slice(messagesPath.length) ?? '';
     const passed = Object.entries(request.headers).filter(
       ([name]) => !ofThisHop.includes(name) && !credentials.includes(name),
     );
@@ -104,8 +107,9 @@ export function createModelProxies({ url, headers, proxyEnv }: ModelEndpoint, lo
       let atOnce = 0;
       let inTurn = 0;
       const refusalOf = (request: IncomingMessage): [number, string] | undefined => {
-        const path = new URL(request.url ?? '', 'http://model').pathname;
-        if (request.method !== 'POST' || path !== '/v1/messages')
+        // The text itself, not what a URL makes of it: `//host/v1/messages` must not lead to another host.
+        const [path] = (request.url ?? '').split('?', 1);
+        if (request.method !== 'POST' || path !== messagesPath)
           return [404, 'Only POST /v1/messages is there.'];
         if (!presents(request, key)) return [401, 'The key of this session is missing.'];
         if (!isOpen) return [403, 'No turn is in progress.'];
