@@ -50,6 +50,7 @@ export type {
   OtherFolder,
   ProfileFolder,
   Profiles,
+  SkillFiles,
   WorkProfile,
 } from './gateway/profiles.ts';
 export type { Replicas, Signal } from './gateway/replicas.ts';

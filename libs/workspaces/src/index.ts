@@ -17,6 +17,7 @@ export {
 export type { Owner } from './folder/restore.ts';
 export type { Skipped } from './folder/scan.ts';
 export type { Snapshot } from './folder/snapshot.ts';
+export { openSkillStore } from './skill-store.ts';
 export type { Collected, Live, Verified } from './store/collect.ts';
 export type { Edit, Edits } from './store/edit.ts';
 export type { FolderLimits } from './store/limits.ts';

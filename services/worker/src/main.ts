@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { consumeRings, followControl, startLiveness, startSweeper } from '@harness/dispatch';
 import { followPluginStates, pluginTenantsOf, startPlugins } from '@harness/plugins';
 import { onShutdown, runMain } from '@harness/runtime';
@@ -21,6 +22,7 @@ import { recordTurn } from './turn/trace-turn.ts';
 import { turnScope } from './turn/turn-scope.ts';
 import { createWorker } from './worker.ts';
 import { openWorkspaces } from './workspace/open-workspaces.ts';
+import { createSkillFolders } from './workspace/skill-folders.ts';
 
 /**
  * Share of the liveness TTL after which the agents of an unresponsive worker are killed: before others may
@@ -151,8 +153,14 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
     tokenSecret: base.tokenSecrets.current,
     mcpUrl: base.mcpUrl,
     workspaces: config.workspaces?.mode ?? 'off',
-    openWorkspace:
-      config.workspaces && openWorkspaces({ dir: config.workspaces.filesDir, limits: config.fileLimits }),
+    ...(config.workspaces && {
+      openWorkspace: openWorkspaces({ dir: config.workspaces.filesDir, limits: config.fileLimits }),
+      skillFolders: createSkillFolders({
+        dispatch,
+        filesDir: config.workspaces.filesDir,
+        folder: join(sessions.homes.root, 'skills'),
+      }),
+    }),
     defaultModel: config.HARNESS_DEFAULT_MODEL,
     sessionTtlMs: config.HARNESS_SESSION_TTL_MS,
     turnTimeoutMs: config.HARNESS_TURN_TIMEOUT_MS,

@@ -1,4 +1,7 @@
 import { jsonOf } from '@harness/contracts';
+import type { Redis } from 'ioredis';
+import type { Keys } from '../redis/keys.ts';
+import { reached } from '../redis/reached.ts';
 import { listOf, type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import type { Replicas } from './replicas.ts';
 
@@ -12,6 +15,15 @@ export interface WorkProfile {
   /** Qualified names, `x*` for all that begin with x; absent = all. */
   tools?: readonly string[] | undefined;
   /** The only tenants that may use it; absent = all. */
+  tenants?: readonly string[] | undefined;
+  /** Of a skill: the version of its folder, for sessions with a workspace (libs/workspaces). */
+  files?: string | undefined;
+}
+
+/** The files of a skill. */
+export interface SkillFiles {
+  name: string;
+  version: string;
   tenants?: readonly string[] | undefined;
 }
 
@@ -51,11 +63,39 @@ export interface Profiles {
    * `unavailable`.
    */
   publish(kind: 'agents' | 'skills', folder: ProfileFolder, since?: number): Promise<FolderStanding>;
+  /** Digest of the skills that are published now; undefined = none ever were. Throws `unavailable`. */
+  skillsDigest(): Promise<string | undefined>;
+  /** Files of the skills that are published now. Throws `unavailable`. */
+  skillFiles(): Promise<SkillFiles[]>;
 }
 
+const filesOf = (profiles: ProfileFolder['profiles']): string[] =>
+  [...profiles].flatMap(([name, { files: version, tenants }]) =>
+    version === undefined ? [] : [name, jsonOf({ version, tenants })],
+  );
+
 /** `replicas` identifies this gateway. */
-export function createProfiles({ scripts, replicas }: { scripts: Scripts; replicas: Replicas }): Profiles {
+export function createProfiles({
+  scripts,
+  replicas,
+  redis,
+  keys,
+}: {
+  scripts: Scripts;
+  replicas: Replicas;
+  redis: Redis;
+  keys: Keys;
+}): Profiles {
   return {
+    skillsDigest: async () =>
+      (await reached(redis.hget(keys.of('folders', 'skills'), 'published'))) ?? undefined,
+    async skillFiles() {
+      const found: Record<string, string> = await reached(redis.hgetall(keys.of('profiles', 'skill-files')));
+      return Object.entries(found).map(([name, text]) => ({
+        name,
+        ...(JSON.parse(text) as Omit<SkillFiles, 'name'>),
+      }));
+    },
     async publish(kind, { profiles, digest, place }, since) {
       const offer = (more: object) =>
         scripts.call<{ outcome: string; since: number; others?: OtherFolder[] }>(lua['publish-profiles'], {
@@ -70,7 +110,7 @@ export function createProfiles({ scripts, replicas }: { scripts: Scripts; replic
       // Profiles may be large: they are sent only when they must be written.
       if (answer.outcome === 'wanted') {
         const fields = [...profiles].flatMap(([name, profile]) => [name, jsonOf(profile)]);
-        answer = await offer({ since: answer.since, profiles: fields });
+        answer = await offer({ since: answer.since, profiles: fields, files: filesOf(profiles) });
       }
       return { since: answer.since, others: listOf(answer.others) };
     },

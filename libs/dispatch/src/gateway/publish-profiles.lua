@@ -3,7 +3,7 @@
 -- overwrite them.
 -- A: kind, replica, digest, place, since? (from the previous result; absent: the gateway started, or its
 --    folder changed),
---    count (of profiles), profiles? [name, JSON text, …]
+--    count (of profiles), profiles? [name, JSON text, …], files? [name, JSON text {version, tenants?}, …] (of skills)
 -- outcome: published | wanted (repeat the call with the profiles) | other (sessions get those of another
 --    gateway)
 --    {since, others [{replica, digest, place, isPublished}] (live gateways with different content)}
@@ -35,5 +35,8 @@ if isThere and redis.call('HGET', entries, 'published') == A.digest then return 
 if not A.profiles then return answer('wanted', fields) end
 redis.call('DEL', profiles)
 for i = 1, #A.profiles, 2 do redis.call('HSET', profiles, A.profiles[i], A.profiles[i + 1]) end
+local files = key('profiles', 'skill-files')
+if A.kind == 'skills' then redis.call('DEL', files) end
+for i = 1, #(A.files or {}), 2 do redis.call('HSET', files, A.files[i], A.files[i + 1]) end
 redis.call('HSET', entries, 'published', A.digest)
 return answer('published', fields)

@@ -32,8 +32,11 @@ export async function followSkills({
   code,
   importCode,
   forkWaitMs,
+  storeFiles,
   onChanged,
 }: Following & {
+  /** Stores the folder of a skill for sessions with a workspace; returns its version. */
+  storeFiles?: ((skill: Skill) => Promise<string | undefined>) | undefined;
   plugins: PluginHost;
   code: boolean;
   importCode?: ImportModule | undefined;
@@ -45,9 +48,10 @@ export async function followSkills({
     what: 'skills',
     logger,
     load: (folder) => loadSkills(folder, { code, importCode }),
-    onChanged(skills) {
+    async onChanged(skills) {
       plugins.replace(skillPluginOf(skills, { forkWaitMs }));
-      const profiles = new Map(skills.map((skill) => [skill.name, profileOfSkill(skill)]));
+      const profiles = new Map<string, WorkProfile>();
+      for (const skill of skills) profiles.set(skill.name, profileOfSkill(skill, await storeFiles?.(skill)));
       return onChanged(profiles, folderDigestOf(skills));
     },
   });

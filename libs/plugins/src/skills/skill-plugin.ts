@@ -111,8 +111,9 @@ const toolsWithin = ({ name, allowedTools, files }: Skill): string[] | undefined
     ...(files.length > 1 ? [`${skillPluginName}__${readTool}`] : []),
   ];
 
-/** The work profile of sessions on a thread where the skill is active. */
-export const profileOfSkill = (skill: Skill): WorkProfile => ({
+/** The work profile of sessions on a thread where the skill is active. `files`: the version of its folder. */
+export const profileOfSkill = (skill: Skill, files?: string): WorkProfile => ({
+  files,
   instructions: renderedOf(skill, {}),
   model: skill.model,
   tools: toolsWithin(skill),
@@ -175,7 +176,7 @@ export function renderedOf(skill: Skill, input: ToolInput): string {
       : []),
     ...(further.length > 0
       ? [
-          `Files of this skill, to read with ${skillPluginName}__${readTool} (skill: "${skill.name}"):\n${further.map(({ path, size }) => `- ${path} (${size} bytes)`).join('\n')}`,
+          `Files of this skill, to read with ${skillPluginName}__${readTool} (skill: "${skill.name}"); in a workspace they also lie in ${rootOf(skill)}:\n${further.map(({ path, size }) => `- ${path} (${size} bytes)`).join('\n')}`,
         ]
       : []),
   ].join('\n\n');

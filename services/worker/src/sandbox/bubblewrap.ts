@@ -8,8 +8,8 @@ export type SandboxLevel = 'bubblewrap' | 'bubblewrap-bound-proc';
 
 /** Where the workspace is for the session, in every process: a conversation that moves finds the paths it has seen. */
 export const workspacePath = '/workspace';
-/** Where the folder of the active skill is for the session. */
-export const skillPath = '/skill';
+/** Where the folders of skills are for the session, each under its name; instructions name files with it. */
+const skillsPath = '/skills';
 
 /** What a sandbox consists of. Paths are those of the worker. */
 export interface Box {
@@ -19,6 +19,8 @@ export interface Box {
   readable: readonly string[];
   /** The folder of the workspace. */
   workspace: string;
+  /** A folder with those of skills. */
+  skills?: string | undefined;
   /** Own copies of files below /etc: name to path. */
   etc: Readonly<Record<string, string>>;
   limits: ProcessLimits;
@@ -95,7 +97,10 @@ const limited = ({ processes, dataBytes, fileBytes }: ProcessLimits) => [
   '--',
 ];
 
-function argumentsOf(level: SandboxLevel, { writable, readable, workspace, etc, limits }: Box): string[] {
+function argumentsOf(
+  level: SandboxLevel,
+  { writable, readable, workspace, skills, etc, limits }: Box,
+): string[] {
   return [
     ...['--unshare-user', '--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
     ...(level === 'bubblewrap' ? ['--disable-userns'] : ['--as-pid-1']),
@@ -107,6 +112,7 @@ function argumentsOf(level: SandboxLevel, { writable, readable, workspace, etc, 
     ...['--dev', '/dev', '--size', String(limits.tmpBytes), '--tmpfs', '/tmp'],
     ...readable.flatMap((path) => ['--ro-bind', path, path]),
     ...writable.flatMap((path) => ['--bind', path, path]),
+    ...(skills === undefined ? [] : ['--ro-bind', skills, skillsPath]),
     ...['--bind', workspace, workspacePath, '--chdir', workspacePath, '--remount-ro', '/'],
   ];
 }

@@ -49,9 +49,16 @@ const shellLimits = {
   BASH_MAX_TIMEOUT_MS: '600000',
 };
 
+/** Which session it is for. */
+export interface EnclosureOf {
+  home: SessionHome;
+  /** The folder with the files of its tenant's skills. */
+  skills?: string | undefined;
+}
+
 /** Creates the sandbox of a session. `name` is unique in this process and short: the path of a socket has 107 bytes. */
 export async function openEnclosure(
-  { name, home, user }: { name: string; home: SessionHome; user: SessionUser | undefined },
+  { name, home, user, skills }: EnclosureOf & { name: string; user: SessionUser | undefined },
   parts: EnclosureParts,
 ): Promise<Enclosure> {
   const { level, limits } = parts;
@@ -87,6 +94,7 @@ export async function openEnclosure(
         writable: [join(home.root, 'home'), sockets, ...extra],
         readable: [executable],
         workspace: home.cwd,
+        skills,
         etc,
         limits,
         uid: user?.uid,

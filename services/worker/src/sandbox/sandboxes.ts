@@ -25,9 +25,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '@harness/contracts';
 import type { Logger } from '@harness/runtime';
-import type { SessionHome } from '../session/session-home.ts';
 import { ownEtc, type ProcessLimits, type SandboxLevel } from './bubblewrap.ts';
-import { type Enclosure, openEnclosure } from './enclosure.ts';
+import { type Enclosure, type EnclosureOf, openEnclosure } from './enclosure.ts';
 import { modelEndpointOf, modelVariablesOf } from './model-endpoint.ts';
 import { createModelProxies } from './model-proxy.ts';
 import { createExecutablePlace } from './place-executable.ts';
@@ -39,8 +38,8 @@ import type { SandboxLimits } from './watch-limits.ts';
 export interface Sandboxes {
   /** How they enclose sessions; `none`: there are none, for a reason. */
   readonly probed: Probed;
-  /** Opens the sandbox of a session in that home. Throws `workspace_refused`. */
-  open(home: SessionHome): Promise<Enclosure>;
+  /** Opens the sandbox of a session. Throws `workspace_refused`. */
+  open(session: EnclosureOf): Promise<Enclosure>;
   close(): void;
 }
 
@@ -72,7 +71,7 @@ export async function createSandboxes(deps: SandboxesDeps): Promise<Sandboxes> {
   const modelVariables = modelVariablesOf(modelEnv);
   return {
     probed,
-    async open(home) {
+    async open(session) {
       if (probed.level === 'none' || !proxies)
         throw new AppError(
           'workspace_refused',
@@ -81,7 +80,7 @@ export async function createSandboxes(deps: SandboxesDeps): Promise<Sandboxes> {
       const user = users.take();
       const parts = { level: probed.level, proxies, root, place, modelVariables, limits };
       try {
-        return await openEnclosure({ name: `x${randomBytes(5).toString('hex')}`, home, user }, parts);
+        return await openEnclosure({ name: `x${randomBytes(5).toString('hex')}`, ...session, user }, parts);
       } catch (error) {
         user?.release();
         throw error;

@@ -20,6 +20,8 @@ export interface OpenRequest {
   /** The store of its transcript; 'later' for a spare; undefined = not stored. */
   store?: TranscriptStore | 'later' | undefined;
   onTranscript?: OnTranscript | undefined;
+  /** The folder with the files of its tenant's skills, for a session with built-in tools. */
+  skills?: string | undefined;
   /** The files of its thread, for a session with built-in tools. */
   workspace?: Workspace | undefined;
 }
@@ -54,12 +56,12 @@ export function createSessionOpener(deps: {
 }) {
   const gate = createGate(deps.startsAtOnce);
   const processes = new Set<SessionProcess>();
-  const open: OpenSession = ({ name, profile, resume, token, store, onTranscript, workspace }) =>
+  const open: OpenSession = ({ name, profile, resume, token, store, onTranscript, workspace, skills }) =>
     gate(async () => {
       // A folder per process: removing that of a dead one never touches its successor's.
       const folder = `${name}.${randomUUID().slice(0, 8)}`;
       const home = deps.homes.open(folder);
-      const enclosure = profile.builtInTools && (await deps.sandboxes?.open(home));
+      const enclosure = profile.builtInTools && (await deps.sandboxes?.open({ home, skills }));
       await workspace?.fill(home.cwd, enclosure?.owner);
       const session = await openSession({
         profile,

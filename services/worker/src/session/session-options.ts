@@ -22,6 +22,8 @@ export interface SessionProfile {
   searches?: boolean | undefined;
   /** Built-in tools, also with a pattern (`Bash(git:*)`), for a session with a workspace in a sandbox; absent = it has neither. */
   builtInTools?: readonly string[] | undefined;
+  /** Which files of skills it finds there; those that have changed need another session. */
+  skillFiles?: string | undefined;
   /** JSON Schema of the model responses; absent = text. */
   outputSchema?: Readonly<Record<string, unknown>> | undefined;
 }

@@ -11,6 +11,7 @@ import { skillPluginName } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 import { builtInToolsOf, type WorkspaceMode } from '../../sandbox/built-in-tools.ts';
 import type { OpenWorkspace } from '../../workspace/open-workspaces.ts';
+import type { SkillFolders } from '../../workspace/skill-folders.ts';
 import type { Opened, OpenSession } from '../open-session.ts';
 import type { OnTranscript, Session } from '../session.ts';
 import type { SessionProfile } from '../session-options.ts';
@@ -56,7 +57,8 @@ export interface SessionLendingDeps {
   tokenSecret: string;
   mcpUrl: string;
   workspaces: WorkspaceMode;
-  openWorkspace: OpenWorkspace | undefined;
+  openWorkspace?: OpenWorkspace | undefined;
+  skillFolders?: SkillFolders | undefined;
   defaultModel: string | undefined;
   sessionTtlMs: number;
   turnTimeoutMs: number;
@@ -72,17 +74,20 @@ export function createSessionLending(deps: SessionLendingDeps): SessionLending {
 
   const lend = async (thread: HeldThread): Promise<Lent> => {
     const held = holds.keep(thread.hold);
+    const builtInTools = builtInToolsOf(thread, deps.workspaces);
+    const skills = builtInTools && (await deps.skillFolders?.of(thread.tenant));
     const profile: SessionProfile = {
       model: thread.model ?? deps.defaultModel,
       systemPrompt: systemPromptOf(thread),
       tools: access.toolsOf(thread),
       searches: await access.searches(thread),
-      builtInTools: builtInToolsOf(thread, deps.workspaces),
+      builtInTools,
+      skillFiles: skills?.signature,
     };
     const lent = await pool.lend({
       key: thread.hold.threadId,
       profile,
-      open: () => opener.open(thread, held, profile),
+      open: () => opener.open(thread, held, { profile, skills: skills?.folder }),
     });
     if (lent.path === 'warm' && access.isOutdated(thread, held)) {
       const token = await access.tokenFor(thread, held);
@@ -185,7 +190,11 @@ function createThreadOpener(deps: SessionLendingDeps, access: ReturnType<typeof 
       .catch((error) => logger.error({ err: error }, 'transcript state not recorded'));
   };
 
-  const open = async (thread: HeldThread, held: HeldSlot, profile: SessionProfile): Promise<Opened> => {
+  const open = async (
+    thread: HeldThread,
+    held: HeldSlot,
+    { profile, skills }: { profile: SessionProfile; skills: string | undefined },
+  ): Promise<Opened> => {
     const { threadId } = thread.hold;
     await succeed(held);
     const known = thread.sdkSessionId;
@@ -210,6 +219,7 @@ function createThreadOpener(deps: SessionLendingDeps, access: ReturnType<typeof 
           resume,
           token,
           ...transcript,
+          skills,
           workspace: profile.builtInTools && deps.openWorkspace?.(thread),
         });
     held.session = opened.session;

@@ -1,0 +1,9 @@
+import { join } from 'node:path';
+import { openFileStore, type TenantFiles } from './file-store.ts';
+
+/** Beside the folders of tenants, and none of them: no collection of a tenant's files comes here. */
+const folder = 'skills';
+
+/** The store of the files of skills, which all tenants share, in the folder of the files of all threads. */
+export const openSkillStore = (filesDir: string): TenantFiles =>
+  openFileStore({ dir: join(filesDir, folder) }).of('all');
