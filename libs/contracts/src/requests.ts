@@ -1,5 +1,6 @@
 /** What callers send. Unknown fields are errors, so that a misspelled option is never silently ignored. */
 import { z } from 'zod';
+import { MessageFile, maxMessageFiles } from './files/files.ts';
 import { AgentName, Metadata, Model, SkillName, ThreadId } from './resources.ts';
 
 /**
@@ -62,6 +63,11 @@ export const CreateRun = z.strictObject({
     'What happens while another run is in progress; default enqueue',
   ),
   metadata: Metadata.optional(),
+  files: z
+    .array(MessageFile)
+    .max(maxMessageFiles)
+    .optional()
+    .describe('Lie in the workspace when the turn starts, and replace files of these paths'),
 });
 export type CreateRun = z.infer<typeof CreateRun>;
 

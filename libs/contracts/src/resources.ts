@@ -3,7 +3,7 @@
  * UTC, durations have their unit in the name, ids are as in ids.ts.
  */
 import { z } from 'zod';
-import { FileChanges, FilesVersion } from './files/file-changes.ts';
+import { FileChanges, FilesVersion } from './files/files.ts';
 import { runIdPattern, taskIdPattern, threadIdPattern } from './ids.ts';
 
 /** Own id or name of a thread. */

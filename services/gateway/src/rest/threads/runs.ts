@@ -64,6 +64,9 @@ const eventStream = {
   content: { 'text/event-stream': { schema: refTo('EventData') } },
 };
 
+/** Largest body of a message with files, bytes. */
+const messageLimit = 10 * 1024 * 1024;
+
 const tags = ['runs'];
 const post = { params: threadParams, headers: idempotencyHeader, body: jsonSchemaOf(CreateRun) };
 
@@ -96,7 +99,8 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
         idempotencyKey,
         sender: senderOf(caller),
       };
-      const run = await acceptMessage({ ...deps, logger: log }, message);
+      const filesIn = await deps.threadFiles.ofMessage(message, body.files);
+      const run = await acceptMessage({ ...deps, logger: log }, { ...message, filesIn });
       deps.recordChange(request, { about: { runId: run.runId } });
       return run;
     },
@@ -122,6 +126,7 @@ function addCreateRoute(app: FastifyInstance, { accept }: RunRouteDeps): void {
     '/v1/threads/:threadId/runs',
     {
       config: { scope: 'threads', audit: false },
+      bodyLimit: messageLimit,
       schema: {
         tags,
         operationId: 'createRun',
@@ -145,6 +150,7 @@ function addWaitRoute(app: FastifyInstance, { accept, follower, streams, waitLim
     '/v1/threads/:threadId/runs/wait',
     {
       config: { scope: 'threads', audit: false },
+      bodyLimit: messageLimit,
       schema: {
         tags,
         operationId: 'createRunAndWait',
@@ -182,6 +188,7 @@ function addStreamRoute(app: FastifyInstance, { accept, sendStream }: RunRouteDe
     '/v1/threads/:threadId/runs/stream',
     {
       config: { scope: 'threads', audit: false },
+      bodyLimit: messageLimit,
       schema: {
         tags,
         operationId: 'createRunAndStream',
