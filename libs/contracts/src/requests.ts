@@ -1,7 +1,7 @@
 /** What callers send. Unknown fields are errors, so that a misspelled option is never silently ignored. */
 import { z } from 'zod';
 import { MessageFile, maxMessageFiles } from './files/files.ts';
-import { AgentName, Metadata, Model, SkillName, ThreadId } from './resources.ts';
+import { AgentName, Metadata, Model, RunId, SkillName, ThreadId } from './resources.ts';
 
 /**
  * Largest text of one message, characters. The gateway's limit for a whole body, 256 KiB, applies as well.
@@ -32,6 +32,13 @@ export const CreateThread = z.strictObject({
     .describe('true: it has files of its own; false: never; default: as its agent or skill asks'),
 });
 export type CreateThread = z.infer<typeof CreateThread>;
+
+/** Makes a thread with the conversation and the files of another one. */
+export const ForkThread = z.strictObject({
+  atRunId: RunId.optional().describe('As they were when this run ended; default: as they are now'),
+  threadId: ThreadId.optional().describe('Of the new thread'),
+});
+export type ForkThread = z.infer<typeof ForkThread>;
 
 /** Changes a thread; an absent field stays. */
 export const UpdateThread = z.strictObject({

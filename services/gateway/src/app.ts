@@ -79,6 +79,7 @@ import { addTaskRoutes } from './rest/tasks/tasks.ts';
 import { addCommandRoutes } from './rest/threads/commands.ts';
 import { createEventStreams } from './rest/threads/event-stream.ts';
 import { addEventRoutes } from './rest/threads/events.ts';
+import { addForkRoute } from './rest/threads/fork.ts';
 import { addQuestionRoute } from './rest/threads/questions.ts';
 import { addRunRoutes } from './rest/threads/runs.ts';
 import { addSessionRoutes } from './rest/threads/sessions.ts';
@@ -245,6 +246,7 @@ async function addRestRoutes(
   routes: RouteDeps & { registry: Registry },
 ): Promise<void> {
   addThreadRoutes(scope, routes);
+  addForkRoute(scope, routes);
   addRunRoutes(scope, routes);
   addEventRoutes(scope, routes);
   addStreamTicketRoute(scope, routes);

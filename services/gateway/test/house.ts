@@ -139,6 +139,7 @@ export async function openHouse(): Promise<House> {
     'POST /v1/threads/:threadId/runs': { input: 'x' },
     'POST /v1/threads/:threadId/runs/wait': { input: 'x' },
     'POST /v1/threads/:threadId/runs/stream': { input: 'x' },
+    'POST /v1/threads/:threadId/fork': {},
     'POST /v1/threads/:threadId/commands': { command: '/model small' },
     'POST /v1/threads/:threadId/questions/:questionId': { action: 'decline' },
     'POST /v1/stream-tickets': { path: `/v1/threads/${threadId}/events` },

@@ -3,6 +3,7 @@
  *
  * This folder:
  *   threads.ts        threads
+ *   fork.ts           threads with the conversation of another one
  *   events.ts         events of a thread
  *   event-stream.ts   SSE streams, shared by runs, threads and the bus
  *   stream-tickets.ts  tickets for streams that a browser opens
