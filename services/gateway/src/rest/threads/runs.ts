@@ -11,12 +11,13 @@
  *   commands.ts       slash commands
  */
 import { randomUUID } from 'node:crypto';
-import { CreateRun, type Run } from '@harness/contracts';
+import { AppError, CreateRun, type Run } from '@harness/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { disconnectSignalOf } from '../../http/client-disconnect.ts';
 import { checkBytes, metadataLimitOf } from '../../limits/check-bytes.ts';
 import { answers, boundedListOf, jsonSchemaOf, page, refTo } from '../../openapi/schemas.ts';
+import { bodyLimit } from '../../server.ts';
 import { acceptMessage } from '../../threads/accept-message.ts';
 import { createRunFollower, isEnded, type RunFollower } from '../../threads/follow-run.ts';
 import { senderOf } from '../../tools/caller-rights.ts';
@@ -67,6 +68,16 @@ const eventStream = {
 
 /** Largest body of a message with files, bytes. */
 const messageLimit = 10 * 1024 * 1024;
+
+/** A message may have a larger body only for its files. */
+const large = {
+  bodyLimit: messageLimit,
+  async preValidation({ body, headers }: FastifyRequest) {
+    const files = (body as { files?: unknown } | null)?.files;
+    if (files !== undefined || Number(headers['content-length'] ?? 0) <= bodyLimit) return;
+    throw new AppError('body_too_large', `The body is larger than ${bodyLimit} bytes.`);
+  },
+};
 
 const tags = ['runs'];
 const post = { params: threadParams, headers: idempotencyHeader, body: jsonSchemaOf(CreateRun) };
@@ -127,7 +138,7 @@ function addCreateRoute(app: FastifyInstance, { accept }: RunRouteDeps): void {
     '/v1/threads/:threadId/runs',
     {
       config: { scope: 'threads', audit: false },
-      bodyLimit: messageLimit,
+      ...large,
       schema: {
         tags,
         operationId: 'createRun',
@@ -151,7 +162,7 @@ function addWaitRoute(app: FastifyInstance, { accept, follower, streams, waitLim
     '/v1/threads/:threadId/runs/wait',
     {
       config: { scope: 'threads', audit: false },
-      bodyLimit: messageLimit,
+      ...large,
       schema: {
         tags,
         operationId: 'createRunAndWait',
@@ -189,7 +200,7 @@ function addStreamRoute(app: FastifyInstance, { accept, sendStream }: RunRouteDe
     '/v1/threads/:threadId/runs/stream',
     {
       config: { scope: 'threads', audit: false },
-      bodyLimit: messageLimit,
+      ...large,
       schema: {
         tags,
         operationId: 'createRunAndStream',
