@@ -4,7 +4,7 @@
  * All but `agent.message_delta` and `stream.replayed` are stored and replayed; those two have no id.
  */
 import { z } from 'zod';
-import { FileChanges } from './files/file-changes.ts';
+import { FileChanges } from './files/files.ts';
 import {
   Failure,
   RunId,

@@ -1,6 +1,7 @@
 /** What callers send. Unknown fields are errors, so that a misspelled option is never silently ignored. */
 import { z } from 'zod';
-import { AgentName, Metadata, Model, SkillName, ThreadId } from './resources.ts';
+import { MessageFile, maxMessageFiles } from './files/files.ts';
+import { AgentName, Metadata, Model, RunId, SkillName, ThreadId } from './resources.ts';
 
 /**
  * Largest text of one message, characters. The gateway's limit for a whole body, 256 KiB, applies as well.
@@ -32,6 +33,13 @@ export const CreateThread = z.strictObject({
 });
 export type CreateThread = z.infer<typeof CreateThread>;
 
+/** Makes a thread with the conversation and the files of another one. */
+export const ForkThread = z.strictObject({
+  atRunId: RunId.optional().describe('As they were when this run ended; default: as they are now'),
+  threadId: ThreadId.optional().describe('Of the new thread'),
+});
+export type ForkThread = z.infer<typeof ForkThread>;
+
 /** Changes a thread; an absent field stays. */
 export const UpdateThread = z.strictObject({
   model: Model.nullable().optional().describe('Model of its next turns; null: the default'),
@@ -62,6 +70,11 @@ export const CreateRun = z.strictObject({
     'What happens while another run is in progress; default enqueue',
   ),
   metadata: Metadata.optional(),
+  files: z
+    .array(MessageFile)
+    .max(maxMessageFiles)
+    .optional()
+    .describe('Lie in the workspace when the turn starts, and replace files of these paths'),
 });
 export type CreateRun = z.infer<typeof CreateRun>;
 

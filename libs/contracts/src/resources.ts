@@ -3,7 +3,7 @@
  * UTC, durations have their unit in the name, ids are as in ids.ts.
  */
 import { z } from 'zod';
-import { FileChanges, FilesVersion } from './files/file-changes.ts';
+import { FileChanges, FilesVersion } from './files/files.ts';
 import { runIdPattern, taskIdPattern, threadIdPattern } from './ids.ts';
 
 /** Own id or name of a thread. */
@@ -54,6 +54,13 @@ export const Thread = z.object({
     .nullable()
     .describe('Whether it was asked to have a workspace; null: not said, its agent and skill decide'),
   files: FilesVersion.nullable().describe('Version of its files; null: it never had any'),
+  forkedFrom: z
+    .object({
+      threadId: ThreadId,
+      runId: RunId.nullable().describe('The last run whose conversation it has; null: all there were'),
+    })
+    .nullable()
+    .describe('The thread whose conversation and files it began with'),
   metadata: Metadata,
   createdAt: Instant,
   updatedAt: Instant,

@@ -7,6 +7,8 @@
  *   folder/    a workspace on disk: reading it into the store, writing a version into it
  *   exchange/  unified diffs and tar archives
  */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { AppError, type FileChanges, maxChangedPaths } from '@harness/contracts';
 import { type DiffLimits, diffOf, type FilesDiff } from './exchange/diff.ts';
@@ -22,6 +24,7 @@ import {
   changesOf,
   type FileEntry,
   type Manifest,
+  manifestOf,
   manifestText,
   parseManifest,
 } from './store/manifest.ts';
@@ -76,8 +79,8 @@ export interface TenantFiles {
   open(version: string, path: string): Promise<OpenFile>;
   /** What differs between two versions; `from` undefined: everything is new. */
   diff(from: string | undefined, to: string, limits?: DiffLimits): Promise<FilesDiff>;
-  /** A version as a tar archive, without its symbolic links. */
-  tar(version: string): Promise<Readable>;
+  /** A version as a tar archive, without its symbolic links; undefined = an empty one. */
+  tar(version: string | undefined): Promise<Readable>;
   /** Bytes that the store holds for the tenant. */
   usage(): Promise<number>;
   /** Discards what no live version refers to. One process at a time should. */
@@ -97,6 +100,11 @@ export interface FileStore {
   of(tenant: string): TenantFiles;
   /** Tenants that have files. */
   tenants(): Promise<string[]>;
+  /**
+   * Whether the store belongs to the data of this id. The first caller's id is recorded: data that does not know of these
+   * files must not have them collected.
+   */
+  belongsTo(installationId: string): Promise<boolean>;
 }
 
 /** Opens the store in a folder, which may be missing: it is made with the first file. */
@@ -109,6 +117,14 @@ export function openFileStore({ dir }: { dir: string }): FileStore {
       return files;
     },
     tenants: () => tenantsIn(dir),
+    async belongsTo(installationId) {
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+      const path = join(dir, 'installation');
+      await writeFile(path, installationId, { flag: 'wx' }).catch((error) => {
+        if (error.code !== 'EEXIST') throw error;
+      });
+      return (await readFile(path, 'utf8')) === installationId;
+    },
   };
 }
 
@@ -185,7 +201,7 @@ function openTenant(dir: string, tenant: string): TenantFiles {
     edit: (version, edits, limits) =>
       inBatch(async (batch) => {
         const base = await maybeManifest(version);
-        const made = await editManifest(base, edits, { batch, limits });
+        const made = await editManifest(base, edits, { blobs, batch, limits });
         return edited(await store(made, batch, limits), base, made);
       }),
     merge: (version, added, limits) =>
@@ -203,7 +219,7 @@ function openTenant(dir: string, tenant: string): TenantFiles {
     async diff(from, to, limits) {
       return diffOf(blobs, { from: await maybeManifest(from), to: await manifest(to) }, limits);
     },
-    tar: async (version) => tarOf(blobs, await manifest(version)),
+    tar: async (version) => tarOf(blobs, (await maybeManifest(version)) ?? manifestOf([])),
     collect: (live, options) => collect(live, options, deps),
     verify: (live) => verify(live, deps),
   };

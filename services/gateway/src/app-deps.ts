@@ -8,6 +8,8 @@ import type { AuditOutput } from './audit/audit.ts';
 import type { RecordChange } from './audit/audit-requests.ts';
 import type { Commands } from './commands/command-call.ts';
 import type { FolderChecking, PublishedFolders } from './content/published-folders.ts';
+import type { Collecting } from './files/collect-files.ts';
+import type { FileSettings, ThreadFiles } from './files/thread-files.ts';
 import type { Caller } from './http/credentials/authenticate.ts';
 import type { StreamTickets } from './http/credentials/stream-tickets.ts';
 import type { ApiKey } from './keys/api-keys.ts';
@@ -72,6 +74,8 @@ export interface AppDeps {
   toolSearch?: ToolSearchMode | undefined;
   /** Other people's MCP servers. Default: none. */
   upstreams?: Pick<UpstreamsDeps, 'file' | 'env' | 'unprefixed' | 'maxChildren'> | undefined;
+  /** Where files of threads are; undefined = threads have no workspaces. */
+  files?: (FileSettings & { collecting?: Collecting | undefined }) | undefined;
   /** Longest wait of `runs/wait`, ms. */
   waitLimitMs: number;
   /** Aborted when shutdown begins: requests are still served, but /readyz fails. */
@@ -90,7 +94,8 @@ export interface GatewaySlots {
 }
 
 /** What the routes need: the app's dependencies and what `createApp` makes from them. */
-export interface RouteDeps extends Omit<AppDeps, 'upstreams'> {
+export interface RouteDeps extends Omit<AppDeps, 'upstreams' | 'files'> {
+  threadFiles: ThreadFiles;
   upstreams: Upstreams;
   tools: ToolCalls;
   skills: SkillSet;

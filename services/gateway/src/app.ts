@@ -15,6 +15,7 @@
  *   oauth/        access tokens of an OAuth issuer
  *   limits/       what tenants and keys may use at most
  *   tools/        tool calls from REST and MCP: rights, audit, ledger, tool lock
+ *   files/        files of threads, their garbage
  *   threads/      accepting messages and tasks, following a run to its end
  *   commands/     slash commands
  *   upstreams/    MCP servers and HTTP APIs outside the fleet
@@ -35,6 +36,8 @@ import { addConsoleRoute } from './console/console-route.ts';
 import { addConsoleSessionRoutes } from './console/console-session.ts';
 import { followChanges } from './content/list-changes.ts';
 import { followSkillsAndAgents } from './content/skills-and-agents.ts';
+import { startCollectingFiles } from './files/collect-files.ts';
+import { createThreadFiles } from './files/thread-files.ts';
 import { createAddressOf } from './http/client-address.ts';
 import { continueBody, holdContinue } from './http/continue.ts';
 import { answerPage } from './http/cors.ts';
@@ -60,6 +63,7 @@ import { addDocsRoute } from './openapi/docs-route.ts';
 import { openApiInfo } from './openapi/openapi-info.ts';
 import { addSharedSchemas } from './openapi/schemas.ts';
 import { addBusRoutes } from './rest/bus/bus.ts';
+import { addFileRoutes } from './rest/files/files.ts';
 import { addAgentRoutes } from './rest/operate/agents.ts';
 import { addAuditRoute } from './rest/operate/audit.ts';
 import { addFigureRoutes } from './rest/operate/figures.ts';
@@ -75,6 +79,7 @@ import { addTaskRoutes } from './rest/tasks/tasks.ts';
 import { addCommandRoutes } from './rest/threads/commands.ts';
 import { createEventStreams } from './rest/threads/event-stream.ts';
 import { addEventRoutes } from './rest/threads/events.ts';
+import { addForkRoute } from './rest/threads/fork.ts';
 import { addQuestionRoute } from './rest/threads/questions.ts';
 import { addRunRoutes } from './rest/threads/runs.ts';
 import { addSessionRoutes } from './rest/threads/sessions.ts';
@@ -189,11 +194,17 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     streamTickets,
     recordChange,
     writes,
+    threadFiles: createThreadFiles(deps),
   };
+  if (deps.files) {
+    const { store, collecting } = deps.files;
+    const stopCollecting = startCollectingFiles({ ...deps, store }, collecting);
+    app.addHook('onClose', async () => stopCollecting());
+  }
 
   await app.register(fastifySwagger, openApiInfo);
   await app.register(async (scope) => {
-    addRestRoutes(scope, { ...routes, registry });
+    await addRestRoutes(scope, { ...routes, registry });
     await scope.register(async (mcp) => {
       addMcpRoute(mcp, {
         ...deps,
@@ -230,11 +241,16 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
 }
 
 /** Adds every route under /v1, health and metrics. */
-function addRestRoutes(scope: FastifyInstance, routes: RouteDeps & { registry: Registry }): void {
+async function addRestRoutes(
+  scope: FastifyInstance,
+  routes: RouteDeps & { registry: Registry },
+): Promise<void> {
   addThreadRoutes(scope, routes);
+  addForkRoute(scope, routes);
   addRunRoutes(scope, routes);
   addEventRoutes(scope, routes);
   addStreamTicketRoute(scope, routes);
+  await addFileRoutes(scope, routes);
   addTaskRoutes(scope, routes);
   addToolRoutes(scope, routes);
   addPluginRoutes(scope, routes);

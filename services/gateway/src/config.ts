@@ -10,8 +10,10 @@ import {
   envSecretPatterns,
   envTokenSecrets,
   envTracing,
+  envWorkspaces,
   loadConfig,
   scrubberOf,
+  workspacesOf,
 } from '@harness/runtime';
 import { z } from 'zod';
 import { createAddressOf } from './http/client-address.ts';
@@ -87,6 +89,7 @@ const schema = z.object({
   ...envFleetLimits,
   ...envSecretPatterns,
   ...envTracing,
+  ...envWorkspaces,
   HARNESS_TURN_TIMEOUT_MS: envInteger(1000, 86_400_000).default(600_000),
   /** A file to which audit records are appended, one JSON object a line. */
   HARNESS_AUDIT_FILE: z.string().optional(),
@@ -130,6 +133,7 @@ export async function loadGatewayConfig(env = process.env) {
     isolated: isolationOf(config, env),
     scrubber: scrubberOf(config, env),
     toolLock: await toolLockOf(config),
+    workspaces: workspacesOf(config),
     tenantsOf: pluginTenantsOf(config.HARNESS_PLUGIN_TENANTS),
   };
 }

@@ -19,6 +19,7 @@ import {
   startTracing,
   watchEscapes,
 } from '@harness/runtime';
+import { openFileStore } from '@harness/workspaces';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createApp } from './app.ts';
 import { type GatewayConfig, hasKeys, loadGatewayConfig } from './config.ts';
@@ -54,6 +55,7 @@ runMain(async () => {
     limits,
     acks,
     quotaOf: quotasIn(tenantLimits),
+    workspacesOff: config.workspaces ? undefined : 'HARNESS_WORKSPACES is off.',
     traceNow: tracing.current,
   });
   escapes.onEscape(() => dispatch.countEscape().catch(() => undefined));
@@ -114,6 +116,10 @@ runMain(async () => {
       env: config.upstreamsFile?.env ?? {},
       unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
       maxChildren: config.HARNESS_UPSTREAM_CHILDREN,
+    },
+    files: config.workspaces && {
+      store: openFileStore({ dir: config.workspaces.filesDir }),
+      limits: config.workspaces.fileLimits,
     },
     toolSearch: config.HARNESS_TOOL_SEARCH,
     tenantsOf: config.tenantsOf,

@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createDispatch, type Dispatch, type Ending, type Liveness, startLiveness } from '@harness/dispatch';
 import { definePlugin, type PluginDefinition, type ToolLocking } from '@harness/plugin-kit';
 import { builtInPlugins, startPlugins } from '@harness/plugins';
 import { connectRedis, createLogger, createScrubber, type Logger, type Scrubber } from '@harness/runtime';
+import { openFileStore } from '@harness/workspaces';
 import type { FastifyInstance } from 'fastify';
 import { inject, onTestFinished } from 'vitest';
 import { createApp } from '../src/app.ts';
@@ -74,6 +78,9 @@ export interface GatewayOptions {
   toolLock?: ToolLocking;
   folderChecking?: { everyMs: number; graceMs: number };
   consoleFolder?: string;
+  /** Where files of threads are; null: threads have none. Default: a folder of its own, made with the first file. */
+  filesDir?: string | null;
+  collecting?: { everyMs: number; graceMs: number };
 }
 
 /** A gateway as main.ts creates it, on the real Redis of this test run, listening on a free port. */
@@ -88,7 +95,15 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
       Object.assign(patience, { commandTimeout: 10_000, socketTimeout: 20_000 });
   const limits = createTenantLimits(() => options.limitsFile ?? noLimitsFile);
   const tag = options.tag ?? randomUUID();
-  const dispatch = createDispatch({ redis, subscriber, logger, tag, quotaOf: quotasIn(limits) });
+  const workspacesOff = options.filesDir === null ? 'HARNESS_WORKSPACES is off.' : undefined;
+  const dispatch = createDispatch({
+    redis,
+    subscriber,
+    logger,
+    tag,
+    quotaOf: quotasIn(limits),
+    workspacesOff,
+  });
   await Promise.all([redis, subscriber].map((connection) => once(connection, 'ready')));
   await dispatch.replicas.join();
   const fixed = { current: tokenSecret, accepted: [tokenSecret], naming: tokenSecret };
@@ -130,6 +145,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     agentsDirectory: options.agentsDirectory,
     folderChecking: options.folderChecking,
     consoleFolder: options.consoleFolder,
+    files: filesOf(options),
     toolLock: options.toolLock,
     upstreams: upstreamsOf(options),
     allowedHosts: ['gateway.test'],
@@ -145,6 +161,14 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     redis.disconnect();
   });
   return { url, app, dispatch, routes, call: callerAt(url) };
+}
+
+const fileLimits = { bytes: 100_000_000, files: 10_000 };
+
+function filesOf({ filesDir = join(tmpdir(), `harness-files-${randomUUID()}`), collecting }: GatewayOptions) {
+  if (filesDir === null) return undefined;
+  onTestFinished(() => rm(filesDir, { recursive: true, force: true }));
+  return { store: openFileStore({ dir: filesDir }), limits: fileLimits, collecting };
 }
 
 const upstreamsOf = ({ upstreams, unprefixed = [], maxChildren }: GatewayOptions) =>

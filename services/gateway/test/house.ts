@@ -95,6 +95,14 @@ export async function openHouse(): Promise<House> {
   const onBus = (await dispatch.bus.tasks('acme', { limit: 9, offset: 0 })).map(({ taskId }) => taskId);
   if (!failing || onBus.length !== 2) throw new Error('the bus is not as it should be');
 
+  const withFiles = (await dispatch.threads.create('acme', {})).thread.threadId;
+  const written = await fetch(`${gateway.url}/v1/threads/${withFiles}/files/x`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/octet-stream', ...bearer('key-of-acme') },
+    body: 'x',
+  });
+  if (!written.ok) throw new Error('the file is not written');
+
   const key = { keySha256: '0'.repeat(64), scopes: ['threads'], createdAt: '', createdBy: 'x' };
   await dispatch.issuedKeys.create({ id: 'made', tenant: 'acme', ...key });
   const ids = {
@@ -131,6 +139,7 @@ export async function openHouse(): Promise<House> {
     'POST /v1/threads/:threadId/runs': { input: 'x' },
     'POST /v1/threads/:threadId/runs/wait': { input: 'x' },
     'POST /v1/threads/:threadId/runs/stream': { input: 'x' },
+    'POST /v1/threads/:threadId/fork': {},
     'POST /v1/threads/:threadId/commands': { command: '/model small' },
     'POST /v1/threads/:threadId/questions/:questionId': { action: 'decline' },
     'POST /v1/stream-tickets': { path: `/v1/threads/${threadId}/events` },
@@ -147,6 +156,14 @@ export async function openHouse(): Promise<House> {
       params: { name: 'counter__count', _meta: { 'harness/threadId': threadId } },
     },
   };
+  /** Bodies that are not JSON. */
+  const uploads: Record<string, { type: string; body: string }> = {
+    'PUT /v1/threads/:threadId/files/*': { type: 'application/octet-stream', body: 'y' },
+    'PUT /v1/threads/:threadId/files': { type: 'application/x-tar', body: '\0'.repeat(1024) },
+  };
+  /** Routes of files need a thread that is not in a turn. */
+  const threadOf = (url: string) =>
+    /:threadId\/(files|diff)/.test(url) ? url.replace(':threadId', withFiles) : url;
   const published: string[] = [];
   const marks: (() => void)[] = [];
   const listener = connectTestRedis();
@@ -163,12 +180,13 @@ export async function openHouse(): Promise<House> {
     issue: server.sign,
     guarded: gateway.routes.filter(({ url }) => !publicUrls.includes(url)),
     async send({ method, url }, credential) {
-      const path = url.replaceAll(
+      const path = threadOf(url.replace('/files/*', '/files/x')).replaceAll(
         /:(\w+)/g,
         (_, param: string) => elsewhere[url] ?? ids[param as keyof typeof ids] ?? 'x',
       );
       const made = bodies[`${method} ${url}`];
       const body = typeof made === 'function' ? await made() : made;
+      const upload = uploads[`${method} ${url}`];
       const leave = new AbortController();
       onTestFinished(() => leave.abort()); // only the beginning of a stream is needed
       const response = await fetch(gateway.url + path, {
@@ -177,9 +195,11 @@ export async function openHouse(): Promise<House> {
         headers: {
           accept: 'application/json, text/event-stream',
           ...(body && { 'content-type': 'application/json' }),
+          ...(upload && { 'content-type': upload.type }),
           ...(credential === undefined ? {} : bearer(credential)),
         },
         ...(body && { body: JSON.stringify(body) }),
+        ...(upload && { body: upload.body }),
       });
       const endless = response.ok && /(stream|events)$/.test(url);
       return { status: response.status, text: endless ? '' : await response.text() };

@@ -1,9 +1,19 @@
 /** Configuration of the local commands: environment and options. */
-import { ConfigError, envInteger, envRedisUrl, loadConfig, parseOptions } from '@harness/runtime';
+import { join } from 'node:path';
+import {
+  ConfigError,
+  envInteger,
+  envRedisUrl,
+  envWorkspaces,
+  loadConfig,
+  parseOptions,
+} from '@harness/runtime';
 import { z } from 'zod';
 
 /** Enough for one machine; a larger number is a typing error. */
 const maxWorkers = 64;
+
+const { HARNESS_FILES_DIR: envFilesDir } = envWorkspaces;
 
 const schema = z.object({
   PORT: envInteger(1, 65535).default(8080),
@@ -49,6 +59,23 @@ export function loadMigrateConfig(env: Env = process.env, args: string[] = proce
   const options = { force: { type: 'boolean', default: false } } as const;
   const { force } = parseOptions(args, options, 'Usage: npm run migrate -- [--force]');
   return { url: loadConfig(schema.pick({ REDIS_URL: true }), env).REDIS_URL, force };
+}
+
+/**
+ * Configuration of `npm run files`: what to do, Redis (undefined = the one of `npm start` in this folder, which runs), and the
+ * folder of the files (undefined = that of `npm start`). Throws ConfigError.
+ */
+export function loadFilesConfig(env: Env = process.env, args: string[] = process.argv.slice(2)) {
+  const [command] = args;
+  if (args.length !== 1 || (command !== 'verify' && command !== 'collect'))
+    throw new ConfigError('Usage: npm run files -- verify|collect');
+  const picked = loadConfig(schema.pick({ REDIS_URL: true }).extend({ HARNESS_FILES_DIR: envFilesDir }), env);
+  return {
+    command,
+    url: picked.REDIS_URL,
+    filesDir: picked.HARNESS_FILES_DIR,
+    ownFolder: join(process.cwd(), '.harness'),
+  } as const;
 }
 
 /** The environment of a private fleet: without the shell's keys, model, Redis and settings. */

@@ -6,6 +6,7 @@
  * - `demo.ts`      `npm run demo`: the main use case on a private fleet
  * - `story.ts`     the steps of the demo, as events
  * - `migrate.ts`   `npm run migrate`: migrates the data in Redis
+ * - `files.ts`      `npm run files`: checks the files of threads, collects garbage
  * - `config.ts`    environment and options
  * - `inventory.ts` the list of plugins and workers that `npm start` prints
  * - `lock.ts`      one `npm start` per folder

@@ -34,6 +34,7 @@ export function threadOf(ownId: string, hash: Hash): Thread {
     skill: hash.skill ?? null,
     workspace: workspaceOf(hash) ?? null,
     files: hash.files ?? null,
+    forkedFrom: jsonOf(hash.forkedFrom),
     metadata: jsonOf(hash.metadata) ?? {},
     createdAt: isoOf(hash.createdAt ?? '0'),
     updatedAt: isoOf(hash.updatedAt ?? '0'),

@@ -7,6 +7,7 @@
  *   tools-of-thread.lua  which tools a thread and a run may use (shared definitions)
  *   sender.ts            who makes threads and sends messages, and with which rights
  *   thread-id.ts         the own id of a thread that a caller names
+ *   fork-thread.ts       a thread with the conversation of another one
  *   runs.ts              messages and their runs
  *   mail.ts              mail that the system writes
  *   waiting.ts           age of the oldest waiting message
@@ -16,6 +17,7 @@
 import {
   AppError,
   type CreateThread,
+  type ForkThread,
   jsonOf,
   newThreadId,
   type Thread,
@@ -32,6 +34,7 @@ import { type Hash, taskOf, threadOf } from '../redis/records.ts';
 import { listOf, type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import { createLatestRuns, type LatestRuns } from '../thread-list/latest-runs.ts';
 import { createThreadList, type ListThreads } from '../thread-list/thread-list.ts';
+import { createForking } from './fork-thread.ts';
 import { cancelledMailOf } from './mail.ts';
 import type { Sender } from './sender.ts';
 import { idOfNamedThread } from './thread-id.ts';
@@ -79,6 +82,13 @@ export interface Threads {
     sender?: Sender,
   ): Promise<Thread>;
   /**
+   * Creates a thread with the conversation and the files of another one, as they are or as they were at the end of a run.
+   * It has that thread's settings, but no task and no parent. `sender`: an upper bound of its tools. Throws
+   * `thread_not_found`, `run_not_found`, `thread_exists`, `limit_reached`, and `wrong_state` for a run that has not ended or a
+   * conversation that is not stored completely.
+   */
+  fork(tenant: string, threadId: string, fork: { wish: ForkThread; sender?: Sender }): Promise<Thread>;
+  /**
    * Deletes a thread and every thread below it. The task that it works on is cancelled, and the task's parent
    * is notified. Throws `thread_not_found`.
    */
@@ -113,6 +123,7 @@ export function createThreads(deps: {
   refuseWorkspace: RefuseWorkspace;
 }): Threads {
   const { refuseWorkspace, quotaOf, redis, keys, scripts, doorbell, losses } = deps;
+  const makeFork = createForking(deps);
   const find = async (tenant: string, ownId: string) => {
     const hash: Hash = await reached(redis.hgetall(keys.of('th', ownId)));
     return hash.tenant === tenant ? { ownId, thread: threadOf(ownId, hash) } : undefined;
@@ -178,6 +189,10 @@ export function createThreads(deps: {
         );
       }
       return get(tenant, threadId);
+    },
+    async fork(tenant, threadId, { wish, sender }) {
+      const source = await locate(tenant, threadId);
+      return get(tenant, await makeFork({ tenant, ...source }, wish, sender));
     },
     list: createThreadList(deps),
     latestRuns: createLatestRuns(deps),

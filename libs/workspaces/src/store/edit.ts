@@ -1,13 +1,17 @@
 /** Changes of a version that no folder holds: by callers, between turns. */
 import { AppError } from '@harness/contracts';
-import type { Batch } from './blobs.ts';
+import { type Batch, type Blobs, damaged } from './blobs.ts';
 import { count, type FolderLimits } from './limits.ts';
-import { type Entry, type Manifest, manifestOf, permissionBits } from './manifest.ts';
+import { type Entry, type FileEntry, type Manifest, manifestOf, permissionBits } from './manifest.ts';
 import { checkPath, parentOf } from './paths.ts';
 
-/** One change of a version. `put`: the bytes of a file; its mode is kept, or 0644. `dir`: a folder, if there is none. */
+/**
+ * One change of a version. `put`: the bytes of a file; its mode is kept, or 0644. `stored`: the same, of a file that the store
+ * has. `dir`: a folder, if there is none.
+ */
 export type Edit =
   | { path: string; put: Uint8Array | AsyncIterable<Uint8Array>; mode?: number | undefined }
+  | { path: string; stored: Pick<FileEntry, 'sha256' | 'size'>; mode?: number | undefined }
   | { path: string; dir: true; mode?: number | undefined }
   | { path: string; delete: true };
 
@@ -24,7 +28,7 @@ const folderMode = 0o755;
 export async function editManifest(
   base: Manifest | undefined,
   edits: Edits,
-  { batch, limits }: { batch: Batch; limits: FolderLimits },
+  { blobs, batch, limits }: { blobs: Blobs; batch: Batch; limits: FolderLimits },
 ): Promise<Manifest> {
   const entries = new Map(base?.entries);
   for await (const edit of edits) {
@@ -42,11 +46,7 @@ export async function editManifest(
       continue;
     }
     if (before?.kind === 'dir') throw inTheWay(path, before);
-    const { put } = edit;
-    const isBytes = put instanceof Uint8Array;
-    const stored = isBytes
-      ? { sha256: await batch.add(put), size: put.length }
-      : await batch.addStream(put, limits.bytes);
+    const stored = 'stored' in edit ? found(edit.stored, blobs) : await added(edit.put, { batch, limits });
     const kept = before?.kind === 'file' ? before.mode : fileMode;
     entries.set(path, { path, kind: 'file', mode: mode ?? kept, ...stored });
     if (entries.size > limits.files) checkLimits(entries, limits);
@@ -72,6 +72,19 @@ export function mergeManifests(base: Manifest | undefined, other: Manifest, limi
   }
   checkLimits(entries, limits);
   return manifestOf(entries.values());
+}
+
+function found({ sha256, size }: Pick<FileEntry, 'sha256' | 'size'>, blobs: Blobs) {
+  if (!blobs.renew(sha256, size)) throw damaged(sha256);
+  return { sha256, size };
+}
+
+async function added(
+  put: Uint8Array | AsyncIterable<Uint8Array>,
+  { batch, limits }: { batch: Batch; limits: FolderLimits },
+) {
+  if (!(put instanceof Uint8Array)) return batch.addStream(put, limits.bytes);
+  return { sha256: await batch.add(put), size: put.length };
 }
 
 function checkLimits(entries: ReadonlyMap<string, Entry>, limits: FolderLimits): void {

@@ -17,6 +17,7 @@ export const openApiInfo: FastifyDynamicSwaggerOptions = {
     tags: [
       { name: 'threads', description: 'Conversations' },
       { name: 'runs', description: 'One message in, one result out' },
+      { name: 'files', description: 'Files of threads, by version' },
       { name: 'events', description: 'Events of a thread, stored and live' },
       { name: 'tasks', description: 'Work delegated to sub-agents' },
       { name: 'tools', description: 'Tools of plugins' },
@@ -33,7 +34,11 @@ export const openApiInfo: FastifyDynamicSwaggerOptions = {
   transform: ({ schema, url, route: { method } }) => {
     const { response = {}, ...rest } = (schema ?? {}) as { response?: object };
     const hasBody = [method].flat().some((one) => one !== 'GET' && one !== 'HEAD');
-    return { url, schema: { ...rest, response: { ...generalFailures(hasBody), ...response } } };
+    const { path, params } = pathOf(url, rest);
+    return {
+      url: path,
+      schema: { ...rest, ...params, response: { ...generalFailures(hasBody), ...response } },
+    };
   },
   refResolver: {
     // biome-ignore lint/complexity/useMaxParams: the library's signature
@@ -41,3 +46,10 @@ export const openApiInfo: FastifyDynamicSwaggerOptions = {
       typeof json.$id === 'string' ? json.$id : `schema${index}`,
   },
 };
+
+/** Fastify's `*` as a parameter named `path`: OpenAPI has no wildcards. */
+function pathOf(url: string, { params }: { params?: unknown }): { path: string; params: object } {
+  if (!url.endsWith('/files/*')) return { path: url, params: {} };
+  const text = JSON.stringify(params).replaceAll('"*"', '"path"');
+  return { path: url.replace(/\*$/, ':path'), params: { params: JSON.parse(text) } };
+}

@@ -106,6 +106,8 @@ const shared = {
   Thread: contracts.Thread,
   ListedThread: contracts.ListedThread,
   Run: contracts.Run,
+  FileChanges: contracts.FileChanges,
+  ListedFile: contracts.ListedFile,
   AcceptedRun: contracts.Run.extend({ streamUrl: z.string() }),
   Task: contracts.Task,
   ThreadSession: contracts.ThreadSession,
@@ -188,7 +190,25 @@ export const loadedOf = (field: string, name: SchemaName) => ({
   required: [field, 'diagnostics'],
 });
 
-type Failure = 400 | 401 | 403 | 404 | 408 | 409 | 410 | 412 | 413 | 414 | 415 | 422 | 428 | 429 | 431 | 503;
+type Failure =
+  | 400
+  | 401
+  | 403
+  | 404
+  | 408
+  | 409
+  | 410
+  | 412
+  | 413
+  | 414
+  | 415
+  | 416
+  | 422
+  | 428
+  | 429
+  | 431
+  | 503
+  | 507;
 
 const failing = (statuses: readonly Failure[]) =>
   Object.fromEntries(
@@ -215,12 +235,14 @@ const failureWords: Record<Failure, string> = {
   410: 'The cursor is older than the oldest stored event',
   413: 'The body is too large',
   414: 'The URL is too long',
-  415: 'The body must be JSON: Content-Type application/json',
-  412: 'The lease is not the task’s current one: the task was assigned again',
+  415: 'The body must be JSON (application/json), or what the operation names',
+  416: 'The file has no bytes in the range',
+  412: 'Not as the request expects: a file has changed, or a bus task was assigned again',
   422: 'Well-formed, but not acceptable',
   428: 'The task was assigned more than once: send the lease of the assignment',
   429: 'A limit is reached; try again later',
   431: 'The headers are too large',
+  507: 'The disk that holds the files is full',
   503: 'Redis does not answer; the request may have been accepted: repeat it with the same Idempotency-Key',
 };
 

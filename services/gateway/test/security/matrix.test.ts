@@ -15,7 +15,7 @@ const document = parse(await readFile(new URL('../../../../openapi.yaml', import
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({
     method: method.toUpperCase(),
-    url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    url: path.replace('/files/{path}', '/files/*').replaceAll(/\{(\w+)\}/g, ':$1'),
     ...operation,
   })),
 );

@@ -3,6 +3,7 @@
  *
  * This folder:
  *   threads.ts        threads
+ *   fork.ts           threads with the conversation of another one
  *   events.ts         events of a thread
  *   event-stream.ts   SSE streams, shared by runs, threads and the bus
  *   stream-tickets.ts  tickets for streams that a browser opens
@@ -10,12 +11,13 @@
  *   commands.ts       slash commands
  */
 import { randomUUID } from 'node:crypto';
-import { CreateRun, type Run } from '@harness/contracts';
+import { AppError, CreateRun, type Run } from '@harness/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RouteDeps } from '../../app-deps.ts';
 import { disconnectSignalOf } from '../../http/client-disconnect.ts';
 import { checkBytes, metadataLimitOf } from '../../limits/check-bytes.ts';
 import { answers, boundedListOf, jsonSchemaOf, page, refTo } from '../../openapi/schemas.ts';
+import { bodyLimit } from '../../server.ts';
 import { acceptMessage } from '../../threads/accept-message.ts';
 import { createRunFollower, isEnded, type RunFollower } from '../../threads/follow-run.ts';
 import { senderOf } from '../../tools/caller-rights.ts';
@@ -64,6 +66,19 @@ const eventStream = {
   content: { 'text/event-stream': { schema: refTo('EventData') } },
 };
 
+/** Largest body of a message with files, bytes. */
+const messageLimit = 10 * 1024 * 1024;
+
+/** A message may have a larger body only for its files. */
+const large = {
+  bodyLimit: messageLimit,
+  async preValidation({ body, headers }: FastifyRequest) {
+    const files = (body as { files?: unknown } | null)?.files;
+    if (files !== undefined || Number(headers['content-length'] ?? 0) <= bodyLimit) return;
+    throw new AppError('body_too_large', `The body is larger than ${bodyLimit} bytes.`);
+  },
+};
+
 const tags = ['runs'];
 const post = { params: threadParams, headers: idempotencyHeader, body: jsonSchemaOf(CreateRun) };
 
@@ -96,7 +111,8 @@ export function addRunRoutes(app: FastifyInstance, deps: RouteDeps): void {
         idempotencyKey,
         sender: senderOf(caller),
       };
-      const run = await acceptMessage({ ...deps, logger: log }, message);
+      const filesIn = await deps.threadFiles.ofMessage(message, body.files);
+      const run = await acceptMessage({ ...deps, logger: log }, { ...message, filesIn });
       deps.recordChange(request, { about: { runId: run.runId } });
       return run;
     },
@@ -122,6 +138,7 @@ function addCreateRoute(app: FastifyInstance, { accept }: RunRouteDeps): void {
     '/v1/threads/:threadId/runs',
     {
       config: { scope: 'threads', audit: false },
+      ...large,
       schema: {
         tags,
         operationId: 'createRun',
@@ -145,6 +162,7 @@ function addWaitRoute(app: FastifyInstance, { accept, follower, streams, waitLim
     '/v1/threads/:threadId/runs/wait',
     {
       config: { scope: 'threads', audit: false },
+      ...large,
       schema: {
         tags,
         operationId: 'createRunAndWait',
@@ -182,6 +200,7 @@ function addStreamRoute(app: FastifyInstance, { accept, sendStream }: RunRouteDe
     '/v1/threads/:threadId/runs/stream',
     {
       config: { scope: 'threads', audit: false },
+      ...large,
       schema: {
         tags,
         operationId: 'createRunAndStream',

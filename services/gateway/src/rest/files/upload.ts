@@ -1,0 +1,34 @@
+import { Readable } from 'node:stream';
+import { AppError } from '@harness/contracts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+
+/** Largest body of an upload, and what an archive may expand to, bytes. */
+export const maxUploadBytes = 64 * 1024 * 1024;
+
+const types = ['application/octet-stream', 'application/x-tar'];
+
+/** In this scope bodies are streams of these types, and nothing else. */
+export function readUploads(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(types, (_request, payload, done) => done(null, payload));
+}
+
+/** The body as a stream that ends with an error beyond the limit. Throws `unsupported_media_type`, `body_too_large`. */
+export function uploadOf(request: FastifyRequest, type: string): Readable {
+  const [essence = type] = (request.headers['content-type'] ?? '').split(';');
+  if (request.body && essence.trim().toLowerCase() !== type)
+    throw new AppError('unsupported_media_type', `Send the body as ${type}.`);
+  if (Number(request.headers['content-length'] ?? 0) > maxUploadBytes) throw tooLarge();
+  return request.body ? Readable.from(bounded(request.body as Readable)) : Readable.from([]);
+}
+
+async function* bounded(body: Readable): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxUploadBytes) throw tooLarge();
+    yield chunk;
+  }
+}
+
+const tooLarge = () => new AppError('body_too_large', `The body may have at most ${maxUploadBytes} bytes.`);
