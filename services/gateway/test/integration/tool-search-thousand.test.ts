@@ -36,8 +36,11 @@ test('every right tool is in the list', () => {
   expect(named.filter((name) => !byName.has(name))).toEqual([]);
 });
 
-/** Parts that were found when this was last measured; a change of the search may not lose any. */
-const measured = { tuned: 0.42, heldOut: 0.42 };
+/**
+ * Parts that were found when this was last measured; a change of the search may not lose any. The search of before it was changed for
+ * these questions found 0.42 of either half.
+ */
+const measured = { tuned: 0.88, heldOut: 0.54 };
 
 test('the right tool is among the first five', () => {
   const foundOf = (list: readonly ToolQuestion[]) => (list.length - missesOf(list).length) / list.length;
