@@ -1,6 +1,7 @@
 import type { ToolDescriptor } from '@harness/plugin-kit';
-import MiniSearch from 'minisearch';
-import { synonymsOf } from './synonyms.ts';
+import MiniSearch, { type SearchResult } from 'minisearch';
+import { type Concept, conceptsOf } from './concepts.ts';
+import { stemOf, wholeWordsOf, wordsOf } from './words.ts';
 
 /** Finds tools by words. */
 export interface ToolIndex {
@@ -12,8 +13,14 @@ export interface ToolIndex {
 
 /** Words of a description that are indexed, characters: what is said later says little about what a tool is for. */
 const maxDescription = 2_000;
-/** Weight of a synonym beside a word of the query. */
-const synonymWeight = 0.25;
+const maxSummary = 200;
+/** Weights beside a word of the question: of a synonym, of one for a word that no tool has, and of a part of a name. */
+const [synonymWeight, onlyWeight, partWeight] = [0.6, 0.8, 0.3];
+const weakWeight = 0.5;
+/** How much more tools count whose plugin the question names. */
+const namedWeight = 2;
+/** How much less tools count that change something, when the question asks for something to read. */
+const changingWeight = 0.75;
 /** Tools that are indexed without a pause: some milliseconds. */
 const chunkTools = 25;
 /** Parameters of one tool. */
@@ -21,24 +28,46 @@ const maxParameters = 50;
 
 interface Entry {
   id: string;
+  plugin: string;
+  /** Without the plugin. */
   name: string;
   title: string;
+  /** The first sentence of the description. */
+  summary: string;
   description: string;
   parameters: string;
 }
 
-/** Creates an empty index: full-text search over names, titles, descriptions and parameters, with prefixes and slips of the pen. */
+/**
+ * Creates an empty index: full-text search over names, titles, descriptions and parameters, with prefixes and slips of the pen. A
+ * tool counts for each thing that is asked for by the word of it that fits best, whether the question's own or a synonym.
+ */
 export function createToolIndex(): ToolIndex {
   const known = new Map<string, ToolDescriptor>();
   const index = new MiniSearch<Entry>({
-    fields: ['name', 'title', 'description', 'parameters'],
+    fields: ['plugin', 'name', 'title', 'summary', 'description', 'parameters'],
     tokenize: wordsOf,
     processTerm: stemOf,
     searchOptions: {
-      boost: { name: 4, title: 3, description: 1.5, parameters: 0.5 },
+      boost: { plugin: 3, name: 4, title: 2, summary: 1.5, description: 1, parameters: 0.4 },
       weights: { prefix: 0.3, fuzzy: 0.1 },
+      bm25: { k: 1.2, b: 0.6, d: 0.3 },
     },
   });
+  /** The scores of tools for one thing that is asked for. */
+  const scoresOf = ({ word, parts, synonyms }: Concept, filter: (found: SearchResult) => boolean) => {
+    const best = new Map<string, number>();
+    const prefix = (term: string) => term.length > 3;
+    const note = (found: readonly SearchResult[], weight: number) => {
+      for (const { id, score } of found) best.set(id, Math.max(best.get(id) ?? 0, score * weight));
+    };
+    const own = index.search(word, { filter, prefix, fuzzy: (term) => (term.length > 5 ? 0.15 : false) });
+    note(own, 1);
+    for (const part of parts) note(index.search(part, { filter, prefix }), partWeight);
+    const weight = own.some(({ match }) => Object.hasOwn(match, word)) ? synonymWeight : onlyWeight;
+    for (const synonym of synonyms) note(index.search(synonym, { filter, prefix }), weight);
+    return best;
+  };
   let updating = Promise.resolve();
   const bringUpToDate = async (tools: readonly ToolDescriptor[]) => {
     const now = new Map(tools.map((tool) => [tool.name, tool]));
@@ -58,19 +87,45 @@ export function createToolIndex(): ToolIndex {
       return updating;
     },
     search(query, among, limit) {
-      const asked = wordsOf(query).flatMap((word) => stemOf(word) ?? []);
-      const others = asked.flatMap(synonymsOf).flatMap((word) => stemOf(word) ?? []);
-      const meant = new Set(asked);
-      const found = index.search([...meant, ...new Set(others)].join(' '), {
-        filter: ({ id }) => among.has(String(id)),
-        // What was said counts more than what it may mean, and finds more.
-        boostTerm: (term) => (meant.has(term) ? 1 : synonymWeight),
-        prefix: (term) => term.length > 3 && meant.has(term),
-        fuzzy: (term) => (term.length > 5 && meant.has(term) ? 0.15 : false),
-      });
-      return found.slice(0, limit).map(({ id }) => among.get(String(id)) as ToolDescriptor);
+      const filter = ({ id }: SearchResult) => among.has(String(id));
+      const total = new Map<string, number>();
+      for (const concept of conceptsOf(query)) {
+        const weight = concept.isWeak ? weakWeight : 1;
+        for (const [id, score] of scoresOf(concept, filter))
+          total.set(id, (total.get(id) ?? 0) + score * weight);
+      }
+      const named = new Set(wholeWordsOf(query.toLowerCase()));
+      const isReading = asking.test(query);
+      const weightOf = (id: string) => {
+        const { plugin, name } = namesOf(id);
+        const isChanging = isReading && changing.test(name);
+        return (named.has(plugin.toLowerCase()) ? namedWeight : 1) * (isChanging ? changingWeight : 1);
+      };
+      return [...total]
+        .map(([id, score]) => ({ id, score: score * weightOf(id) }))
+        .sort((one, other) => other.score - one.score)
+        .slice(0, limit)
+        .map(({ id }) => among.get(id) as ToolDescriptor);
     },
   };
+}
+
+/** A question for something to read. */
+const asking =
+  /^\s*(?:which|what|who|whose|where|when|why|how|is|are|was|were|did|does|do|has|have|can|will)\b/i;
+/** Names of tools that change something, perhaps after the name of their service. */
+const changing =
+  /^(?:[a-z]+[_-])?(?:add|approve|archive|cancel|copy|create|delete|disable|drop|edit|enable|fork|insert|manage|mark|merge|move|patch|play|post|publish|push|put|remove|rename|resize|restore|send|set|transfer|unarchive|update|upload)/;
+
+/** The plugin of a tool, and its own name in lower case with `_` between words. */
+function namesOf(qualified: string): { plugin: string; name: string } {
+  const at = qualified.indexOf('__');
+  const own = at < 0 ? qualified : qualified.slice(at + 2);
+  const name = own
+    .replace(/^API-/, '')
+    .replace(/([a-z])([A-Z])/g, '$1_$2')
+    .toLowerCase();
+  return { plugin: at < 0 ? '' : qualified.slice(0, at), name };
 }
 
 function entryOf({ name, title = '', description = '', inputSchema }: ToolDescriptor): Entry {
@@ -81,35 +136,16 @@ function entryOf({ name, title = '', description = '', inputSchema }: ToolDescri
       ([key, schema]) =>
         `${key} ${typeof schema?.description === 'string' ? schema.description.slice(0, 200) : ''}`,
     );
+  const at = name.indexOf('__');
+  const text = description.slice(0, maxDescription);
+  const [summary = ''] = text.slice(0, maxSummary).split(/(?<=[.!?])\s|\n/, 1);
   return {
     id: name,
-    name,
+    plugin: at < 0 ? '' : name.slice(0, at),
+    name: at < 0 ? name : name.slice(at + 2),
     title,
-    description: description.slice(0, maxDescription),
+    summary,
+    description: text.slice(summary.length),
     parameters: parameters.join(' '),
   };
-}
-
-/** The words of a text; `createPullRequest`, `create_pull_request` and `create-pull-request` are three words each. */
-const wordsOf = (text: string): string[] =>
-  text
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter(Boolean);
-
-const stopWords = new Set(
-  'a an and are as at be by for from how i in is it me my of on or that the this to want what with'.split(
-    ' ',
-  ),
-);
-
-/** A word without the endings that change with its use; null for a word that says nothing. */
-function stemOf(word: string): string | null {
-  const lower = word.toLowerCase();
-  if (stopWords.has(lower)) return null;
-  if (lower.length > 4 && lower.endsWith('ies')) return `${lower.slice(0, -3)}y`;
-  if (lower.length > 5 && lower.endsWith('ing')) return lower.slice(0, -3);
-  if (lower.length > 4 && lower.endsWith('ed')) return lower.slice(0, -2);
-  if (lower.length > 3 && lower.endsWith('s') && !lower.endsWith('ss')) return lower.slice(0, -1);
-  return lower;
 }

@@ -3,6 +3,8 @@
  * gateway. Rights, audit and metrics are those of the tool that is called.
  *
  *   tool-index.ts            full-text search over tools
+ *   concepts.ts              what a question asks for
+ *   words.ts                 the words of texts
  *   synonyms.ts              words that mean the same
  *   publish-listed-tools.ts  tells the workers how many tools sessions list
  */
