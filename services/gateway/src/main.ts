@@ -19,7 +19,7 @@ import {
   startTracing,
   watchEscapes,
 } from '@harness/runtime';
-import { openFileStore } from '@harness/workspaces';
+import { openFileStore, openSkillStore } from '@harness/workspaces';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createApp } from './app.ts';
 import { type GatewayConfig, hasKeys, loadGatewayConfig } from './config.ts';
@@ -119,6 +119,7 @@ runMain(async () => {
     },
     files: config.workspaces && {
       store: openFileStore({ dir: config.workspaces.filesDir }),
+      skills: openSkillStore(config.workspaces.filesDir),
       limits: config.workspaces.fileLimits,
     },
     toolSearch: config.HARNESS_TOOL_SEARCH,

@@ -43,10 +43,6 @@ const schema = z.object({
   HARNESS_SANDBOX: z.enum(['auto', 'bubblewrap', 'bubblewrap-bound-proc']).default('auto'),
   /** Limits of each sandbox: memory of all its processes, MiB. */
   HARNESS_SANDBOX_MEMORY_MB: envInteger(256, 1_048_576).default(2_048),
-  /** The workspace and the session's own files, MiB. */
-  HARNESS_SANDBOX_DISK_MB: envInteger(16, 1_048_576).default(1_024),
-  /** Files of the workspace and of the session. */
-  HARNESS_SANDBOX_FILES: envInteger(100, 10_000_000).default(100_000),
   /** Processes and threads. */
   HARNESS_SANDBOX_PROCESSES: envInteger(64, 100_000).default(512),
   /** Port of /healthz, /readyz and /metrics: 0 = any free port; unset = not served. */
@@ -84,7 +80,6 @@ export function loadWorkerConfig(env = process.env) {
     sessionEnv,
     workspaces: workspacesOf(config),
     sandboxLimits: sandboxLimitsOf(config),
-    fileLimits: { bytes: config.HARNESS_SANDBOX_DISK_MB * mib, files: config.HARNESS_SANDBOX_FILES },
     isolated: isolationOf(config, env),
     scrubber: scrubberOf(config, env),
     path: env.PATH ?? '',
@@ -96,11 +91,11 @@ export function loadWorkerConfig(env = process.env) {
 /** Single processes and files may take what the sandbox may as a whole: its sum is checked once a second. */
 const sandboxLimitsOf = (config: z.infer<typeof schema>) => ({
   memoryBytes: config.HARNESS_SANDBOX_MEMORY_MB * mib,
-  diskBytes: config.HARNESS_SANDBOX_DISK_MB * mib,
-  files: config.HARNESS_SANDBOX_FILES,
+  diskBytes: config.HARNESS_THREAD_FILES_MB * mib,
+  files: config.HARNESS_THREAD_FILES,
   processes: config.HARNESS_SANDBOX_PROCESSES,
   dataBytes: config.HARNESS_SANDBOX_MEMORY_MB * mib,
-  fileBytes: config.HARNESS_SANDBOX_DISK_MB * mib,
+  fileBytes: config.HARNESS_THREAD_FILES_MB * mib,
   tmpBytes: Math.min(256, config.HARNESS_SANDBOX_MEMORY_MB / 4) * mib,
 });
 

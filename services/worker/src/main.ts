@@ -154,7 +154,10 @@ async function joinFleet(base: Base, sessions: Sessions, { host }: Plugins) {
     mcpUrl: base.mcpUrl,
     workspaces: config.workspaces?.mode ?? 'off',
     ...(config.workspaces && {
-      openWorkspace: openWorkspaces({ dir: config.workspaces.filesDir, limits: config.fileLimits }),
+      openWorkspace: openWorkspaces({
+        dir: config.workspaces.filesDir,
+        limits: config.workspaces.fileLimits,
+      }),
       skillFolders: createSkillFolders({
         dispatch,
         filesDir: config.workspaces.filesDir,

@@ -10,9 +10,12 @@ import {
   type AgentSet,
   followAgents,
   followSkills,
+  type Skill,
   type SkillSet,
   type WorkProfiles,
 } from '@harness/plugins';
+import type { Logger } from '@harness/runtime';
+import type { TenantFiles } from '@harness/workspaces';
 import type { AppDeps } from '../app-deps.ts';
 import type { Changes } from './list-changes.ts';
 import { createPublishedFolders, type FolderKind, type PublishedFolders } from './published-folders.ts';
@@ -39,6 +42,7 @@ export async function followSkillsAndAgents(
     code: deps.skillsCode ?? false,
     importCode: plugins.importTools,
     forkWaitMs: deps.forkWaitMs,
+    storeFiles: deps.files?.skills && storingIn(deps.files.skills, logger),
     plugins,
     logger,
     async onChanged(profiles, digest) {
@@ -62,3 +66,17 @@ export async function followSkillsAndAgents(
     },
   };
 }
+
+/** More than a skill may have that is offered: what is left out there lies here, too. */
+const skillLimits = { bytes: 64 * 1024 * 1024, files: 5_000 };
+
+/** Stores the folder of a skill, for sessions with a workspace. Without it they lack the skill's files, and nothing else. */
+const storingIn = (store: TenantFiles, logger: Logger) => async (skill: Skill) => {
+  if (skill.kind === 'command') return undefined;
+  try {
+    return (await store.snapshot(skill.folder, { limits: skillLimits })).version;
+  } catch (error) {
+    logger.warn({ err: error, skill: skill.name }, 'files of a skill are not stored: workspaces lack them');
+    return undefined;
+  }
+};

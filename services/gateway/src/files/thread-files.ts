@@ -18,6 +18,8 @@ import {
 /** The store and what it may hold; absent where there are no workspaces. */
 export interface FileSettings {
   store: FileStore;
+  /** The files of skills, for sessions. Absent: sessions do not find them. */
+  skills?: TenantFiles | undefined;
   limits: FileLimits;
 }
 

@@ -106,7 +106,7 @@ describe.runIf(hasSandbox).each(levels)('in a sandbox of level %s', (level) => {
     const { fleet, threadId } = await openEnclosed(level, {
       HARNESS_SANDBOX_PROCESSES: '128',
       HARNESS_SANDBOX_MEMORY_MB: '768',
-      HARNESS_SANDBOX_DISK_MB: '64',
+      HARNESS_THREAD_FILES_MB: '64',
     });
     const neighbour = await fleet.thread();
     await work(fleet, neighbour, 'remember: fig');

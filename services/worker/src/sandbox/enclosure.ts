@@ -103,7 +103,7 @@ export async function openEnclosure(
     },
     started(pid, kill) {
       first = pid;
-      unwatch = watchLimits({ pid, folders: [home.root] }, limits, kill);
+      unwatch = watchLimits({ pid, workspace: home.cwd, home: join(home.root, 'home') }, limits, kill);
     },
     beginTurn: proxy.open,
     async endTurn() {

@@ -15,7 +15,7 @@ const everyMs = { memory: 1_000, disk: 3_000 };
 
 /** Calls `onBreach` once, with the reason, when a sandbox takes more than its limits. Returns what ends the watch. */
 export function watchLimits(
-  { pid, folders }: { pid: number; folders: readonly string[] },
+  { pid, workspace, home }: { pid: number; workspace: string; home: string },
   limits: SandboxLimits,
   onBreach: (reason: string) => void,
 ): () => void {
@@ -33,14 +33,14 @@ export function watchLimits(
   const disk = setInterval(() => {
     if (measuring) return;
     measuring = true;
-    void sizeOf(folders, limits)
-      .then(({ bytes, files }) => {
-        if (bytes > limits.diskBytes) breach(`more than ${mib(limits.diskBytes)} MiB of files`);
-        else if (files > limits.files) breach(`more than ${limits.files} files`);
-      })
-      .finally(() => {
-        measuring = false;
-      });
+    const check = async (folder: string, most: Pick<SandboxLimits, 'diskBytes' | 'files'>) => {
+      const { bytes, files } = await sizeOf(folder, most);
+      if (bytes > most.diskBytes) breach(`more than ${mib(most.diskBytes)} MiB of files`);
+      else if (files > most.files) breach(`more than ${most.files} files`);
+    };
+    void Promise.all([check(workspace, limits), check(home, ofHome)]).finally(() => {
+      measuring = false;
+    });
   }, everyMs.disk).unref();
   const end = () => {
     ended = true;
@@ -50,14 +50,17 @@ export function watchLimits(
   return end;
 }
 
+/** The agent's own files: its configuration and transcripts. */
+const ofHome = { diskBytes: 512 * 1024 * 1024, files: 50_000 };
+
 const mib = (bytes: number) => Math.round(bytes / 1024 / 1024);
 
-/** Bytes on disk and number of files below the folders; stops counting beyond the limits. */
-export async function sizeOf(
-  folders: readonly string[],
+/** Bytes on disk and number of files below a folder; stops counting beyond the limits. */
+async function sizeOf(
+  root: string,
   limits: Pick<SandboxLimits, 'diskBytes' | 'files'>,
 ): Promise<{ bytes: number; files: number }> {
-  const open = [...folders];
+  const open = [root];
   let [bytes, files] = [0, 0];
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
     const entries: Dirent[] = await readdir(folder, { withFileTypes: true }).catch(() => []);
