@@ -62,10 +62,15 @@ const enforcement = /^\[structured-output-enforce\].*$/gm;
 /** And after a search for tools. */
 const loaded = /^Tools? loaded\.$/gm;
 
+/** And for an image of a message. */
+const imageSource = /^\[Image: source: [^\]\n]*\]$/gm;
+
 const withoutReminders = (text: string): string => text.replace(reminder, '').trim();
 
 const typedTextOf = (text: string): string =>
-  withoutReminders(text).replace(interruption, '').replace(enforcement, '').replace(loaded, '').trim();
+  [interruption, enforcement, loaded, imageSource]
+    .reduce((rest, added) => rest.replace(added, ''), withoutReminders(text))
+    .trim();
 
 const toolResultOf = (block: Block): string =>
   withoutReminders(

@@ -30,6 +30,7 @@ import {
 import { AppError } from '@harness/contracts';
 import type { TranscriptState, TranscriptStore } from '@harness/dispatch';
 import { withTimeLimit } from '@harness/plugin-kit';
+import type { PromptBlock } from '../workspace/attachments.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { createInbox } from './inbox.ts';
 import type { McpEndpoint } from './mcp-endpoint.ts';
@@ -52,6 +53,8 @@ export type Answer =
 /** A prompt. */
 export interface Question {
   prompt: string;
+  /** Files of the message that the model sees. */
+  attachments?: readonly PromptBlock[] | undefined;
   /** The SDK's message id, by which results are matched to prompts. */
   uuid: string;
   onEvent(event: SessionEvent): void;
@@ -253,7 +256,7 @@ function createSession(
           type: 'user',
           uuid: question.uuid as `${string}-${string}-${string}-${string}-${string}`,
           parent_tool_use_id: null,
-          message: { role: 'user', content: question.prompt },
+          message: { role: 'user', content: contentOf(question) },
         });
       });
     },
@@ -286,6 +289,9 @@ function createSession(
     },
   };
 }
+
+const contentOf = ({ prompt, attachments = [] }: Question) =>
+  attachments.length === 0 ? prompt : [...attachments, { type: 'text' as const, text: prompt }];
 
 /** Subtypes of the SDK's system messages after it gave up writing entries to the store. */
 const lostTranscript = new Set<string>(['mirror_error', 'session_writes_lost']);

@@ -126,7 +126,7 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   // message id twice.
   const sent = path === 'resume' && (await deps.wasSent(turn, session));
   const about = { runId: turn.runId, path, finishedRuns: turn.finishedRuns, kind: turn.kind };
-  await session.workspace?.prepare(turn);
+  const attachments = await session.workspace?.prepare(turn);
   const lost = session.workspace && turn.died ? ` ${lostFiles}` : '';
   const prompt = sent ? continuation + lost : await deps.hooks.beforeInvoke(turn.shownId, turn.input, about);
   if (stop.signal.aborted || !deps.healthy()) return endStopped(parts, undefined);
@@ -136,6 +136,7 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   let firstTokenMs: number | null = null;
   const answering = session.ask({
     prompt,
+    attachments: sent ? undefined : attachments,
     uuid: promptUuidOf(turn, sent),
     onEvent({ isFailure, ...event }) {
       firstTokenMs ??= performance.now() - askedAt;

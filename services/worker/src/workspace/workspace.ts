@@ -17,12 +17,14 @@ import {
   type TenantFiles,
 } from '@harness/workspaces';
 
+import { attachmentsOf, type PromptBlock } from './attachments.ts';
+
 /** The workspace of one session. Methods throw `file_damaged` and `storage_full`; the session is of no use then. */
 export interface Workspace {
   /** Puts the thread's version into the session's folder, before it starts. */
   fill(folder: string, owner: Owner | undefined): Promise<void>;
-  /** Before a turn: brings the folder to the thread's current version, with the files of the message. */
-  prepare(turn: Pick<Turn, 'files' | 'filesIn'>): Promise<void>;
+  /** Before a turn: brings the folder to the thread's current version, with the files of the message; returns them for the model. */
+  prepare(turn: Pick<Turn, 'files' | 'filesIn'>): Promise<PromptBlock[]>;
   /**
    * After a turn, when nothing runs in the folder: stores it. Returns what differs from the thread's version; undefined =
    * nothing. Throws `limit_reached`.
@@ -66,10 +68,11 @@ export function createWorkspace(
       version = turn.files;
       arrived = [];
       if (version !== undefined) await hold(version);
-      if (turn.filesIn === undefined) return;
+      if (turn.filesIn === undefined) return [];
       const merged = await files.merge(version, turn.filesIn, limits);
       arrived = fileChangesOf(merged).changed;
       await hold(merged.version);
+      return attachmentsOf(files, turn.filesIn);
     },
     async keep() {
       held = await files.snapshot(folder, { limits, previous: held });

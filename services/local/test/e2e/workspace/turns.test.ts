@@ -77,6 +77,42 @@ describe.runIf(hasSandbox)('workspaces', () => {
     expect(run.files).toEqual(first.run.files);
   });
 
+  test('files of a message lie in the workspace when its turn starts, and the model sees images', async () => {
+    const fleet = await openShared();
+    const threadId = await fleet.thread({ workspace: true });
+    const png =
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const files = [
+      { path: 'data/in.csv', contentBase64: Buffer.from('a,b\n1,2\n').toString('base64') },
+      { path: 'dot.png', contentBase64: png },
+    ];
+    const script = [bash('cat data/in.csv; wc -c < dot.png; rm dot.png; echo out > out.txt'), 'say: done'];
+    const run = await fleet.ask(threadId, script.join('\n'), { files });
+    expect(run).toMatchObject({ status: 'success', result: 'done' });
+    const events = await fleet.watch(
+      `/v1/threads/${threadId}/events`,
+      ({ type }) => type === 'stream.replayed',
+    );
+    const of = (type: string) => events.filter((event) => event.type === type).map(({ data }) => data);
+    expect(of('agent.tool_result')).toMatchObject([
+      { text: `a,b\n1,2\n${Buffer.from(png, 'base64').length}` },
+    ]);
+    expect(of('files.changed').at(-1)).toMatchObject({
+      changed: expect.arrayContaining(['data/in.csv', 'out.txt']),
+    });
+    const listed = await fleet.get<{ files: { path: string }[] }>(`/v1/threads/${threadId}/files`);
+    expect(listed.files.map(({ path }) => path)).toEqual(expect.arrayContaining(['data/in.csv', 'out.txt']));
+    // A change from outside is there in the next turn of the warm session.
+    const put = await fetch(`${fleet.url}/v1/threads/${threadId}/files/data/in.csv`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: 'new',
+    });
+    expect(put.ok).toBe(true);
+    const { run: next, results } = await work(fleet, threadId, bash('cat data/in.csv; ls'), 'say: done');
+    expect([next.path, results[0]?.text]).toEqual(['warm', 'newdata\nout.txt']);
+  });
+
   test('a worker that drains in mid-turn hands the files on; what a killed one lost is told to the model', async () => {
     const fleet = await openFleet({
       workers: 1,
