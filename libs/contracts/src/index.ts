@@ -24,6 +24,7 @@ export * from './bus-tools.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './figures.ts';
+export * from './files/built-in-tools.ts';
 export * from './files/files.ts';
 export * from './ids.ts';
 export * from './readiness.ts';

@@ -61,6 +61,10 @@ export const Thread = z.object({
     })
     .nullable()
     .describe('The thread whose conversation and files it began with'),
+  tools: z
+    .array(z.string())
+    .optional()
+    .describe('Tools that its session has, built-in ones last; only in the record of one thread'),
   metadata: Metadata,
   createdAt: Instant,
   updatedAt: Instant,

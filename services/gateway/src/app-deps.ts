@@ -1,3 +1,4 @@
+import type { WorkspaceMode } from '@harness/contracts';
 import type { Dispatch, TokenSecrets, WriteProbe } from '@harness/dispatch';
 import type { PluginHost, ToolLocking } from '@harness/plugin-kit';
 import type { AgentSet, SkillSet, StartedPlugins } from '@harness/plugins';
@@ -74,6 +75,8 @@ export interface AppDeps {
   toolSearch?: ToolSearchMode | undefined;
   /** Other people's MCP servers. Default: none. */
   upstreams?: Pick<UpstreamsDeps, 'file' | 'env' | 'unprefixed' | 'maxChildren'> | undefined;
+  /** Which threads have workspaces. Default: none. */
+  workspaces?: WorkspaceMode | undefined;
   /** Where files of threads are; undefined = threads have no workspaces. */
   files?: (FileSettings & { collecting?: Collecting | undefined }) | undefined;
   /** Longest wait of `runs/wait`, ms. */

@@ -117,6 +117,7 @@ runMain(async () => {
       unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
       maxChildren: config.HARNESS_UPSTREAM_CHILDREN,
     },
+    workspaces: config.workspaces?.mode,
     files: config.workspaces && {
       store: openFileStore({ dir: config.workspaces.filesDir }),
       skills: openSkillStore(config.workspaces.filesDir),

@@ -41,6 +41,7 @@ import { idOfNamedThread } from './thread-id.ts';
 
 const lua = scriptsBeside(import.meta.url, {
   confirmed: ['create-thread', 'update-thread', 'delete-thread'],
+  unconfirmed: ['thread-tools'],
 });
 
 /**
@@ -64,6 +65,8 @@ export interface Threads {
   ): Promise<void>;
   /** Throws `thread_not_found`, also for a thread of another tenant. */
   get(tenant: string, threadId: string): Promise<Thread>;
+  /** The tools that the thread, its agent and its active skill all allow; undefined = all. Throws `thread_not_found`. */
+  toolsOf(tenant: string, threadId: string): Promise<readonly string[] | undefined>;
   /** The thread and its own id, by which its runs and events are stored. Throws `thread_not_found`. */
   locate(tenant: string, threadId: string): Promise<{ thread: Thread; ownId: string }>;
   /** A page of threads, most recently used first. Throws `invalid_request` for a cursor of another form. */
@@ -193,6 +196,14 @@ export function createThreads(deps: {
     async fork(tenant, threadId, { wish, sender }) {
       const source = await locate(tenant, threadId);
       return get(tenant, await makeFork({ tenant, ...source }, wish, sender));
+    },
+    async toolsOf(tenant, threadId) {
+      const { outcome, tools } = await scripts.call<{ outcome: 'ok' | 'not_found'; tools?: string }>(
+        lua['thread-tools'],
+        { tenant, threadId },
+      );
+      if (outcome === 'not_found') throw notFound(threadId);
+      return tools === undefined ? undefined : (JSON.parse(tools) as string[]);
     },
     list: createThreadList(deps),
     latestRuns: createLatestRuns(deps),

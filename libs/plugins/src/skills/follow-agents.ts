@@ -8,13 +8,18 @@ import type { Following } from './follow-skills.ts';
 export type AgentSet = Followed<Agent>;
 
 /** Loads the agents of a folder, and again after each change. Without a folder there are none. */
-export async function followAgents({ directory, logger, onChanged }: Following): Promise<AgentSet> {
+export async function followAgents({
+  directory,
+  workspaces,
+  logger,
+  onChanged,
+}: Following): Promise<AgentSet> {
   if (directory === undefined) return emptyFolder;
   return followFolder<Agent>({
     directory,
     what: 'agents',
     logger,
-    load: loadAgents,
+    load: (folder) => loadAgents(folder, { workspaces }),
     onChanged: (agents) =>
       onChanged(
         new Map(

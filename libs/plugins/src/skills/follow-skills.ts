@@ -16,6 +16,8 @@ export type WorkProfiles = ReadonlyMap<string, WorkProfile>;
 export interface Following {
   /** Undefined: there is no folder to follow. */
   directory: string | undefined;
+  /** Whether threads may have workspaces, and so built-in tools. */
+  workspaces: boolean;
   logger: PluginLogger;
   /** Called at the start and after each change, with the work profiles and the digest of the whole content. */
   onChanged(profiles: WorkProfiles, digest: string): Promise<void> | void;
@@ -27,6 +29,7 @@ export interface Following {
  */
 export async function followSkills({
   directory,
+  workspaces,
   logger,
   plugins,
   code,
@@ -47,7 +50,7 @@ export async function followSkills({
     directory,
     what: 'skills',
     logger,
-    load: (folder) => loadSkills(folder, { code, importCode }),
+    load: (folder) => loadSkills(folder, { code, importCode, workspaces }),
     async onChanged(skills) {
       plugins.replace(skillPluginOf(skills, { forkWaitMs }));
       const profiles = new Map<string, WorkProfile>();

@@ -1,4 +1,5 @@
 /** A skill, and the schema of its front matter. */
+import { builtInTools, isBuiltIn } from '@harness/contracts';
 import type { JsonSchema, PluginTool } from '@harness/plugin-kit';
 import { createSchemaCompiler, invisibleIn } from '@harness/plugin-kit';
 import { z } from 'zod';
@@ -74,15 +75,27 @@ export const visibleText = z
     if (found) context.addIssue(`has an invisible character (${found})`);
   });
 
-/** One message about the names that are not names of tools here, and so have no effect; undefined: there are none. */
-export function foreignNames(names: readonly string[] = []): string | undefined {
+/**
+ * One message about the names that have no effect here, because no tool has them, or only workspaces have it; undefined: there are
+ * none.
+ */
+export function foreignNames(names: readonly string[] = [], workspaces = false): string | undefined {
   const foreign = names.filter((name) => !name.includes('__') && name !== '*');
-  if (foreign.length === 0) return undefined;
-  const list = foreign.map((name) => `"${name}"`).join(', ');
-  return foreign.length === 1
-    ? `${list} is not a tool of this gateway (names are <plugin>__<tool>), so this entry has no effect`
-    : `${list} are not tools of this gateway (names are <plugin>__<tool>), so these entries have no effect`;
+  const unknown = foreign.filter((name) => !isBuiltIn(name));
+  const withoutWorkspace = workspaces ? [] : foreign.filter(isBuiltIn);
+  const parts = [
+    ...(unknown.length > 0
+      ? [`${listed(unknown)} not a name of a tool (<plugin>__<tool>, or ${builtInTools.join(', ')})`]
+      : []),
+    ...(withoutWorkspace.length > 0
+      ? [`${listed(withoutWorkspace)} for workspaces, which are off (HARNESS_WORKSPACES)`]
+      : []),
+  ];
+  return parts.length === 0 ? undefined : `${parts.join('; ')}: no effect`;
 }
+
+const listed = (names: readonly string[]) =>
+  `${names.map((name) => `"${name}"`).join(', ')} ${names.length === 1 ? 'is' : 'are'}`;
 
 /** Schema of the front matter: the Agent Skills format and our additions. Unknown fields are ignored. */
 export const SkillFields = z.object({

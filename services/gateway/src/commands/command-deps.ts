@@ -3,5 +3,13 @@ import type { RouteDeps } from '../app-deps.ts';
 /** What the built-in and skill commands need. */
 export type CommandDeps = Pick<
   RouteDeps,
-  'dispatch' | 'plugins' | 'skills' | 'skillCommands' | 'agents' | 'tools' | 'logger' | 'scrubber'
+  | 'workspaces'
+  | 'dispatch'
+  | 'plugins'
+  | 'skills'
+  | 'skillCommands'
+  | 'agents'
+  | 'tools'
+  | 'logger'
+  | 'scrubber'
 >;

@@ -8,7 +8,10 @@ runMain(async () => {
   const [command, folder = '', ...options] = process.argv.slice(2);
   if (command !== 'check' || folder === '' || folder.startsWith('-')) throw new ConfigError(usage);
   const values = parseOptions(options, { json: { type: 'boolean', default: false } }, usage);
-  const [skills, agents] = await Promise.all([loadSkills(folder), loadAgents(folder)]);
+  const [skills, agents] = await Promise.all([
+    loadSkills(folder, { code: false, workspaces: true }),
+    loadAgents(folder, { workspaces: true }),
+  ]);
   const found = { skills: skills.loaded, agents: agents.loaded };
   const problems = [...skills.diagnostics, ...agents.diagnostics];
   const errors = problems.filter(({ level }) => level === 'error');

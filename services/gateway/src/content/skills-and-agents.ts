@@ -29,6 +29,7 @@ export async function followSkillsAndAgents(
   changes: Changes,
 ): Promise<{ skills: SkillSet; agents: AgentSet; folders: PublishedFolders; close(): Promise<void> }> {
   const { plugins, logger, dispatch, skillsDirectory, agentsDirectory } = deps;
+  const workspaces = (deps.workspaces ?? 'off') !== 'off';
   /** The first read is not a change to report. */
   let started = false;
   const folders = createPublishedFolders({ dispatch, logger, checking: deps.folderChecking });
@@ -39,6 +40,7 @@ export async function followSkillsAndAgents(
   const publishSkills = publish('skills', skillsDirectory);
   const skills = await followSkills({
     directory: skillsDirectory,
+    workspaces,
     code: deps.skillsCode ?? false,
     importCode: plugins.importTools,
     forkWaitMs: deps.forkWaitMs,
@@ -52,6 +54,7 @@ export async function followSkillsAndAgents(
   });
   const agents = await followAgents({
     directory: agentsDirectory,
+    workspaces,
     logger,
     onChanged: publish('agents', agentsDirectory),
   });

@@ -60,7 +60,7 @@ test('unknown tools, a taken name and invalid agent files are reported with file
   const { body } = await gateway.call('GET', '/v1/agents');
   expect(body.agents).toMatchObject([{ name: 'clerk', tools: ['Read', 'time__current_time'] }]);
   expect(body.diagnostics.map(({ message }: { message: string }) => message)).toEqual([
-    expect.stringMatching(/clerk\.md:4: tools: "Read" is not a tool of this gateway/),
+    expect.stringMatching(/clerk\.md:4: tools: "Read" is for workspaces, which are off/),
     expect.stringMatching(/other\.md:1: the name "clerk" is taken/),
     expect.stringMatching(/plain\.md:1: it must begin with YAML front matter/),
   ]);

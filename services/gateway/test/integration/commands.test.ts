@@ -128,7 +128,12 @@ test('/model, /agent, /status, /prewarm and /tools show the thread, and change i
   expect((await run('/agent')).output).toBe('This thread has no agent. There are none.');
   expect(await run('/agent none')).toMatchObject({ isError: false });
   const { output: status } = await run('/status');
-  for (const line of [`Thread   ${threadId} (idle)`, 'Model    large', 'Session  cold', 'Tools    4'])
+  for (const line of [
+    `Thread   ${threadId} (idle)`,
+    'Model    large',
+    'Session  cold',
+    'Tools    probe__whoami, ',
+  ])
     expect(status).toContain(line);
   expect(await run('/prewarm')).toMatchObject({ isError: false, output: 'The session has been requested.' });
   await run('/model default');

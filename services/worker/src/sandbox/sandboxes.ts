@@ -18,7 +18,7 @@
  *   process-tree.ts       the processes in it
  *   strays.ts             ends what tools left running
  *   watch-limits.ts       memory and disk of a sandbox
- *   built-in-tools.ts     which built-in tools a thread has
+ *   tool-rules.ts         which calls of built-in tools a run permits
  */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';

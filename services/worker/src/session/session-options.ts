@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import type { Options, SpawnedProcess, SpawnOptions } from '@anthropic-ai/claude-agent-sdk';
+import { builtInTools } from '@harness/contracts';
 import type { TranscriptStore } from '@harness/dispatch';
 import { pdeathsig } from '@harness/runtime';
 import { workspacePath } from '../sandbox/bubblewrap.ts';
-import { builtInTools } from '../sandbox/built-in-tools.ts';
 import type { Enclosure } from '../sandbox/enclosure.ts';
 import { createToolRelay } from '../sandbox/tool-relay.ts';
 import type { McpEndpoint } from './mcp-endpoint.ts';

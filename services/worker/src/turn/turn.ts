@@ -11,10 +11,16 @@
  *   trace-turn.ts     the spans of a turn
  *   ask-person.ts     questions of tools to the person at the thread
  */
-import { AppError, type SessionPath, toAppError } from '@harness/contracts';
+import {
+  AppError,
+  builtInToolsAtStart,
+  builtInToolsIn,
+  type SessionPath,
+  toAppError,
+} from '@harness/contracts';
 import { type Dispatch, type Ending, promptUuidOf, type Questions, type Turn } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
-import { builtInToolsAtStart, builtInToolsIn, refusalOf } from '../sandbox/built-in-tools.ts';
+import { refusalOf } from '../sandbox/tool-rules.ts';
 import type { TurnUsage } from '../session/model-usage.ts';
 import type { Lent } from '../session/pool/session-lending.ts';
 import type { Answer, Session } from '../session/session.ts';

@@ -13,7 +13,10 @@ import { lenient, slugOf } from './lenient.ts';
 import { levelOf, readTextWithin } from './read-file-within.ts';
 
 /** Reads the folder. Never rejects because of its content. */
-export async function loadAgents(directory: string): Promise<{ loaded: Agent[]; diagnostics: Diagnostic[] }> {
+export async function loadAgents(
+  directory: string,
+  { workspaces = false }: { workspaces?: boolean } = {},
+): Promise<{ loaded: Agent[]; diagnostics: Diagnostic[] }> {
   const diagnostics: Diagnostic[] = [];
   const loaded = new Map<string, Agent>();
   const reporterOf =
@@ -34,7 +37,7 @@ export async function loadAgents(directory: string): Promise<{ loaded: Agent[]; 
   }
   for (const path of paths) {
     const report = reporterOf(join(directory, path));
-    const agent = await loadAgent(folder, path, report);
+    const agent = await loadAgent(folder, path, { report, workspaces });
     if (!agent) continue;
     const group = groupOf(path);
     const second = group === undefined ? undefined : slugOf(`${group}-${agent.name}`);
@@ -57,7 +60,7 @@ const aboutFolder = /^(readme|changelog|contributing|license|claude|agents|secur
 async function loadAgent(
   folder: string,
   path: string,
-  report: Report,
+  { report, workspaces }: { report: Report; workspaces: boolean },
 ): Promise<Omit<Agent, 'place'> | undefined> {
   const file = basename(path);
   if (aboutFolder.test(file)) return undefined;
@@ -75,7 +78,7 @@ async function loadAgent(
     const { fields, frontMatter, notes } = parsed;
     if (!isExpected && !looksLikeAgent(text)) return undefined;
     for (const { line, message } of notes) report(line, message, 'warning');
-    const foreign = foreignNames(fields.tools);
+    const foreign = foreignNames(fields.tools, workspaces);
     if (foreign) report(lineOf(text, 'tools'), `tools: ${foreign}`, 'warning');
     const { name, description, model, tools, tenants } = fields;
     return { name, description, model, tools, tenants, instructions: frontMatter.body.trim() };

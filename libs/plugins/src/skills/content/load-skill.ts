@@ -20,6 +20,8 @@ export interface SkillOptions {
   code: boolean;
   /** Imports `tools.ts`. Default: in this process. */
   importCode?: ImportModule | undefined;
+  /** Whether threads may have workspaces, and so built-in tools. Default: no. */
+  workspaces?: boolean | undefined;
 }
 
 /** A line of a file of the skill. */
@@ -37,6 +39,7 @@ export async function loadSkill({
   report,
   code,
   importCode,
+  workspaces,
 }: SkillOptions & { directory: string; name: string; report: Report }): Promise<
   { skill: Skill; nameLine: number } | undefined
 > {
@@ -61,7 +64,7 @@ export async function loadSkill({
     }
     for (const { line, message } of parsed.notes) report({ path: 'SKILL.md', line }, message, 'warning');
     const { fields, frontMatter } = parsed;
-    const foreign = foreignNames(fields['allowed-tools']);
+    const foreign = foreignNames(fields['allowed-tools'], workspaces);
     if (foreign)
       report(
         { path: 'SKILL.md', line: lineOf(text, 'allowed-tools') },
@@ -108,7 +111,7 @@ const skillOf = (
 export async function loadCommand(
   directory: string,
   path: string,
-  report: Report,
+  { report, workspaces }: { report: Report; workspaces?: boolean | undefined },
 ): Promise<{ skill: Skill; nameLine: number } | undefined> {
   const file = basename(path);
   if (/^readme\.md$/i.test(file)) return undefined;
@@ -131,7 +134,7 @@ export async function loadCommand(
     }
     const { fields, frontMatter, notes } = parsed;
     for (const { line, message } of notes) report(at(line), message, 'warning');
-    const foreign = foreignNames(fields['allowed-tools']);
+    const foreign = foreignNames(fields['allowed-tools'], workspaces);
     if (foreign) report(at(lineOf(text, 'allowed-tools')), `allowed-tools: ${foreign}`, 'warning');
     const skill: Skill = {
       ...skillOf(fields, frontMatter),

@@ -60,7 +60,7 @@ test('accepts the variants of the format that other programs use', async () => {
   expect(loaded[0]?.model).toBeUndefined();
 });
 
-test('permission rules of Claude Code have no effect, whatever is in their parentheses', async () => {
+test('permission rules of Claude Code name built-in tools, whatever is in their parentheses', async () => {
   const folder = await folderOf({
     'a/SKILL.md': skill(
       'name: a\ndescription: x\nallowed-tools: Bash(git * main), Bash(jq:*) Read time__current_time Edit( *',
@@ -73,9 +73,13 @@ test('permission rules of Claude Code have no effect, whatever is in their paren
     [],
   ]);
   expect(diagnostics.map(({ message }) => message)).toEqual([
-    expect.stringContaining(
-      '"Bash(git * main)", "Bash(jq:*)", "Read", "Edit( *" are not tools of this gateway',
+    expect.stringMatching(
+      /"Edit\( \*" is not a name of a tool .*; "Bash\(git \* main\)", "Bash\(jq:\*\)", "Read" are for workspaces, which are off/,
     ),
+  ]);
+  const withWorkspaces = await loadSkills(folder, { code: false, workspaces: true });
+  expect(withWorkspaces.diagnostics.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/"Edit\( \*" is not a name of a tool \(.*\): no effect$/),
   ]);
 });
 

@@ -49,7 +49,7 @@ export async function loadSkills(
   }
   for (const path of content.commands) {
     const reportHere: Report = ({ line }, message, level) => report({ path, line }, message, level);
-    const made = await loadCommand(directory, path, reportHere);
+    const made = await loadCommand(directory, path, { report: reportHere, workspaces: options.workspaces });
     if (made) found.push({ path, report: reportHere, ...made });
   }
   return { loaded: named(found), diagnostics };

@@ -16,7 +16,7 @@ import type { FollowedKeys } from '../../keys/issued-keys.ts';
 import type { KeyFile } from '../../keys/key-file.ts';
 import type { AccessTokens } from '../../oauth/access-tokens.ts';
 import type { Holder } from './holder.ts';
-import { type Scope, scopes } from './scopes.ts';
+import { type Scope, scopes, sessionScopes } from './scopes.ts';
 import type { PresentedTicket, StreamTickets } from './stream-tickets.ts';
 
 /** The authenticated caller of a request. */
@@ -123,7 +123,7 @@ export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
     const principal = {
       keyId: session.threadId,
       tenant: session.tenant,
-      scopes: ['tools', 'tasks', 'threads'],
+      scopes: sessionScopes,
     };
     return { principal, session, tools: session.tools, goodUntil };
   };

@@ -3,5 +3,8 @@ export const scopes = ['threads', 'tools', 'tasks', 'bus', 'admin', 'fleet', 'me
 /** One of the scopes. */
 export type Scope = (typeof scopes)[number];
 
+/** What the session of a thread may do, unless its run was narrowed. */
+export const sessionScopes: readonly Scope[] = ['tools', 'tasks', 'threads'];
+
 /** The names that a tenant may have. */
 export const tenantPattern = /^[A-Za-z0-9._-]{1,64}$/;

@@ -6,6 +6,7 @@ import type { Caller } from '../../http/credentials/authenticate.ts';
 import { checkBytes, metadataLimitOf } from '../../limits/check-bytes.ts';
 import { answers, jsonSchemaOf, refTo } from '../../openapi/schemas.ts';
 import { senderOf } from '../../tools/caller-rights.ts';
+import { toolsOfThread } from '../../tools/thread-tools.ts';
 import { addListRoute } from './list-threads.ts';
 
 /** The path parameter of all routes below a thread. */
@@ -73,7 +74,9 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
       },
     },
     async (request) => {
-      return threads.get(request.caller.principal.tenant, request.params.threadId);
+      const { tenant } = request.caller.principal;
+      const thread = await threads.get(tenant, request.params.threadId);
+      return { ...thread, tools: await toolsOfThread(deps, tenant, thread) };
     },
   );
 

@@ -4,12 +4,18 @@
  * two processes never write for one thread (D3, D4).
  */
 
-import { AppError, type SessionPath, signThreadToken, threadTokenTtlSeconds } from '@harness/contracts';
+import {
+  AppError,
+  builtInToolsOf,
+  type SessionPath,
+  signThreadToken,
+  threadTokenTtlSeconds,
+  type WorkspaceMode,
+} from '@harness/contracts';
 import type { Dispatch, HeldThread, Hold, TranscriptState, TranscriptStore } from '@harness/dispatch';
 import type { ToolServer } from '@harness/plugin-kit';
 import { skillPluginName } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
-import { builtInToolsOf, type WorkspaceMode } from '../../sandbox/built-in-tools.ts';
 import type { OpenWorkspace } from '../../workspace/open-workspaces.ts';
 import type { SkillFolders } from '../../workspace/skill-folders.ts';
 import type { Opened, OpenSession } from '../open-session.ts';
