@@ -70,10 +70,10 @@ const trees: fc.Arbitrary<Tree> = fc
   });
 
 test('a snapshot restores to the same tree, and an update leads to the same as a restore', async () => {
+  const { files, another } = openStore();
   await fc.assert(
     fc.asyncProperty(trees, trees, async (one, other) => {
-      const { files, work, another } = openStore();
-      const second = another();
+      const [work, second] = [another(), another()];
       plant(work, one);
       plant(second, other);
       const from = await files.snapshot(work, { limits });
@@ -254,29 +254,4 @@ test('tenants share nothing, whatever their names', async () => {
   await expect(openFileStore({ dir }).of('other').manifest(version)).rejects.toMatchObject({
     code: 'file_damaged',
   });
-});
-
-test('a manifest that is a trick is refused, and nothing is written', async () => {
-  const { files, another } = openStore();
-  const sha256 = 'a'.repeat(64);
-  const file = (path: string) => ({ path, kind: 'file', mode: 0o644, size: 1, sha256 });
-  const entries = [
-    [file('../x')],
-    [file('/etc/x')],
-    [file('a/b')], // in no folder
-    [{ path: 'a', kind: 'symlink', target: '/etc' }, file('a/b')],
-    [{ ...file('a'), mode: 0o4755 }],
-    [{ path: 'a', kind: 'device' }],
-    [file('b'), file('a')],
-    [{ ...file('a'), extra: 1 }],
-  ];
-  for (const list of entries) {
-    const text = `{"format":1,"entries":[\n${list.map((entry) => JSON.stringify(entry)).join(',\n')}\n]}\n`;
-    const { version } = await files.edit(undefined, [{ path: 'm', put: Buffer.from(text) }], limits);
-    const digest = (await files.open(version, 'm')).entry.sha256;
-    const copy = another();
-    await expect(files.restore(digest, copy), text).rejects.toMatchObject({ code: 'file_damaged' });
-    expect(readdirSync(copy)).toEqual([]);
-  }
-  await expect(files.manifest('../../etc/passwd')).rejects.toMatchObject({ code: 'file_damaged' });
 });

@@ -110,9 +110,10 @@ export interface FileStore {
 /** Opens the store in a folder, which may be missing: it is made with the first file. */
 export function openFileStore({ dir }: { dir: string }): FileStore {
   const open = new Map<string, TenantFiles>();
+  const cache = createManifestCache();
   return {
     of(tenant) {
-      const files = open.get(tenant) ?? openTenant(dir, tenant);
+      const files = open.get(tenant) ?? openTenant({ dir, tenant, cache });
       open.set(tenant, files);
       return files;
     },
@@ -131,18 +132,24 @@ export function openFileStore({ dir }: { dir: string }): FileStore {
 /** Manifests that are kept in memory, by their number of entries together. */
 const cachedEntries = 100_000;
 
-function openTenant(dir: string, tenant: string): TenantFiles {
+interface TenantDeps {
+  dir: string;
+  tenant: string;
+  cache: ManifestCache;
+}
+
+function openTenant({ dir, tenant, cache }: TenantDeps): TenantFiles {
   const folder = tenantFolder(dir, tenant);
   const usage = createUsage(folder);
   const blobs = createBlobs(folder, usage);
   const deps = { folder, blobs, usage };
-  const cache = createManifestCache();
+  const keyOf = (version: string) => `${tenant}\n${version}`;
   const manifest = async (version: string): Promise<Manifest> => {
     if (!/^[0-9a-f]{64}$/.test(version)) throw damaged(version);
-    const known = cache.get(version);
+    const known = cache.get(keyOf(version));
     if (known) return known;
     const read = parseManifest((await blobs.read(version)).toString('utf8'));
-    cache.set(version, read);
+    cache.set(keyOf(version), read);
     return read;
   };
   /** Stores a manifest and all that is in the batch. */
@@ -152,7 +159,7 @@ function openTenant(dir: string, tenant: string): TenantFiles {
       if ((await usage.bytes()) + batch.addedBytes > tenantBytes) throw tenantFull(tenantBytes);
     }
     await batch.commit();
-    cache.set(version, made);
+    cache.set(keyOf(version), made);
     return version;
   };
   const inBatch = async <T>(work: (batch: Batch) => Promise<T>): Promise<T> => {
@@ -225,25 +232,27 @@ function openTenant(dir: string, tenant: string): TenantFiles {
   };
 }
 
-/** The latest manifests: versions never change. */
+/** The latest manifests, by tenant and version: versions never change. */
+type ManifestCache = ReturnType<typeof createManifestCache>;
+
 function createManifestCache() {
   const cached = new Map<string, Manifest>();
   let entries = 0;
   return {
-    get(version: string): Manifest | undefined {
-      const found = cached.get(version);
+    get(key: string): Manifest | undefined {
+      const found = cached.get(key);
       if (found) {
-        cached.delete(version);
-        cached.set(version, found);
+        cached.delete(key);
+        cached.set(key, found);
       }
       return found;
     },
-    set(version: string, manifest: Manifest): void {
-      if (cached.has(version)) return;
-      cached.set(version, manifest);
+    set(key: string, manifest: Manifest): void {
+      if (cached.has(key)) return;
+      cached.set(key, manifest);
       entries += manifest.entries.size + 1;
       for (const [oldest, { entries: held }] of cached) {
-        if (entries <= cachedEntries || oldest === version) break;
+        if (entries <= cachedEntries || oldest === key) break;
         cached.delete(oldest);
         entries -= held.size + 1;
       }

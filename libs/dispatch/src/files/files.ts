@@ -44,7 +44,7 @@ export interface Files {
 }
 
 /** Threads whose runs are read together. */
-const together = 50;
+const together = 10;
 
 /** Creates the room. */
 export function createFiles(deps: { redis: Redis; keys: Keys; scripts: Scripts }): Files {

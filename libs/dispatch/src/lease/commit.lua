@@ -7,7 +7,7 @@
 -- D1, D2: `done` rises by one, as the last write. Repair: a repeat recognizes what a torn commit has already
 -- done and skips it: mail by its id, the task by its iteration, the run by `final`.
 local th = key('th', A.threadId)
-local thread = redis.call('HMGET', th, 'owner', 'epoch', 'done', 'last', 'tenant')
+local thread = redis.call('HMGET', th, 'owner', 'epoch', 'done', 'last', 'tenant', 'files')
 local done = tonumber(thread[3]) or 0
 local found = redis.call('HMGET', key('run', A.runId), 'narrowed', 'input', 'kind', 'heldBy', 'trace')
 -- The session was given fewer tools than the run began with: see narrow.lua.
@@ -80,7 +80,7 @@ end
 local run = key('run', A.runId)
 if redis.call('HSETNX', run, 'final', '1') == 1 then
   setFields(run, { status = A.status, endedAt = stamp, result = A.result, error = A.error, usage = A.usage,
-    timings = A.timings, path = A.path, files = redis.call('HGET', th, 'files') or nil })
+    timings = A.timings, path = A.path, files = A.files and A.files.version or thread[6] or nil })
   addFilesChanged(A.threadId, A.files)
   addEvent(A.threadId, A.event.type, A.event.data)
   redis.call('HINCRBY', P .. 'runs', A.status .. ':' .. (A.path or 'none'), 1)

@@ -7,7 +7,7 @@ import { changesOf, type Entry, type Manifest } from '../store/manifest.ts';
 export interface FilesDiff {
   /** Unified diff of text files; a line for each file that is not text, too large, or a symbolic link. */
   text: string;
-  /** Paths that `text` leaves out, since it would be too long. */
+  /** Number of paths that `text` leaves out, since it would be too long, or take too long. */
   omitted: number;
 }
 
@@ -19,10 +19,17 @@ export interface DiffLimits {
   fileBytes: number;
   /** Longest comparison of one file, ms. */
   fileMs: number;
+  /** From then on no further file is compared, ms. */
+  totalMs: number;
 }
 
 /** The bounds where a caller gives none. */
-export const defaultDiffLimits: DiffLimits = { textChars: 500_000, fileBytes: 1_000_000, fileMs: 1_000 };
+export const defaultDiffLimits: DiffLimits = {
+  textChars: 500_000,
+  fileBytes: 1_000_000,
+  fileMs: 1_000,
+  totalMs: 5_000,
+};
 
 /** Compares two versions; `from` undefined: everything is new. */
 export async function diffOf(
@@ -34,12 +41,14 @@ export async function diffOf(
   const paths = [...added, ...changed, ...removed].sort();
   const parts: string[] = [];
   let length = 0;
+  const endsAt = performance.now() + limits.totalMs;
   for (const [index, path] of paths.entries()) {
+    const rest = paths.length - index;
+    if (performance.now() > endsAt) return { text: parts.join(''), omitted: rest };
     const before = from?.entries.get(path);
     const after = to.entries.get(path);
     const part = await diffOfEntry(blobs, { path, before, after }, limits);
-    if (length + part.length > limits.textChars)
-      return { text: parts.join(''), omitted: paths.length - index };
+    if (length + part.length > limits.textChars) return { text: parts.join(''), omitted: rest };
     parts.push(part);
     length += part.length;
   }

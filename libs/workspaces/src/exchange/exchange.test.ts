@@ -72,9 +72,9 @@ test('an archive is bounded by what it expands to, before that is read', async (
 
 test('whatever bytes an archive has, it becomes a version or an error that says so', async () => {
   const whole = await archiveOf([{ name: 'dir/', type: 'directory' }], [{ name: 'dir/a' }, 'hello']);
+  const { files } = openStore();
   await fc.assert(
     fc.asyncProperty(fc.nat(whole.length - 1), fc.nat(255), async (at, value) => {
-      const { files } = openStore();
       const bytes = Buffer.from(whole);
       bytes[at] = value;
       const code = await files.edit(undefined, read(bytes), limits).then(
@@ -83,7 +83,7 @@ test('whatever bytes an archive has, it becomes a version or an error that says 
       );
       expect(['fine', 'invalid_request', 'body_too_large']).toContain(code);
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });
 
@@ -146,10 +146,14 @@ test('a diff is bounded: its text, the size of a file, and the time for one', as
     Array.from({ length: 20_000 }, (_, n) => ((n * 7919 * seed) % 104_729).toString()).join('\n');
   const from = await files.edit(undefined, [put('a', random(1)), put('b', 'b'), put('c', 'c')], limits);
   const to = await files.edit(from.version, [put('a', random(3)), put('b', 'B'), put('c', 'C')], limits);
-  const bounds = { textChars: 100, fileBytes: 1_000_000, fileMs: 50 };
+  const bounds = { textChars: 100, fileBytes: 1_000_000, fileMs: 50, totalMs: 60_000 };
   const slow = await files.diff(from.version, to.version, bounds);
   expect(slow.text).toBe('Files a/a and b/a differ; comparing them took too long\n');
   expect(slow.omitted).toBeGreaterThan(0);
   const large = await files.diff(from.version, to.version, { ...bounds, fileBytes: 10 });
+  expect(await files.diff(from.version, to.version, { ...bounds, totalMs: -1 })).toEqual({
+    text: '',
+    omitted: 3,
+  });
   expect(large.text).toMatch(/^Large files a\/a and b\/a differ \(\d+ -> \d+ bytes\)\n/);
 });

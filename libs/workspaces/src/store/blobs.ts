@@ -7,7 +7,7 @@
  */
 import { createHash, type Hash, randomUUID } from 'node:crypto';
 import { createReadStream, readFileSync, statSync, utimesSync } from 'node:fs';
-import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { AppError } from '@harness/contracts';
@@ -187,11 +187,14 @@ function createBatch({ folder, usage, ready, renew }: BatchDeps): Batch {
           blobs.map(([, { tmp }]) => tmp),
           folder.tmp,
         );
+        const fans = [...new Set(blobs.map(([sha256]) => folder.fan(sha256)))];
+        const made = await Promise.all(fans.map((fan) => mkdir(fan, { recursive: true, mode: 0o700 })));
         await eachOf(blobs, async ([sha256, { tmp }]) => {
           await rename(tmp, folder.blob(sha256));
           written.delete(sha256);
         });
-        await makeDurable([...new Set(blobs.map(([sha256]) => folder.fan(sha256)))], folder.tmp);
+        const isNew = made.some((path) => path !== undefined);
+        await makeDurable(isNew ? [...fans, folder.blobs] : fans, folder.tmp);
         await usage.add(addedBytes);
       }).catch(async (error) => {
         await discard();

@@ -6,7 +6,7 @@
  * it is collected is never lost: it can still be read, and it comes back.
  */
 import { createHash } from 'node:crypto';
-import { readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '@harness/contracts';
 import type { Blobs } from './blobs.ts';
@@ -65,14 +65,16 @@ export async function collect(
     const at = folder.trash(sha256);
     const there = await statOf(at);
     if (!there) return;
-    if (used.has(sha256) || there.mtimeMs >= before) await rename(at, folder.blob(sha256));
-    else {
+    if (used.has(sha256) || there.mtimeMs >= before) {
+      await mkdir(folder.fan(sha256), { recursive: true, mode: 0o700 });
+      await rename(at, folder.blob(sha256));
+    } else {
       await rm(at, { force: true });
       found.deleted++;
     }
   });
-  for (const fan of await namesIn(join(folder.path, 'blobs'))) {
-    await eachOf(await namesIn(join(folder.path, 'blobs', fan)), async (sha256) => {
+  for (const fan of await namesIn(folder.blobs)) {
+    await eachOf(await namesIn(join(folder.blobs, fan)), async (sha256) => {
       const at = folder.blob(sha256);
       const there = await statOf(at);
       if (!there) return;
@@ -119,7 +121,7 @@ export async function verify(live: Live, deps: CollectDeps): Promise<Verified> {
   const found: Verified = { blobs: 0, bytes: 0, damaged: [], missing: [] };
   const stored = new Set<string>();
   const places = [
-    ...(await namesIn(join(folder.path, 'blobs'))).map((fan) => join(folder.path, 'blobs', fan)),
+    ...(await namesIn(folder.blobs)).map((fan) => join(folder.blobs, fan)),
     join(folder.path, 'trash'),
   ];
   for (const place of places) {

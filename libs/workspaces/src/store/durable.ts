@@ -13,10 +13,10 @@ const fewFiles = 8;
  * Node has no syncfs; the command `sync -f` is it.
  */
 export async function makeDurable(paths: readonly string[], anyPath: string): Promise<void> {
-  if (paths.length > fewFiles) {
+  if (paths.length > fewFiles && process.platform === 'linux') {
     const isDone = await promisify(execFile)('sync', ['-f', anyPath]).then(
       () => true,
-      () => false, // another operating system: one by one
+      () => false, // no such command: one by one
     );
     if (isDone) return;
   }

@@ -125,8 +125,11 @@ export interface Changes {
 }
 
 /** Whether an entry is the same in both versions. */
-export const isSame = (one: Entry, other: Entry): boolean =>
-  JSON.stringify(canonical(one)) === JSON.stringify(canonical(other));
+export function isSame(one: Entry, other: Entry): boolean {
+  if (one.kind === 'symlink') return other.kind === 'symlink' && one.target === other.target;
+  if (one.kind !== other.kind || one.mode !== other.mode) return false;
+  return one.kind === 'dir' || (other.kind === 'file' && one.sha256 === other.sha256);
+}
 
 /** What differs from one version to the next, in the order of paths. */
 export function changesOf(from: Manifest | undefined, to: Manifest): Changes {

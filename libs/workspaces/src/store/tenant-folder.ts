@@ -14,13 +14,15 @@ import { join } from 'node:path';
 /** Paths in a tenant's folder. */
 export interface TenantFolder {
   path: string;
+  /** The folder of all blobs. */
+  blobs: string;
   blob(sha256: string): string;
-  /** The folder of a blob. */
+  /** The folder of a blob, made with the first blob in it. */
   fan(sha256: string): string;
   trash(sha256: string): string;
   tmp: string;
   usage: string;
-  /** Makes the folders that are missing. */
+  /** Makes the other folders, where they are missing. */
   make(): Promise<void>;
 }
 
@@ -33,10 +35,12 @@ const encoded = (tenant: string): string =>
 /** The folder of a tenant below `dir`. */
 export function tenantFolder(dir: string, tenant: string): TenantFolder {
   const path = join(dir, encoded(tenant));
-  const fan = (sha256: string) => join(path, 'blobs', sha256.slice(0, 2));
+  const blobs = join(path, 'blobs');
+  const fan = (sha256: string) => join(blobs, sha256.slice(0, 2));
   const tmp = join(path, 'tmp');
   return {
     path,
+    blobs,
     fan,
     blob: (sha256) => join(fan(sha256), sha256),
     trash: (sha256) => join(path, 'trash', sha256),
@@ -45,8 +49,7 @@ export function tenantFolder(dir: string, tenant: string): TenantFolder {
     async make() {
       await mkdir(tmp, { recursive: true, mode: 0o700 });
       await mkdir(join(path, 'trash'), { recursive: true, mode: 0o700 });
-      const made = Array.from({ length: 256 }, (_, n) => fan(n.toString(16).padStart(2, '0')));
-      await Promise.all(made.map((folder) => mkdir(folder, { recursive: true, mode: 0o700 })));
+      await mkdir(blobs, { recursive: true, mode: 0o700 });
       await writeFile(join(path, 'tenant'), tenant, { flag: 'wx' }).catch((error) => {
         if (error.code !== 'EEXIST') throw error;
       });

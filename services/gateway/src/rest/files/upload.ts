@@ -24,10 +24,19 @@ export function uploadOf(request: FastifyRequest, type: string): Readable {
 
 async function* bounded(body: Readable): AsyncGenerator<Buffer> {
   let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxUploadBytes) throw tooLarge();
-    yield chunk;
+  // The request must not be destroyed with its iterator: its connection still takes the response.
+  const chunks = body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  try {
+    for await (const chunk of chunks) {
+      bytes += chunk.length;
+      if (bytes > maxUploadBytes) throw tooLarge();
+      yield chunk;
+    }
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw new AppError('invalid_request', 'The body ended before it was complete.', { cause: error });
+  } finally {
+    body.resume(); // what is left is read and dropped, so that the connection can go on, or end
   }
 }
 
