@@ -47,6 +47,10 @@ test('a dead letter is put back into the queue', async () => {
   await fleet.post('/v1/bus/tasks/letter/ack', { name: 'bob' });
   await fleet.post('/v1/bus/tasks/letter/failed', { reason: 'no ink', lease });
   const { page } = await openPage(fleet.url, '/bus?state=blocked');
+  // By its events: the page reads by itself every 30 s only.
+  await page.getByText('0 queued').waitFor();
+  await fleet.post('/v1/bus/tasks', { taskId: 'parcel', payload: {} });
+  await page.getByText('1 queued').waitFor({ timeout: 20_000 });
   await page.getByRole('button', { name: 'letter', exact: true }).click();
   await page.getByLabel('Payload').getByText('"page": 1').waitFor();
   await page.getByRole('button', { name: 'Retry' }).click();
