@@ -94,8 +94,8 @@ import { followUpstreams } from './upstreams/follow-upstreams.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The scope that the route needs: checked before the body is read. */
-    scope?: Scope;
+    /** The scope that the route needs, or the scopes of which it needs one: checked before the body is read. */
+    scope?: Scope | readonly Scope[];
     /** The route needs no credential. */
     public?: boolean;
     /** The route also accepts a thread token. */

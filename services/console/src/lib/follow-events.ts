@@ -32,10 +32,13 @@ const [firstDelayMs, maxDelayMs] = [250, 5_000];
 /** Events that arrive within this time are shown together: as fast as people read, and no faster. */
 const flushMs = 100;
 
-/** Follows the stream at a path until the returned function is called. */
-export function followEvents(path: string, follower: Follower): () => void {
+/**
+ * Follows the stream at a path until the returned function is called. `after`: an event id to begin behind; default: the oldest
+ * event that is kept.
+ */
+export function followEvents(path: string, follower: Follower, after?: string): () => void {
   const over = new AbortController();
-  let lastId: string | undefined;
+  let lastId = after;
   let connection: AbortController | undefined;
   let delayMs = firstDelayMs;
   let wake: (() => void) | undefined;

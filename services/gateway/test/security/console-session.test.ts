@@ -7,6 +7,7 @@ import { bearer, connectTestRedis, type GatewayOptions, keyFor, openGateway } fr
 
 const keys = [
   keyFor('operator', { id: 'op-1', tenant: 'acme', scopes: ['threads', 'admin'] }),
+  keyFor('idler', { id: 'idle-1', tenant: 'acme', scopes: [] }),
   keyFor('watcher', { id: 'watch-1', tenant: 'acme', scopes: ['metrics'] }),
 ];
 const sameOrigin = { 'sec-fetch-site': 'same-origin' };
@@ -73,7 +74,9 @@ test('the cookie counts only if the browser says that our own page asks, and nev
 
 test('the session has the rights of its key, does not prolong itself, and ends at signing out', async () => {
   const { call, cookieFor, statusWith, signIn } = await openConsole();
-  expect((await signIn('watcher')).status).toBe(403);
+  expect(await statusWith(await cookieFor('watcher'), sameOrigin, '/v1/figures')).toBe(200);
+  expect(await statusWith(await cookieFor('watcher'), sameOrigin, '/v1/threads')).toBe(403);
+  expect((await signIn('idler')).status).toBe(403);
   expect((await signIn('nobody')).status).toBe(401);
   const cookie = await cookieFor('operator');
   const headers = { cookie, ...sameOrigin };

@@ -6,7 +6,7 @@ import { PageHead } from '../../parts/page-head.tsx';
 import { Chip } from '../../parts/state.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { TaskList } from './task-list.tsx';
-import { useBus } from './use-bus.ts';
+import { useBus, useBusEvents } from './use-bus.ts';
 import { WorkerList } from './worker-list.tsx';
 
 const tabs = [
@@ -30,6 +30,7 @@ interface Status {
 /** The bus: the queue of external workers, the workers, and the tasks that none of them could do. */
 export default function BusPage(): ReactNode {
   const [view, setView] = useState<View>('tasks');
+  useBusEvents();
   const { data: status, error } = useBus<Status>('/v1/bus/status');
   return (
     <div className="page">

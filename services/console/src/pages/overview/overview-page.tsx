@@ -10,10 +10,13 @@ import { percentileOf, type Sample, sumOf, useFigures } from './figures.ts';
 import { NeedsYou, useReadiness } from './needs-you.tsx';
 import './overview.css';
 
+/** With one of these there is something that may need the person. */
+const needed = ['threads', 'tools', 'bus'] as const;
+
 /** Is it healthy, what is it doing, what needs me. */
 export default function OverviewPage(): ReactNode {
   const can = useCan();
-  const isAllowed = can('fleet');
+  const isAllowed = can('fleet') || can('metrics');
   const { figures, samples, error } = useFigures(isAllowed);
   return (
     <div className="page">
@@ -22,9 +25,11 @@ export default function OverviewPage(): ReactNode {
         <div className="content">
           {error && <Failure error={error} />}
           {figures && <Tiles figures={figures} latest={samples.at(-1)} />}
-          <NeedsYou />
+          {needed.some(can) && <NeedsYou />}
           {figures && <Plots samples={samples} />}
-          {!isAllowed && <p className="muted">Figures of the fleet need a key with the scope fleet.</p>}
+          {!isAllowed && (
+            <p className="muted">Figures of the fleet need a key with the scope fleet or metrics.</p>
+          )}
         </div>
       </section>
     </div>

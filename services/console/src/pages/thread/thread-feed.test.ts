@@ -88,3 +88,20 @@ test('a turn’s time is queue, session, model and tools, without a gap', () => 
     ['Model', 350, 450],
   ]);
 });
+
+test('a question is open until it has ended, by itself or with its attempt or run', () => {
+  const asked = event('agent.question', 300, { questionId: 'q', message: 'Where to?', schema: {} });
+  const open = addEvents(createFeed(), [...turn.slice(0, 2), asked]);
+  expect([...open.questions.values()]).toEqual([
+    { questionId: 'q', runId: 'r', message: 'Where to?', schema: {}, url: undefined },
+  ]);
+  expect(open.rows.at(-1)).toMatchObject({ kind: 'note', text: 'A tool asks: Where to?' });
+  const ends = [
+    event('agent.question_ended', 400, { questionId: 'q', action: 'accept' }),
+    event('run.started', 400, { attempt: 2 }),
+    event('run.failed', 400, { status: 'error' }),
+  ];
+  for (const end of ends) expect(addEvents(open, [end]).questions.size).toBe(0);
+  const other = event('run.failed', 400, { runId: 'another', status: 'error' });
+  expect(addEvents(open, [other]).questions.size).toBe(1);
+});

@@ -6,6 +6,7 @@
  *   F2 deltas are not stored. Where some may be missing, a mark says so until the complete message is there
  */
 import { isFinalRunEvent, type ThreadEvent } from './event-kinds.ts';
+import { type Question, questionsAfter } from './open-questions.ts';
 import type { Turn } from './turn.ts';
 
 /** A row of the conversation. `key` never changes; the object does when its content does. */
@@ -32,6 +33,8 @@ export interface Feed {
   readonly rows: Row[];
   /** By run id, in the order of the mailbox. */
   readonly turns: Map<string, Turn>;
+  /** Open questions by id, the oldest first. */
+  readonly questions: ReadonlyMap<string, Question>;
   /** The stored events, for the log. */
   readonly log: ThreadEvent[];
   /** Index in `rows` by key. */
@@ -39,7 +42,13 @@ export interface Feed {
 }
 
 /** A thread before its first event. */
-export const createFeed = (): Feed => ({ rows: [], turns: new Map(), log: [], at: new Map() });
+export const createFeed = (): Feed => ({
+  rows: [],
+  turns: new Map(),
+  questions: new Map(),
+  log: [],
+  at: new Map(),
+});
 
 /** More rows or events than this are not kept: the oldest make room, as in the gateway's own log. */
 const most = 10_000;
@@ -47,14 +56,15 @@ const atOnce = 2_000;
 const gap = ' ⋯ ';
 
 /** Adds events in order. */
-export function addEvents(feed: Feed, events: readonly ThreadEvent[]): Feed {
+export function addEvents(before: Feed, events: readonly ThreadEvent[]): Feed {
+  const feed = { ...before, questions: questionsAfter(before.questions, events) };
   for (const event of events) {
     if (event.id !== null) feed.log.push(event);
     addEvent(feed, event);
   }
   if (feed.log.length > most + atOnce) feed.log.splice(0, feed.log.length - most);
   if (feed.rows.length > most + atOnce) forgetRows(feed, feed.rows.length - most);
-  return { ...feed };
+  return feed;
 }
 
 /** Marks that deltas may be missing from here on (F2). */
@@ -204,8 +214,17 @@ type Note = [text: string, tone?: 'plain' | 'bad' | 'good'];
 
 const task = (data: ThreadEvent['data']) => String(data.taskId).slice(0, 13);
 
+const answered: Readonly<Record<string, string>> = {
+  accept: 'The question was answered',
+  decline: 'The question was declined',
+};
+
 function noteOf(type: string, data: ThreadEvent['data']): Note | undefined {
   switch (type) {
+    case 'agent.question':
+      return [`A tool asks: ${String(data.message)}`];
+    case 'agent.question_ended':
+      return [answered[String(data.action)] ?? 'The question was not answered'];
     case 'session.moved':
       return [`The session moved to worker ${String(data.workerId).slice(0, 12)}`];
     case 'task.created':

@@ -14,6 +14,7 @@ import { Conversation } from './conversation.tsx';
 import { EventLog } from './event-log.tsx';
 import './thread.css';
 import './turns.css';
+import { QuestionForm } from './question-form.tsx';
 import type { Feed } from './thread-feed.ts';
 import { TurnList } from './turn-list.tsx';
 import { useThread, useThreadFeed } from './use-thread.ts';
@@ -46,6 +47,9 @@ function OneThread({ threadId }: { threadId: string }): ReactNode {
         {tab === 'turns' && <TurnList turns={feed.turns} />}
         {tab === 'events' && <EventLog events={feed.log} />}
       </Tabs>
+      {[...feed.questions.values()].map((question) => (
+        <QuestionForm key={question.questionId} threadId={threadId} question={question} />
+      ))}
       <Composer threadId={threadId} isBusy={open.length > 0} />
     </div>
   );

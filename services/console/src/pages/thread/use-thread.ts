@@ -8,7 +8,7 @@ import { addEvents, createFeed, cutFeed, type Feed } from './thread-feed.ts';
 
 const inputsAtOnce = 50;
 
-/** A thread as it is now and as it goes on: its events, live. */
+/** A thread as it is now and as it goes on: its events, live. Its tools may ask meanwhile, since the page shows their questions. */
 export function useThreadFeed(threadId: string): { feed: Feed; stream: StreamState } {
   const [feed, setFeed] = useState(createFeed);
   const [stream, setStream] = useState<StreamState>({ at: 'connecting' });
@@ -20,7 +20,7 @@ export function useThreadFeed(threadId: string): { feed: Feed; stream: StreamSta
       setFeed(next);
     };
     show(current);
-    return followEvents(`/v1/threads/${threadId}/events`, {
+    return followEvents(`/v1/threads/${threadId}/events?answers=true`, {
       onEvents(events) {
         show(addEvents(current, events));
         // What the events do not tell is read again when they say that it has changed.

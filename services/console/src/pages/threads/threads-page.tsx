@@ -171,6 +171,7 @@ function Filters({ filter, set }: { filter: ThreadFilter; set(change: ThreadFilt
         value={text}
         onChange={setText}
       />
+      <MetadataField key={filter.where} where={filter.where ?? ''} onChange={(where) => set({ where })} />
       <Segments
         label="State"
         options={states}
@@ -201,6 +202,36 @@ function Filters({ filter, set }: { filter: ThreadFilter; set(change: ThreadFilt
         ))}
       </select>
     </search>
+  );
+}
+
+/** A field of the metadata and its value, `customer=acme`; it filters when it is whole and is left, or Enter is pressed. */
+function MetadataField({ where, onChange }: { where: string; onChange(where: string): void }): ReactNode {
+  const [text, setText] = useState(where);
+  const isWhole = text === '' || /^[^=]{1,64}=/.test(text);
+  const apply = () => {
+    if (isWhole && text !== where) onChange(text);
+  };
+  return (
+    <input
+      type="text"
+      className="mono"
+      aria-label="A field of the metadata and its value"
+      placeholder="metadata: field=value"
+      title="Threads whose metadata has this value, for example customer=acme"
+      maxLength={300}
+      spellCheck={false}
+      aria-invalid={!isWhole}
+      value={text}
+      onChange={(event) => {
+        setText(event.target.value);
+        if (event.target.value === '' && where !== '') onChange('');
+      }}
+      onBlur={apply}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') apply();
+      }}
+    />
   );
 }
 

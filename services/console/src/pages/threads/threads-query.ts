@@ -11,6 +11,8 @@ export interface ThreadFilter {
   hours?: number;
   /** In its id, its metadata, or its latest message and result. */
   q?: string;
+  /** `field=value`: the metadata has this value. */
+  where?: string;
 }
 
 interface ThreadList {

@@ -1,11 +1,12 @@
-import { type FormEvent, type ReactNode, useId, useState } from 'react';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import { ApiError, api } from '../../lib/api.ts';
 import { durationOf } from '../../lib/format.ts';
 import { Failure } from '../../parts/failure.tsx';
+import { FieldInput } from '../../parts/field-input.tsx';
 import { JsonText } from '../../parts/json-text.tsx';
+import { argumentsOf, fieldsOf, type Schema } from '../../parts/schema-form.ts';
 import { SidePanel } from '../../parts/side-panel.tsx';
 import { State } from '../../parts/state.tsx';
-import { argumentsOf, type Field, fieldsOf, type Schema } from './schema-form.ts';
 import type { Tool } from './use-tools.ts';
 
 interface Answer {
@@ -129,59 +130,3 @@ const Refusal = ({ error }: { error: unknown }) => (
     )}
   </>
 );
-
-interface FieldProps {
-  field: Field;
-  text: string;
-  onChange(text: string): void;
-}
-
-function FieldInput({ field, text, onChange }: FieldProps): ReactNode {
-  const id = useId();
-  const { name, kind, isRequired, description } = field;
-  const label = (
-    <span>
-      <span className="mono">{name}</span> {isRequired && <span className="muted">required</span>}
-    </span>
-  );
-  if (kind === 'boolean')
-    return (
-      <label className="row">
-        <input
-          type="checkbox"
-          checked={text === 'true'}
-          onChange={(event) => onChange(String(event.target.checked))}
-        />
-        {label} <small className="muted">{description}</small>
-      </label>
-    );
-  return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <Control id={id} field={field} text={text} onChange={onChange} />
-      {description && <small>{description}</small>}
-    </div>
-  );
-}
-
-function Control({ id, field, text, onChange }: FieldProps & { id: string }): ReactNode {
-  const { kind, isRequired, choices } = field;
-  const common = {
-    id,
-    value: text,
-    onChange: (event: { target: { value: string } }) => onChange(event.target.value),
-  };
-  if (kind === 'choice')
-    return (
-      <select {...common} required={isRequired}>
-        <option value="">–</option>
-        {choices.map((choice) => (
-          <option key={choice}>{choice}</option>
-        ))}
-      </select>
-    );
-  if (kind === 'number') return <input {...common} type="number" step="any" required={isRequired} />;
-  if (kind === 'json')
-    return <textarea {...common} rows={3} className="mono" placeholder="JSON" required={isRequired} />;
-  return <textarea {...common} rows={Math.min(6, text.split('\n').length)} />;
-}

@@ -220,9 +220,12 @@ export function requireToolAccess(caller: Caller): void {
   if (!caller.principal.scopes.includes('bus')) requireScope(caller, 'tools');
 }
 
-/** Throws `forbidden` when the credential lacks the scope. */
-export function requireScope(caller: Caller, scope: Scope): void {
-  if (!caller.principal.scopes.includes(scope)) {
-    throw new AppError('forbidden', `This key or token lacks the scope "${scope}".`, { details: { scope } });
-  }
+/** Throws `forbidden` when the credential lacks the scope, or each of several. */
+export function requireScope(caller: Caller, scope: Scope | readonly Scope[]): void {
+  const [first, ...others] = [scope].flat() as [Scope, ...Scope[]];
+  if ([first, ...others].some((one) => caller.principal.scopes.includes(one))) return;
+  const names = [first, ...others].map((one) => `"${one}"`).join(' or ');
+  throw new AppError('forbidden', `This key or token lacks the scope ${names}.`, {
+    details: { scope: first },
+  });
 }

@@ -16,11 +16,11 @@ export function addFigureRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
   app.get(
     '/v1/figures',
     {
-      config: { scope: 'fleet', probe: true },
+      config: { scope: ['fleet', 'metrics'], probe: true },
       schema: {
         tags,
         operationId: 'getFigures',
-        summary: 'Figures of the whole fleet (scope fleet)',
+        summary: 'Figures of the whole fleet (scope fleet or metrics)',
         response: answers({ 200: jsonSchemaOf(figuresSchema) }),
       },
     },
@@ -47,11 +47,11 @@ export function addFigureRoutes(app: FastifyInstance, { dispatch }: RouteDeps): 
   app.get(
     '/v1/promises',
     {
-      config: { scope: 'fleet' },
+      config: { scope: ['fleet', 'metrics'] },
       schema: {
         tags,
         operationId: 'getPromises',
-        summary: 'What is promised, as measured in this fleet (scope fleet)',
+        summary: 'What is promised, as measured in this fleet (scope fleet or metrics)',
         response: answers({ 200: jsonSchemaOf(promisesSchema) }),
       },
     },

@@ -1,6 +1,6 @@
 /** What an operator does in the console, at a live fleet. */
 import { expect, test } from 'vitest';
-import { closeBrowserAfterAll, openPage } from '../../console/open-console.ts';
+import { checkAccessibility, closeBrowserAfterAll, openPage } from '../../console/open-console.ts';
 import { openFleet, shareFleet } from '../../open-fleet.ts';
 
 closeBrowserAfterAll();
@@ -47,6 +47,10 @@ test('a dead letter is put back into the queue', async () => {
   await fleet.post('/v1/bus/tasks/letter/ack', { name: 'bob' });
   await fleet.post('/v1/bus/tasks/letter/failed', { reason: 'no ink', lease });
   const { page } = await openPage(fleet.url, '/bus?state=blocked');
+  // By its events: the page reads by itself every 30 s only.
+  await page.getByText('0 queued').waitFor();
+  await fleet.post('/v1/bus/tasks', { taskId: 'parcel', payload: {} });
+  await page.getByText('1 queued').waitFor({ timeout: 20_000 });
   await page.getByRole('button', { name: 'letter', exact: true }).click();
   await page.getByLabel('Payload').getByText('"page": 1').waitFor();
   await page.getByRole('button', { name: 'Retry' }).click();
@@ -94,6 +98,14 @@ test('threads are found by state, text and time; a row leads to its thread', asy
   expect(page.url()).toContain('q=needle');
   await page.reload();
   await expect.poll(rows).toEqual([expect.stringContaining('haystack-2')]);
+  await page.getByRole('searchbox').fill('');
+  const metadata = page.getByLabel('A field of the metadata and its value');
+  await metadata.fill('needle=no');
+  await metadata.press('Enter');
+  await expect.poll(rows).toEqual([]);
+  await metadata.fill('needle=yes');
+  await metadata.press('Enter');
+  await expect.poll(rows).toEqual([expect.stringContaining('haystack-2')]);
   await page.getByLabel('Time').selectOption({ label: 'Last hour' });
   await expect.poll(rows).toEqual([expect.stringContaining('haystack-2')]);
   await page.getByRole('link', { name: 'haystack-2' }).click();
@@ -102,6 +114,30 @@ test('threads are found by state, text and time; a row leads to its thread', asy
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('heading', { name: 'Threads' }).waitFor();
   await expect(fleet.get('/v1/threads/haystack-2')).rejects.toThrow('404');
+});
+
+test('a question of a tool is answered with a form made from its schema, or declined', async () => {
+  const plugin = new URL('../../asking-plugin.ts', import.meta.url).pathname;
+  const fleet = await openFleet({ env: { HARNESS_PLUGINS: plugin } });
+  const threadId = await fleet.thread();
+  const { page, problems } = await openPage(fleet.url, `/threads/${threadId}`);
+  const ask = async () => {
+    await page.getByLabel('Message or command').fill('call: travel__book {}');
+    await page.getByLabel('Message or command').press('Enter');
+    const form = page.getByRole('form', { name: 'A tool asks' });
+    await form.getByText('Where to?').waitFor();
+    return form;
+  };
+  const form = await ask();
+  await checkAccessibility(page);
+  await form.getByRole('textbox', { name: 'city' }).fill('Rome');
+  await form.getByRole('spinbutton', { name: 'nights' }).fill('3');
+  await form.getByRole('button', { name: 'Answer' }).click();
+  await page.getByText('3 nights in Rome').first().waitFor();
+  await expect.poll(() => form.count()).toBe(0);
+  await (await ask()).getByRole('button', { name: 'Decline' }).click();
+  await page.getByText('not booked: decline').first().waitFor();
+  expect(problems).toEqual([]);
 });
 
 test('a worker shows whose sessions it holds, and is let go', async () => {

@@ -19,11 +19,12 @@ const entry = (id: string, scopes: string[]) => ({
 
 test('a person signs in with a key, sees what it allows, and is out when it is revoked', async () => {
   const file = join(await mkdtemp(join(tmpdir(), 'harness-keys-')), 'keys.json');
-  const [boss, writer] = [
+  const [boss, writer, watcher] = [
     entry('boss', ['threads', 'tools', 'tasks', 'bus', 'admin', 'fleet', 'metrics']),
-    entry('writer', ['threads', 'metrics']),
+    entry('writer', ['threads']),
+    entry('watcher', ['metrics']),
   ];
-  await writeFile(file, JSON.stringify([boss, writer]));
+  await writeFile(file, JSON.stringify([boss, writer, watcher]));
   const { url } = await openFleet({ workers: 0, env: { HARNESS_API_KEYS_FILE: file } });
   const { page, problems } = await openPage(url, '/threads', { expected: /401|Failed to load/ });
   const signIn = async (key: string) => {
@@ -44,10 +45,15 @@ test('a person signs in with a key, sees what it allows, and is out when it is r
   expect(await page.evaluate('document.cookie + JSON.stringify(localStorage)')).not.toContain('key');
 
   await page.getByRole('link', { name: 'Overview' }).click();
-  await page.getByText('Figures of the fleet need a key with the scope fleet.').waitFor();
+  await page.getByText('Figures of the fleet need a key with the scope fleet or metrics.').waitFor();
 
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await signIn('key-of-watcher');
+  await page.getByText('sessions busy').waitFor();
+  expect(await links()).toHaveLength(1);
+  await checkAccessibility(page);
+  await page.getByRole('button', { name: 'Sign out' }).click();
   await signIn('key-of-boss');
   await expect.poll(async () => (await links()).length).toBe(8);
   await page.reload();

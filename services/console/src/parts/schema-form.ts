@@ -4,7 +4,10 @@
 export interface Schema {
   type?: string | string[];
   description?: string;
+  title?: string;
   enum?: unknown[];
+  /** Choices with titles. */
+  oneOf?: { const?: unknown; title?: string }[];
   default?: unknown;
   properties?: Record<string, Schema>;
   required?: string[];
@@ -16,7 +19,7 @@ export interface Field {
   kind: 'text' | 'number' | 'boolean' | 'choice' | 'json';
   isRequired: boolean;
   description: string | undefined;
-  choices: readonly string[];
+  choices: readonly { text: string; label: string }[];
   /** What is in the field at first. */
   initial: string;
 }
@@ -29,16 +32,27 @@ export function fieldsOf({ properties = {}, required = [] }: Schema): Field[] {
       name,
       kind,
       isRequired: required.includes(name),
-      description: schema.description,
-      choices: (schema.enum ?? []).map(textOf),
+      description: schema.description ?? schema.title,
+      choices: choicesOf(schema).map(({ value, label }) => ({ text: textOf(value), label })),
       initial: schema.default === undefined ? (kind === 'boolean' ? 'false' : '') : textOf(schema.default),
     };
   });
   return fields.sort((one, other) => Number(other.isRequired) - Number(one.isRequired));
 }
 
-function kindOf({ type, enum: choices }: Schema): Field['kind'] {
-  if (choices?.every((choice) => typeof choice !== 'object')) return 'choice';
+/** The values that a schema names, with what people read. */
+function choicesOf({ enum: values, oneOf }: Schema): { value: unknown; label: string }[] {
+  if (values) return values.map((value) => ({ value, label: textOf(value) }));
+  const isTitled = oneOf?.every((one) => one.const !== undefined) ?? false;
+  return isTitled
+    ? (oneOf ?? []).map(({ const: value, title }) => ({ value, label: title ?? textOf(value) }))
+    : [];
+}
+
+function kindOf(schema: Schema): Field['kind'] {
+  const { type } = schema;
+  const choices = choicesOf(schema);
+  if (choices.length > 0 && choices.every(({ value }) => typeof value !== 'object')) return 'choice';
   if (type === 'string') return 'text';
   if (type === 'number' || type === 'integer') return 'number';
   return type === 'boolean' ? 'boolean' : 'json';
@@ -68,7 +82,7 @@ function typedOf({ name, kind }: Field, { text, schema }: { text: string; schema
   if (kind === 'text') return text;
   if (kind === 'number') return Number(text);
   if (kind === 'boolean') return text === 'true';
-  if (kind === 'choice') return schema.enum?.find((choice) => textOf(choice) === text);
+  if (kind === 'choice') return choicesOf(schema).find(({ value }) => textOf(value) === text)?.value;
   try {
     return JSON.parse(text);
   } catch {

@@ -26,6 +26,20 @@ test('each property has a field of its kind, required ones first', () => {
   expect(fieldsOf({})).toEqual([]);
 });
 
+test('choices with titles are read by their titles, and sent as their values', () => {
+  const titled = { properties: { pet: { oneOf: [{ const: 'c', title: 'Cat' }, { const: 'd' }] } } };
+  expect(fieldsOf(titled)).toMatchObject([
+    {
+      kind: 'choice',
+      choices: [
+        { text: 'c', label: 'Cat' },
+        { text: 'd', label: 'd' },
+      ],
+    },
+  ]);
+  expect(argumentsOf(titled, { pet: 'c' })).toEqual({ pet: 'c' });
+});
+
 test('what is typed becomes arguments; what is empty is left out', () => {
   expect(argumentsOf(schema, {})).toEqual({ city: '', count: 3 });
   const typed = { city: 'Bern', note: '', count: '', loud: 'true', size: '4', list: '[1, {"a": 2}]' };
