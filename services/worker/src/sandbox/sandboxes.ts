@@ -17,6 +17,7 @@
  *   place-executable.ts   the agent where every user can reach it
  *   process-tree.ts       the processes in it
  *   strays.ts             ends what tools left running
+ *   bounded-lines.ts      the longest message of a session
  *   watch-limits.ts       memory and disk of a sandbox
  *   tool-rules.ts         which calls of built-in tools a run permits
  */

@@ -3,6 +3,7 @@ import type { Options, SpawnedProcess, SpawnOptions } from '@anthropic-ai/claude
 import { builtInTools } from '@harness/contracts';
 import type { TranscriptStore } from '@harness/dispatch';
 import { pdeathsig } from '@harness/runtime';
+import { withBoundedLines } from '../sandbox/bounded-lines.ts';
 import { workspacePath } from '../sandbox/bubblewrap.ts';
 import type { Enclosure } from '../sandbox/enclosure.ts';
 import { createToolRelay } from '../sandbox/tool-relay.ts';
@@ -147,10 +148,12 @@ export function sessionOptionsOf(request: SessionRequest): Options {
     spawnClaudeCodeProcess: (options) => {
       if (!enclosure)
         return spawnLeashed([...pdeathsig(), options.command, ...options.args], options, request.onProcess);
-      return spawnLeashed(enclosure.commandOf(options), options, (process) => {
-        enclosure.started(process.pid, (reason) => request.onBreach?.(reason));
+      const breach = (reason: string) => request.onBreach?.(reason);
+      const child = spawnLeashed(enclosure.commandOf(options), options, (process) => {
+        enclosure.started(process.pid, breach);
         request.onProcess(process);
       });
+      return withBoundedLines(child, breach);
     },
   };
 }

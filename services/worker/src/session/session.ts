@@ -266,7 +266,7 @@ function createSession(
     workspace: request.workspace,
     settle: async () => (await enclosure?.endTurn()) ?? true,
     breach(reason) {
-      endWith(new AppError('sandbox_limit', `The session was ended: it took ${reason}.`));
+      endWith(new AppError('sandbox_limit', `The session was ended: ${reason}.`));
       q.close();
     },
     async renewMcp(mcp) {
