@@ -140,7 +140,8 @@ export function createDispatch(deps: {
   const feed = createFeed({ redis: deps.subscriber, logger });
   const quotaOf = quotaInScript(deps.quotaOf);
   const { traceNow = () => undefined, workspacesOff } = deps;
-  const refuseWorkspace = workspaceRefusal(workspacesOff);
+  const workers = createWorkers({ redis, keys });
+  const refuseWorkspace = workspaceRefusal(workspacesOff, workers);
   const parts = { redis, keys, scripts, doorbell, logger, feed, quotaOf, refuseWorkspace, traceNow };
   const threads = createThreads({ ...parts, losses });
   const tasks = createTasks(parts);
@@ -185,7 +186,7 @@ export function createDispatch(deps: {
     lease: createLease(parts),
     sessions: createSessions(parts),
     transcripts: createTranscripts(parts),
-    workers: createWorkers(parts),
+    workers,
     storeOf: (owner) => createPluginStore(parts, owner),
     async broadcast(event, data) {
       await replicas.broadcast({ kind: 'broadcast', event, data });

@@ -154,7 +154,7 @@ export function createTasks(deps: {
       sender,
       ...rest
     }) {
-      refuseWorkspace(rest.workspace === true || rest.workspace === 'empty');
+      await refuseWorkspace(rest.workspace === true || rest.workspace === 'empty');
       const wish = { ...rest, ...(target === 'bus' ? { target } : {}) };
       if (target === 'bus' && wish.agent !== undefined)
         throw new AppError(

@@ -94,7 +94,7 @@ export function createRuns(deps: {
   return {
     get,
     async append({ tenant, threadId, request, idempotencyKey, filesIn, sender }) {
-      refuseWorkspace(filesIn !== undefined);
+      await refuseWorkspace(filesIn !== undefined);
       const { input, model, metadata } = request;
       const answer = await scripts.call<Appended>(lua.append, {
         tenant,

@@ -151,7 +151,7 @@ export function createThreads(deps: {
       if (made.outcome === 'quota') throw quotaError(made);
     },
     async create(tenant, request, sender) {
-      refuseWorkspace(request.workspace === true);
+      await refuseWorkspace(request.workspace === true);
       const { threadId = newThreadId(), ifExists = 'raise', ...profile } = request;
       const fields = { tenant, ...storedOf(profile) };
       const named = request.threadId !== undefined;

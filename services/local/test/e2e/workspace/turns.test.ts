@@ -162,3 +162,16 @@ describe.runIf(hasSandbox)('workspaces', () => {
     expect(run.files).toBe((await fleet.get<Run>(`/v1/threads/${threadId}/runs/${sent.runId}`)).files);
   });
 });
+
+test('a workspace is refused with the reason where no worker has a sandbox, and where the model needs signed requests', async () => {
+  const fleet = await openFleet({ workers: 0, env: { HARNESS_WORKSPACES: 'auto' } });
+  await fleet.addWorker({ CLAUDE_CODE_USE_BEDROCK: '1' });
+  const { workers } = await fleet.get<{ workers: { sandbox: object }[] }>('/v1/workers');
+  const reason = 'CLAUDE_CODE_USE_BEDROCK is set';
+  expect(workers).toMatchObject([{ sandbox: { level: 'none', reason: expect.stringContaining(reason) } }]);
+  await expect(fleet.thread({ workspace: true })).rejects.toThrow(
+    /: 422 .*workspace_refused.*CLAUDE_CODE_USE_BEDROCK is set/,
+  );
+  const metrics = await fetch(`${fleet.workers[0]?.ready.url}/metrics`);
+  expect(await metrics.text()).toContain('harness_worker_sandbox{level="none"} 1');
+});
