@@ -17,7 +17,7 @@ export interface BenchFleet {
   /** Process ids of the workers that it started with. */
   workers: number[];
   /** Creates a thread; returns its id. */
-  thread(): Promise<string>;
+  thread(body?: object): Promise<string>;
   /** Sends a message; resolves when it is accepted. */
   send(threadId: string, input: string): Promise<void>;
   /**
@@ -72,7 +72,7 @@ export async function startBenchFleet(
     workers: fleet.ready.workers,
     get: (path) => call('GET', path),
     events: (path) => readEventStream(url + path),
-    thread: async () => (await call<{ threadId: string }>('POST', '/v1/threads', {})).threadId,
+    thread: async (body = {}) => (await call<{ threadId: string }>('POST', '/v1/threads', body)).threadId,
     async send(threadId, input) {
       await call('POST', `/v1/threads/${threadId}/runs`, { input });
     },

@@ -27,6 +27,7 @@ import { reportTraces } from './mcp/traces.ts';
 import { reportPluginHost } from './plugins/plugin-host.ts';
 import { countSpared, measurePaths } from './sessions/paths.ts';
 import { reportSse } from './sse/sse-fan-out.ts';
+import { reportWorkspaces } from './workspaces/workspaces.ts';
 
 const rounds = 5;
 const pathRounds = 7;
@@ -45,6 +46,7 @@ const sections: Record<string, (redisUrl: string) => Promise<void>> = {
   accept: reportAccept,
   sse: (redisUrl) => reportSse(redisUrl, rounds),
   paths: reportPaths,
+  workspaces: () => reportWorkspaces(rounds),
   throughput: reportThroughput,
   growth: (redisUrl) => reportGrowth(redisUrl, rounds),
   'fail-over': reportFailOver,
