@@ -5,7 +5,8 @@
  * cannot be set back. A file that was changed within the clock's tick of being read could change once more without a trace,
  * so it is read again next time.
  */
-import { type BigIntStats, closeSync, createReadStream, fstatSync, readSync } from 'node:fs';
+import { type BigIntStats, closeSync, fstatSync, read, readSync } from 'node:fs';
+import { promisify } from 'node:util';
 import type { Batch, Blobs } from '../store/blobs.ts';
 import { createPause, eachOf } from '../store/durable.ts';
 import type { FolderLimits } from '../store/limits.ts';
@@ -157,13 +158,18 @@ async function storeSmall(fd: number, most: number, batch: Batch) {
   return { sha256: await batch.add(bytes.subarray(0, size)), size };
 }
 
-async function storeLarge(fd: number, most: number, batch: Batch) {
-  const stream = createReadStream('', {
-    fd,
-    autoClose: false,
-    start: 0,
-    end: most - 1,
-    highWaterMark: 1 << 20,
-  });
-  return batch.addStream(stream);
+const chunkBytes = 1024 * 1024;
+const readAt = promisify(read);
+
+const storeLarge = (fd: number, most: number, batch: Batch) => batch.addStream(chunksOf(fd, most));
+
+/** Not a stream of Node: where its reader fails it closes the descriptor, which the caller closes, too. */
+async function* chunksOf(fd: number, most: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < most; ) {
+    const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, most - at));
+    const { bytesRead } = await readAt(fd, chunk, 0, chunk.length, at);
+    if (bytesRead === 0) return;
+    at += bytesRead;
+    yield chunk.subarray(0, bytesRead);
+  }
 }
