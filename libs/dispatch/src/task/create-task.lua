@@ -5,7 +5,7 @@
 --    sender? {keyId, scopes?, tools?}, quota?, parentThreadId?, idemHash? + bodyHash? (REST),
 --    call? {runId, toolUseId?, argsHash, attempt} (a turn's tool call)
 -- outcome: created | existing {taskId, owner?} | conflict | parent_not_found | agent_not_found | depth |
---    children | chain | bus_full | quota {limit, of, allowed}
+--    cancelled (the run that calls) | children | chain | bus_full | quota {limit, of, allowed}
 -- Repair: the sweep finds a task whose mail a torn log lost; a key without its task counts as unknown.
 if A.parentThreadId then A.parentThreadId = resolve(A.tenant, A.parentThreadId) end
 local parent = A.parentThreadId and hash(key('th', A.parentThreadId)) or {}
@@ -44,6 +44,8 @@ if byArgs then
   end
 end
 
+-- A session whose run was cancelled may still send a call; the cancellation has gone through the tasks below it already.
+if A.call and redis.call('HGET', key('run', A.call.runId), 'cancel') then return answer('cancelled') end
 local agent = profileOf('agents', A.agent, A.tenant)
 if A.agent and not agent then return answer('agent_not_found') end
 local depth = A.parentThreadId and (tonumber(parent.depth) or 0) + 1 or 0

@@ -103,6 +103,7 @@ interface Created {
     | 'conflict'
     | 'parent_not_found'
     | 'agent_not_found'
+    | 'cancelled'
     | 'depth'
     | 'children'
     | 'chain'
@@ -233,6 +234,8 @@ function refusalOf(
   { parentThreadId, agent }: Pick<NewTask, 'parentThreadId' | 'agent'>,
 ): AppError {
   switch (answer.outcome) {
+    case 'cancelled':
+      return new AppError('turn_cancelled', 'The run that delegates was cancelled, so no task was created.');
     case 'quota':
       return quotaError(answer as unknown as QuotaRefusal);
     case 'conflict':

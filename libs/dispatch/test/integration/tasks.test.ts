@@ -124,6 +124,19 @@ test('cancelling a task cascades, and its parent is notified once', async () => 
   expect((await bench.dispatch.lease.begin(held.hold, 'n')).outcome).toBe('cancelled');
 });
 
+test('a run that was cancelled begins no task any more, not even by a call that was under way', async () => {
+  const bench = await openBench();
+  const { delegate, parentThreadId } = await openParent(bench);
+  const { tasks } = bench.dispatch;
+  const { task } = await delegate('toolu_1');
+  const turn = await beginTurn(bench, task.threadId, await bench.alive('wrk_a'));
+  await tasks.cancel(tenant, task.taskId);
+  const call = { runId: turn.runId, toolUseId: 'toolu_2', attempt: 1 };
+  const late = tasks.create({ tenant, prompt: 'too late', parentThreadId: task.threadId, call } as never);
+  await expect(late).rejects.toMatchObject({ code: 'turn_cancelled' });
+  expect(await tasks.ofThread(tenant, parentThreadId)).toHaveLength(1);
+});
+
 test('deleting a thread deletes everything below it and leaves no key behind', async () => {
   const bench = await openBench();
   const { delegate, parentThreadId } = await openParent(bench);

@@ -7,6 +7,7 @@
  * - `terminal/`          the chat in a terminal
  * - `lines.ts`          the chat without a terminal
  * - `gateway-client.ts` REST calls to the gateway
+ * - `file-commands.ts`  /files, /get and /put
  * - `follow-events.ts`  the events of a thread, over reconnections
  * - `thread-view.ts`    turns events into what is shown
  * - `note-of.ts`        one-line descriptions of events
@@ -16,6 +17,8 @@
 import { randomUUID } from 'node:crypto';
 import { type Answer, isFinalRunEvent, type Run, type Thread, type ThreadEvent } from '@harness/contracts';
 import { GatewayRefusal } from '@harness/runtime';
+import type { CommandAnswer } from './command-answer.ts';
+import { fileCommands, runFileCommand } from './file-commands.ts';
 import { followEvents, pause } from './follow-events.ts';
 import { GatewayAway, type GatewayClient } from './gateway-client.ts';
 import type { AskedQuestion } from './terminal/answering.ts';
@@ -47,14 +50,6 @@ export interface ChatWish {
 /** How a run ended. */
 export type RunEnd = Pick<Run, 'status' | 'result' | 'error'>;
 
-/** The response of `POST …/commands`. */
-export interface CommandAnswer {
-  output: string;
-  isError: boolean;
-  action?: 'quit' | 'clear';
-  runId?: string;
-}
-
 /** An open chat. */
 export interface Chat {
   readonly threadId: string;
@@ -72,6 +67,11 @@ export interface Chat {
   interrupt(): Promise<boolean>;
   close(): Promise<void>;
 }
+
+const fileHelp = [
+  'Files of this thread, here and there',
+  ...fileCommands.map(({ name, hint, description }) => `  ${`/${name} ${hint}`.padEnd(18)} ${description}`),
+].join('\n');
 
 /** Pause between two attempts to send, ms. */
 const retryMs = 1_000;
@@ -122,11 +122,13 @@ export async function openChat(deps: ChatDeps, wish: ChatWish): Promise<Chat> {
     ended: ends.of,
     async command(line) {
       const { threadId } = now.thread;
+      const own = await runFileCommand(client, threadId, line);
+      if (own) return own;
       const answer = await client.call<CommandAnswer>('POST', `/v1/threads/${threadId}/commands`, {
         body: { command: line },
       });
       if (answer.action === 'clear') await startAfresh();
-      return answer;
+      return /^\/help\s*$/.test(line) ? { ...answer, output: `${answer.output}\n\n${fileHelp}` } : answer;
     },
     async answer(questionId, body) {
       const { threadId } = now.thread;

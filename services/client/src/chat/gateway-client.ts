@@ -12,6 +12,14 @@ export interface GatewayClient {
   readonly headers: Record<string, string>;
   /** Sends and returns JSON. Throws GatewayAway, and GatewayRefusal for another status that is not 2xx. */
   call<T>(method: 'GET' | 'POST' | 'PATCH', path: string, request?: GatewayRequest): Promise<T>;
+  /** Sends and returns anything; throws likewise. */
+  send(method: 'GET' | 'PUT', path: string, request?: RawRequest): Promise<Response>;
+}
+
+/** A request with a body of any kind. */
+export interface RawRequest {
+  body?: ReadableStream;
+  headers?: Record<string, string>;
 }
 
 /** A request; `timeoutMs` defaults to 30 000. */
@@ -22,17 +30,28 @@ export interface GatewayRequest {
 }
 
 const defaultTimeoutMs = 30_000;
+/** For a large file over a slow line. */
+const rawTimeoutMs = 600_000;
 const awayStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** Creates a client; it does not connect yet. */
 export function createGatewayClient(url: string, apiKey: string | undefined): GatewayClient {
   const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  const ask = async (path: string, init: RequestInit): Promise<Response> => {
+    const response = await fetch(url + path, init).catch((error: Error) => {
+      throw new GatewayAway(reasonOf(error), { cause: error });
+    });
+    if (response.ok) return response;
+    const message = messageIn(await textOf(response)) ?? `${init.method} ${path}: ${response.status}`;
+    if (awayStatuses.has(response.status)) throw new GatewayAway(message);
+    throw new GatewayRefusal(response.status, message);
+  };
   return {
     url,
     headers,
     async call<T>(method: string, path: string, request: GatewayRequest = {}) {
       const { body, timeoutMs = defaultTimeoutMs } = request;
-      const response = await fetch(url + path, {
+      const response = await ask(path, {
         method,
         headers: {
           ...headers,
@@ -42,19 +61,23 @@ export function createGatewayClient(url: string, apiKey: string | undefined): Ga
         },
         ...(body && { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(timeoutMs),
-      }).catch((error: Error) => {
-        throw new GatewayAway(reasonOf(error), { cause: error });
       });
-      const text = await response.text().catch((error: Error) => {
-        throw new GatewayAway(reasonOf(error), { cause: error });
-      });
-      if (response.ok) return JSON.parse(text) as T;
-      const message = messageIn(text) ?? `${method} ${path}: ${response.status}`;
-      if (awayStatuses.has(response.status)) throw new GatewayAway(message);
-      throw new GatewayRefusal(response.status, message);
+      return JSON.parse(await textOf(response)) as T;
     },
+    send: (method, path, { body, headers: more } = {}) =>
+      ask(path, {
+        method,
+        headers: { ...headers, ...more },
+        ...(body && { body, duplex: 'half' }),
+        signal: AbortSignal.timeout(rawTimeoutMs),
+      } as RequestInit),
   };
 }
+
+const textOf = (response: Response): Promise<string> =>
+  response.text().catch((error: Error) => {
+    throw new GatewayAway(reasonOf(error), { cause: error });
+  });
 
 /** The cause's message if there is one, because `fetch failed` explains nothing. */
 export const reasonOf = (error: Error): string =>

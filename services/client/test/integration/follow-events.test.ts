@@ -69,7 +69,7 @@ test('resumes after the last event, over any number of failures', async () => {
 
 test('a silent connection is closed and opened again', async () => {
   const { follow, cursors, reported } = await openGateway([stream('1'), stream('2')]);
-  expect(await follow(2, 100)).toEqual(['1', '2']);
+  expect(await follow(2, 1_000)).toEqual(['1', '2']);
   expect([cursors, reported]).toEqual([
     [undefined, '1'],
     ['away: the gateway has stopped sending', 'back'],

@@ -6,6 +6,8 @@ import { bash, hasSandbox, resultOf, use, work } from '../workspace/work.ts';
 const secret = 'sk-ant-operators-secret';
 
 const levels = ['bubblewrap', 'bubblewrap-bound-proc'] as const;
+/** Each test starts a fleet, and some wait for limits. */
+const limitMs = 120_000;
 
 /** A fleet whose worker holds a secret, and a thread of which the agent may use every tool. */
 async function openEnclosed(level: (typeof levels)[number], env: Record<string, string> = {}) {
@@ -22,133 +24,152 @@ async function openEnclosed(level: (typeof levels)[number], env: Record<string, 
 }
 
 describe.runIf(hasSandbox).each(levels)('in a sandbox of level %s', (level) => {
-  test('no secret can be read, and nothing of other processes, users and files', async () => {
-    const { fleet, threadId, run } = await openEnclosed(level);
-    const [worker] = await fleet
-      .get<{ workers: { sandbox: object }[] }>('/v1/workers')
-      .then((all) => all.workers);
-    expect(worker?.sandbox).toEqual({ level });
-    const other = await fleet.thread();
-    await work(
-      fleet,
-      other,
-      use('Write', { file_path: '/workspace/private.txt', content: 'of another thread' }),
-      'say: x',
-    );
-    const found = await run(
-      `grep -rl "[o]perators-secret" /tmp /workspace /etc /home /root /run /var 2>/dev/null | head; env | grep -c "[o]perators-secret"`,
-    );
-    expect(found).toBe('0');
-    expect(
-      await run(
-        'cat /proc/[0-9]*/environ /proc/self/environ 2>/dev/null | tr "\\\\0" "\\\\n" | grep -c "[o]perators-secret"',
-      ),
-    ).toBe('0');
-    expect(await run('find / -name private.txt -not -path "/proc/*" 2>/dev/null | wc -l')).toBe('0');
-    expect(await run('cat /etc/shadow /root/.bashrc /var/run/redis/x 2>&1 | grep -vc "No such file"')).toBe(
-      '0',
-    );
-    const home = await run(
-      'ls -a /home /root /work /app /srv /opt 2>/dev/null; ls -d /tmp/*; cat /etc/passwd',
-    );
-    expect(home).toMatch(/agent:x:1000/);
-    expect(home).not.toMatch(/root:x/);
-    expect(await run('ps -e 2>/dev/null | wc -l; ls -d /proc/[0-9]* 2>/dev/null | wc -l')).toMatch(
-      /^\d\n\d$/,
-    );
-    expect(
-      (await work(fleet, threadId, use('Read', { file_path: '/etc/shadow' }), 'say: x')).results[0]?.isError,
-    ).toBe(true);
-  });
-
-  test('no network, no capability, no other user, nothing to write to', async () => {
-    const { fleet, run } = await openEnclosed(level);
-    const { port } = new URL(fleet.url);
-    const tries = [
-      `(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1 | grep -q -i refused && echo 1`,
-      '(exec 3<>/dev/tcp/169.254.169.254/80) 2>&1 | grep -q -i unreachable && echo 1',
-      'grep CapEff /proc/self/status | grep -c 0000000000000000',
-      'grep NoNewPrivs: /proc/self/status | grep -c 1',
-      'for f in /x /usr/x /etc/x /proc/sys/kernel/hostname; do echo 1 > $f; done 2>&1 | grep -c -E "Read-only|denied|nonexistent|No such"',
-      'mount -t tmpfs none /tmp 2>&1 | grep -c -E "denied|permitted|must be superuser"',
-      'chown 0 . 2>&1 | grep -c -E "permitted|Invalid"',
-      'ls /dev/sda /dev/vda /dev/mem /dev/kmsg 2>&1 | grep -c "No such"',
-    ];
-    expect((await run(tries.join('; '))).split('\n')).toEqual(['1', '1', '1', '1', '4', '1', '1', '4']);
-    if (level === 'bubblewrap') expect(await run('unshare -Ur true 2>&1 | grep -c unshare')).toBe('1');
-  });
-
-  test('the socket of the model serves the model alone, with the key of this session, and only during a turn', async () => {
-    const { fleet, threadId, run } = await openEnclosed(level);
-    const ask = (path: string, key = '$ANTHROPIC_API_KEY') =>
-      `curl -s --path-as-is -o /dev/null -w "%{http_code} " --unix-socket $ANTHROPIC_UNIX_SOCKET -H "x-api-key: ${key}" -H "content-type: application/json" -d '{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hello"}]}' http://model.invalid${path}`;
-    expect(
-      await run(
-        [
-          ask('/v1/messages'),
-          ask('/v1/messages', 'wrong'),
-          ask('/v1/files'),
-          ask('/../v1/keys'),
-          ask('//127.0.0.1:9/v1/messages'),
-          ask('/v1/messages/../keys'),
-        ].join('; '),
-      ),
-    ).toBe('200 401 404 404 404 404');
-    // What a command leaves behind ends with its turn, and with it its use of the model.
-    const stay = `nohup setsid sh -c 'while true; do ${ask('/v1/messages')} >> /workspace/log; sleep 0.05; done' > /dev/null 2>&1 & sleep 0.3; echo started`;
-    await work(fleet, threadId, bash(stay), 'say: x');
-    const [before, after] = [await run('cat log | wc -c'), await run('sleep 0.5; cat log | wc -c')];
-    expect(Number(before)).toBeGreaterThan(0);
-    expect(after).toBe(before);
-  });
-
-  test('a fork bomb, a kill of everything and too much memory or disk cost the session alone, with the reason', async () => {
-    const { fleet, threadId } = await openEnclosed(level, {
-      HARNESS_SANDBOX_PROCESSES: '128',
-      HARNESS_SANDBOX_MEMORY_MB: '768',
-      HARNESS_THREAD_FILES_MB: '64',
-    });
-    const neighbour = await fleet.thread();
-    await work(fleet, neighbour, 'remember: fig');
-    const bomb = await work(
-      fleet,
-      threadId,
-      bash('b() { b | b & }; b; sleep 1; echo end', { timeout: 5000 }),
-      'say: after',
-    );
-    expect(['success', 'error']).toContain(bomb.run.status);
-    const filled = await work(
-      fleet,
-      threadId,
-      bash('for i in $(seq 40); do head -c 4M /dev/urandom > f$i; done; sleep 20; true', { timeout: 30000 }),
-      'say: after',
-    );
-    expect(filled.run).toMatchObject({
-      status: 'error',
-      error: { code: 'sandbox_limit', message: expect.stringContaining('64 MiB of files') },
-    });
-    const sparse = await fleet.thread();
-    expect(
-      await resultOf(
+  test(
+    'no secret can be read, and nothing of other processes, users and files',
+    async () => {
+      const { fleet, threadId, run } = await openEnclosed(level);
+      const [worker] = await fleet
+        .get<{ workers: { sandbox: object }[] }>('/v1/workers')
+        .then((all) => all.workers);
+      expect(worker?.sandbox).toEqual({ level });
+      const other = await fleet.thread();
+      await work(
         fleet,
-        sparse,
-        'truncate -s 10G big 2>&1; head -c 10G /dev/zero > full; ls -l | grep -c -E "^-.* [0-9]{9,} "',
-      ),
-    ).toMatch(/0$/);
-    const greedy = await fleet.thread();
-    const eater = `for i in 1 2 3 4; do sh -c 'x=$(head -c 220M /dev/zero | tr "\\\\0" x); sleep 20' & done; wait; true`;
-    expect((await work(fleet, greedy, bash(eater, { timeout: 30000 }), 'say: after')).run).toMatchObject({
-      status: 'error',
-      error: { code: 'sandbox_limit', message: expect.stringContaining('768 MiB of memory') },
-    });
-    const killer = await fleet.thread();
-    const killed = await work(fleet, killer, bash('kill -9 -1; kill -9 1; echo alive'), 'say: after');
-    expect(killed.run.status).toMatch(/success|error/);
-    // The neighbour has its session, and the worker takes new work.
-    expect((await work(fleet, neighbour, 'recall:')).run).toMatchObject({
-      path: 'warm',
-      result: expect.stringContaining('fig'),
-    });
-    expect(await resultOf(fleet, await fleet.thread(), 'echo works')).toBe('works');
-  });
+        other,
+        use('Write', { file_path: '/workspace/private.txt', content: 'of another thread' }),
+        'say: x',
+      );
+      const found = await run(
+        `grep -rl "[o]perators-secret" /tmp /workspace /etc /home /root /run /var 2>/dev/null | head; env | grep -c "[o]perators-secret"`,
+      );
+      expect(found).toBe('0');
+      expect(
+        await run(
+          'cat /proc/[0-9]*/environ /proc/self/environ 2>/dev/null | tr "\\\\0" "\\\\n" | grep -c "[o]perators-secret"',
+        ),
+      ).toBe('0');
+      expect(await run('find / -name private.txt -not -path "/proc/*" 2>/dev/null | wc -l')).toBe('0');
+      expect(await run('cat /etc/shadow /root/.bashrc /var/run/redis/x 2>&1 | grep -vc "No such file"')).toBe(
+        '0',
+      );
+      const home = await run(
+        'ls -a /home /root /work /app /srv /opt 2>/dev/null; ls -d /tmp/*; cat /etc/passwd',
+      );
+      expect(home).toMatch(/agent:x:1000/);
+      expect(home).not.toMatch(/root:x/);
+      expect(await run('ps -e 2>/dev/null | wc -l; ls -d /proc/[0-9]* 2>/dev/null | wc -l')).toMatch(
+        /^\d\n\d$/,
+      );
+      expect(
+        (await work(fleet, threadId, use('Read', { file_path: '/etc/shadow' }), 'say: x')).results[0]
+          ?.isError,
+      ).toBe(true);
+    },
+    limitMs,
+  );
+
+  test(
+    'no network, no capability, no other user, nothing to write to',
+    async () => {
+      const { fleet, run } = await openEnclosed(level);
+      const { port } = new URL(fleet.url);
+      const tries = [
+        `(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1 | grep -q -i refused && echo 1`,
+        '(exec 3<>/dev/tcp/169.254.169.254/80) 2>&1 | grep -q -i unreachable && echo 1',
+        'grep CapEff /proc/self/status | grep -c 0000000000000000',
+        'grep NoNewPrivs: /proc/self/status | grep -c 1',
+        'for f in /x /usr/x /etc/x /proc/sys/kernel/hostname; do echo 1 > $f; done 2>&1 | grep -c -E "Read-only|denied|nonexistent|No such"',
+        'mount -t tmpfs none /tmp 2>&1 | grep -c -E "denied|permitted|must be superuser"',
+        'chown 0 . 2>&1 | grep -c -E "permitted|Invalid"',
+        'ls /dev/sda /dev/vda /dev/mem /dev/kmsg 2>&1 | grep -c "No such"',
+      ];
+      expect((await run(tries.join('; '))).split('\n')).toEqual(['1', '1', '1', '1', '4', '1', '1', '4']);
+      if (level === 'bubblewrap') expect(await run('unshare -Ur true 2>&1 | grep -c unshare')).toBe('1');
+    },
+    limitMs,
+  );
+
+  test(
+    'the socket of the model serves the model alone, with the key of this session, and only during a turn',
+    async () => {
+      const { fleet, threadId, run } = await openEnclosed(level);
+      const ask = (path: string, key = '$ANTHROPIC_API_KEY') =>
+        `curl -s --path-as-is -o /dev/null -w "%{http_code} " --unix-socket $ANTHROPIC_UNIX_SOCKET -H "x-api-key: ${key}" -H "content-type: application/json" -d '{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hello"}]}' http://model.invalid${path}`;
+      expect(
+        await run(
+          [
+            ask('/v1/messages'),
+            ask('/v1/messages', 'wrong'),
+            ask('/v1/files'),
+            ask('/../v1/keys'),
+            ask('//127.0.0.1:9/v1/messages'),
+            ask('/v1/messages/../keys'),
+          ].join('; '),
+        ),
+      ).toBe('200 401 404 404 404 404');
+      // What a command leaves behind ends with its turn, and with it its use of the model.
+      const stay = `nohup setsid sh -c 'while true; do ${ask('/v1/messages')} >> /workspace/log; sleep 0.05; done' > /dev/null 2>&1 & sleep 0.3; echo started`;
+      await work(fleet, threadId, bash(stay), 'say: x');
+      const [before, after] = [await run('cat log | wc -c'), await run('sleep 0.5; cat log | wc -c')];
+      expect(Number(before)).toBeGreaterThan(0);
+      expect(after).toBe(before);
+    },
+    limitMs,
+  );
+
+  test(
+    'a fork bomb, a kill of everything and too much memory or disk cost the session alone, with the reason',
+    async () => {
+      const { fleet, threadId } = await openEnclosed(level, {
+        HARNESS_SANDBOX_PROCESSES: '128',
+        HARNESS_SANDBOX_MEMORY_MB: '768',
+        HARNESS_THREAD_FILES_MB: '64',
+      });
+      const neighbour = await fleet.thread();
+      await work(fleet, neighbour, 'remember: fig');
+      const bomb = await work(
+        fleet,
+        threadId,
+        bash('b() { b | b & }; b; sleep 1; echo end', { timeout: 5000 }),
+        'say: after',
+      );
+      expect(['success', 'error']).toContain(bomb.run.status);
+      const filled = await work(
+        fleet,
+        threadId,
+        bash('for i in $(seq 40); do head -c 4M /dev/urandom > f$i; done; sleep 20; true', {
+          timeout: 30000,
+        }),
+        'say: after',
+      );
+      expect(filled.run).toMatchObject({
+        status: 'error',
+        error: { code: 'sandbox_limit', message: expect.stringContaining('64 MiB of files') },
+      });
+      const sparse = await fleet.thread();
+      expect(
+        await resultOf(
+          fleet,
+          sparse,
+          'truncate -s 10G big 2>&1; head -c 10G /dev/zero > full; ls -l | grep -c -E "^-.* [0-9]{9,} "',
+        ),
+      ).toMatch(/0$/);
+      const greedy = await fleet.thread();
+      const eater = `for i in 1 2 3 4; do sh -c 'x=$(head -c 220M /dev/zero | tr "\\\\0" x); sleep 20' & done; wait; true`;
+      expect((await work(fleet, greedy, bash(eater, { timeout: 30000 }), 'say: after')).run).toMatchObject({
+        status: 'error',
+        error: { code: 'sandbox_limit', message: expect.stringContaining('768 MiB of memory') },
+      });
+      const killer = await fleet.thread();
+      const killed = await work(fleet, killer, bash('kill -9 -1; kill -9 1; echo alive'), 'say: after');
+      expect(killed.run.status).toMatch(/success|error/);
+      // The neighbour has its session, and the worker takes new work.
+      expect((await work(fleet, neighbour, 'recall:')).run).toMatchObject({
+        path: 'warm',
+        result: expect.stringContaining('fig'),
+      });
+      expect(await resultOf(fleet, await fleet.thread(), 'echo works')).toBe('works');
+    },
+    limitMs,
+  );
 });

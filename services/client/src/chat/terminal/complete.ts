@@ -1,4 +1,5 @@
 /** Completion of commands, skills and agents with Tab. */
+import { fileCommands } from '../file-commands.ts';
 import type { GatewayClient } from '../gateway-client.ts';
 
 /** The result that node:readline requires: the words that match, and the part of the line that they replace. */
@@ -16,7 +17,10 @@ export function createCompleter(client: GatewayClient): (line: string) => Promis
     const answer = await client.call<Record<string, { name: string }[]>>('GET', path, { timeoutMs });
     return (answer[field] ?? []).map(({ name }) => name);
   };
-  const commands = () => namesAt('/v1/commands', 'commands');
+  const commands = async () => [
+    ...(await namesAt('/v1/commands', 'commands')),
+    ...fileCommands.map(({ name }) => name),
+  ];
   const arguments_: Record<string, () => Promise<string[]>> = {
     use: () => namesAt('/v1/skills', 'skills'),
     agent: () => namesAt('/v1/agents', 'agents'),
