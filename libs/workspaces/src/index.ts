@@ -5,15 +5,7 @@
  */
 export type { DiffLimits, FilesDiff } from './exchange/diff.ts';
 export { readTar, type TarLimits } from './exchange/tar.ts';
-export {
-  type Edited,
-  type FileLimits,
-  type FileStore,
-  fileChangesOf,
-  type OpenFile,
-  openFileStore,
-  type TenantFiles,
-} from './file-store.ts';
+export { type FileStore, openFileStore } from './file-store.ts';
 export type { Owner } from './folder/restore.ts';
 export type { Skipped } from './folder/scan.ts';
 export type { Snapshot } from './folder/snapshot.ts';
@@ -23,3 +15,10 @@ export type { Edit, Edits } from './store/edit.ts';
 export type { FolderLimits } from './store/limits.ts';
 export type { Changes, Entry, FileEntry, FolderEntry, LinkEntry, Manifest } from './store/manifest.ts';
 export { checkPath, pathProblem } from './store/paths.ts';
+export {
+  type Edited,
+  type FileLimits,
+  fileChangesOf,
+  type OpenFile,
+  type TenantFiles,
+} from './tenant-files.ts';

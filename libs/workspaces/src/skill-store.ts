@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { openFileStore, type TenantFiles } from './file-store.ts';
+import { openFileStore } from './file-store.ts';
+import type { TenantFiles } from './tenant-files.ts';
 
 /** Beside the folders of tenants, and none of them: no collection of a tenant's files comes here. */
 const folder = 'skills';

@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
+import { readdir, rm } from 'node:fs/promises';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@harness/runtime';
@@ -261,4 +263,30 @@ test('garbage is collected at one gateway, and never that of other data', async 
   await gateway.call('DELETE', url);
   for (const _ of [1, 2]) await collectFiles({ dispatch, store, logger }, 0);
   expect(await stored()).toBe(0);
+});
+
+test('downloads and uploads that a client or the store breaks off leave the gateway whole', async () => {
+  const filesDir = join(tmpdir(), `harness-files-${randomUUID()}`);
+  const { gateway, url, put } = await openThread({ filesDir });
+  await put('large', 'x'.repeat(20_000_000));
+  await put('zz', 'y');
+  const tar = `${gateway.url}${url}/files?format=tar`;
+  for (const path of [tar, `${gateway.url}${url}/files/large`]) {
+    const left = new AbortController();
+    const { body } = await fetch(path, { signal: left.signal });
+    await body?.getReader().read();
+    left.abort();
+  }
+  const upload = request(`${gateway.url}${url}/files/broken`, { method: 'PUT', headers: octets });
+  upload.on('error', () => undefined); // it is broken off here
+  upload.write(Buffer.alloc(1_000_000));
+  const tmp = join(filesDir, 't-default', 'tmp');
+  await expect.poll(() => readdir(tmp)).toHaveLength(1);
+  upload.destroy();
+  await expect.poll(() => readdir(tmp)).toEqual([]);
+  await rm(join(filesDir, 't-default', 'blobs', sha256('y').slice(0, 2), sha256('y')));
+  await expect(fetch(tar).then((response) => response.arrayBuffer())).rejects.toThrow();
+  const gone = await gateway.call('GET', `${url}/files/zz`);
+  expect([gone.status, gone.body.error.code]).toEqual([500, 'file_damaged']);
+  expect((await gateway.call('GET', `${url}/files`)).body.count).toBe(2);
 });
