@@ -17,6 +17,7 @@ import {
   BatchSpanProcessor,
   ParentBasedSampler,
   RandomIdGenerator,
+  SamplingDecision,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
@@ -47,6 +48,9 @@ const closeLimitMs = 1_000;
  */
 export function startOtlp(options: OtlpOptions): Tracing {
   const random = new RandomIdGenerator();
+  const byRatio = new TraceIdRatioBasedSampler(options.ratio);
+  /** Whether the span that is started next begins a trace that was chosen already. */
+  let isChosen = false;
   /** Id of the span that is started next. */
   let nextSpanId: string | undefined;
   const provider = new TracerProvider({
@@ -56,7 +60,15 @@ export function startOtlp(options: OtlpOptions): Tracing {
       'host.name': hostname(),
       'process.pid': process.pid,
     }),
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(options.ratio) }),
+    sampler: new ParentBasedSampler({
+      root: {
+        shouldSample: (parent, traceId) =>
+          isChosen
+            ? { decision: SamplingDecision.RECORD_AND_SAMPLED }
+            : byRatio.shouldSample(parent, traceId),
+        toString: () => byRatio.toString(),
+      },
+    }),
     idGenerator: {
       generateTraceId: () => random.generateTraceId(),
       generateSpanId: () => nextSpanId ?? random.generateSpanId(),
@@ -74,6 +86,12 @@ export function startOtlp(options: OtlpOptions): Tracing {
     if (traceparent === undefined) return context.active();
     const parts = partsOf(traceparent);
     return parts ? trace.setSpanContext(ROOT_CONTEXT, { ...parts, isRemote: true }) : ROOT_CONTEXT;
+  };
+  /** Whether a span with this parent is recorded; one that begins a trace, by chance. Nothing is made for the others. */
+  const chooses = (parent: string | undefined): boolean => {
+    const flags =
+      parent === undefined ? trace.getActiveSpan()?.spanContext().traceFlags : partsOf(parent)?.traceFlags;
+    return flags === undefined ? Math.random() < options.ratio : (flags & TraceFlags.SAMPLED) !== 0;
   };
   const begin = ({ name, kind = 'INTERNAL', parent, links = [], attributes }: SpanSpec, startTime?: number) =>
     tracer.startSpan(
@@ -99,7 +117,10 @@ export function startOtlp(options: OtlpOptions): Tracing {
     hasContent: options.hasContent,
     current: () => traceparentOfSpan(trace.getActiveSpan()),
     start(spec): OpenSpan {
+      if (!chooses(spec.parent)) return notRecorded;
+      isChosen = true;
       const span = begin(spec);
+      isChosen = false;
       return {
         traceparent: traceparentOfSpan(span),
         within: (work) => context.with(trace.setSpan(context.active(), span), work),
@@ -127,6 +148,20 @@ export function startOtlp(options: OtlpOptions): Tracing {
     },
   };
 }
+
+/** What is started within a span that is not recorded begins no trace of its own. */
+const unsampled = trace.setSpanContext(ROOT_CONTEXT, {
+  traceId: 'f'.repeat(32),
+  spanId: 'f'.repeat(16),
+  traceFlags: TraceFlags.NONE,
+});
+const notRecorded: OpenSpan = {
+  traceparent: undefined,
+  within: (work) => context.with(unsampled, work),
+  set: () => undefined,
+  fail: () => undefined,
+  end: () => undefined,
+};
 
 function traceparentOfSpan(span: Span | undefined): string | undefined {
   if (!span) return undefined;

@@ -23,20 +23,21 @@ export function traceRequests(app: FastifyInstance, tracing: Tracing): void {
       parent: traceparentOf(request.headers.traceparent) ?? '',
       attributes: { 'http.request.method': method, 'http.route': route },
     });
-    spans.set(request, span);
+    if (span.traceparent !== undefined) spans.set(request, span);
     span.within(done);
   });
   app.addHook('onResponse', (request, reply, done) => {
     const span = spans.get(request);
+    if (!span) return done();
     const { threadId, runId, taskId } = request.params as Record<string, string | undefined>;
-    span?.set({
+    span.set({
       'http.response.status_code': reply.statusCode,
       ...(threadId && { 'gen_ai.conversation.id': threadId }),
       ...(runId && { 'harness.run.id': runId }),
       ...(taskId && { 'harness.task.id': taskId }),
     });
-    if (reply.statusCode >= 500) span?.fail(String(reply.statusCode));
-    span?.end();
+    if (reply.statusCode >= 500) span.fail(String(reply.statusCode));
+    span.end();
     done();
   });
 }

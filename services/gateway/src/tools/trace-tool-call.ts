@@ -1,5 +1,5 @@
 import { isInputRequired, type PluginToolMeta, type ToolOutcome } from '@harness/plugin-kit';
-import { inSpan, type Tracing } from '@harness/runtime';
+import { inSpan, type OpenSpan, type Tracing } from '@harness/runtime';
 import type { Caller } from '../http/credentials/authenticate.ts';
 import type { ToolCall } from './tool-call.ts';
 
@@ -18,6 +18,8 @@ export interface ToolTrace {
   ): Promise<ToolOutcome>;
 }
 
+const none: readonly string[] = [];
+
 /** Creates it. While traces are off it calls through. */
 export function createToolTrace(tracing: Tracing): ToolTrace {
   if (!tracing.isOn) return { call: (_caller, _call, run) => run(), plugin: ({ meta }, run) => run(meta) };
@@ -30,13 +32,11 @@ export function createToolTrace(tracing: Tracing): ToolTrace {
   };
 
   return {
-    async call(caller, toolCall, run) {
+    call(caller, toolCall, run) {
       const { name, door, toolUseId, wire, arguments: input } = toolCall;
-      const { parent, links = [] } = placeOf(caller, toolCall);
+      const { parent, links = none } = placeOf(caller, toolCall);
       if (caller.session && parent === undefined) return run();
-      return inSpan(tracing, { name: `tools/call ${name}`, kind: 'SERVER', parent, links }, async (span) => {
-        // Most calls are not sampled: they pay for no attribute.
-        if (span.traceparent === undefined) return run();
+      const recorded = async (span: OpenSpan) => {
         span.set({
           ...(wire && { 'mcp.method.name': 'tools/call', 'mcp.protocol.version': wire.protocolVersion }),
           ...(wire?.sessionId && { 'mcp.session.id': wire.sessionId }),
@@ -52,7 +52,11 @@ export function createToolTrace(tracing: Tracing): ToolTrace {
         if (outcome.isError) span.fail('tool_error');
         if (tracing.hasContent) span.set({ 'gen_ai.tool.call.result': JSON.stringify(outcome.content) });
         return outcome;
-      });
+      };
+      return inSpan(tracing, { name: `tools/call ${name}`, kind: 'SERVER', parent, links }, (span) =>
+        // Most calls are not sampled: they pay for no attribute.
+        span.traceparent === undefined ? run() : recorded(span),
+      );
     },
     plugin({ name, meta }, run) {
       const current = tracing.current();

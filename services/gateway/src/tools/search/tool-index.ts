@@ -44,6 +44,7 @@ interface Entry {
  */
 export function createToolIndex(): ToolIndex {
   const known = new Map<string, ToolDescriptor>();
+  const names = new Map<string, ToolNames>();
   const index = new MiniSearch<Entry>({
     fields: ['plugin', 'name', 'title', 'summary', 'description', 'parameters'],
     tokenize: wordsOf,
@@ -54,18 +55,26 @@ export function createToolIndex(): ToolIndex {
       bm25: { k: 1.2, b: 0.6, d: 0.3 },
     },
   });
+  const prefix = (term: string) => term.length > 3;
+  /** Scores for synonyms, which are the same few words again and again; of all tools, whoever may use them. */
+  const ofSynonyms = new Map<string, Score[]>();
+  const scoresOfSynonym = (synonym: string): Score[] => {
+    const scores = ofSynonyms.get(synonym) ?? index.search(synonym, { prefix }).map(scoreOf);
+    ofSynonyms.set(synonym, scores);
+    return scores;
+  };
   /** The scores of tools for one thing that is asked for. */
-  const scoresOf = ({ word, parts, synonyms }: Concept, filter: (found: SearchResult) => boolean) => {
+  const scoresOf = ({ word, parts, synonyms }: Concept, among: ReadonlyMap<string, unknown>) => {
     const best = new Map<string, number>();
-    const prefix = (term: string) => term.length > 3;
-    const note = (found: readonly SearchResult[], weight: number) => {
-      for (const { id, score } of found) best.set(id, Math.max(best.get(id) ?? 0, score * weight));
+    const note = (found: readonly Score[], weight: number) => {
+      for (const { id, score } of found)
+        if (among.has(id)) best.set(id, Math.max(best.get(id) ?? 0, score * weight));
     };
-    const own = index.search(word, { filter, prefix, fuzzy: (term) => (term.length > 5 ? 0.15 : false) });
-    note(own, 1);
-    for (const part of parts) note(index.search(part, { filter, prefix }), partWeight);
-    const weight = own.some(({ match }) => Object.hasOwn(match, word)) ? synonymWeight : onlyWeight;
-    for (const synonym of synonyms) note(index.search(synonym, { filter, prefix }), weight);
+    const own = index.search(word, { prefix, fuzzy: (term) => (term.length > 5 ? 0.15 : false) });
+    note(own.map(scoreOf), 1);
+    for (const part of parts) note(index.search(part, { prefix }).map(scoreOf), partWeight);
+    const isKnown = own.some(({ id, match }) => among.has(String(id)) && Object.hasOwn(match, word));
+    for (const synonym of synonyms) note(scoresOfSynonym(synonym), isKnown ? synonymWeight : onlyWeight);
     return best;
   };
   let updating = Promise.resolve();
@@ -76,10 +85,15 @@ export function createToolIndex(): ToolIndex {
       if (now.get(name) === tool) continue;
       index.discard(name);
       known.delete(name);
+      names.delete(name);
     }
     const added = tools.filter(({ name }) => !known.has(name));
-    for (const tool of added) known.set(tool.name, tool);
+    for (const tool of added) {
+      known.set(tool.name, tool);
+      names.set(tool.name, namesOf(tool.name));
+    }
     await index.addAllAsync(added.map(entryOf), { chunkSize: chunkTools });
+    ofSynonyms.clear();
   };
   return {
     update(tools) {
@@ -87,19 +101,17 @@ export function createToolIndex(): ToolIndex {
       return updating;
     },
     search(query, among, limit) {
-      const filter = ({ id }: SearchResult) => among.has(String(id));
       const total = new Map<string, number>();
       for (const concept of conceptsOf(query)) {
         const weight = concept.isWeak ? weakWeight : 1;
-        for (const [id, score] of scoresOf(concept, filter))
+        for (const [id, score] of scoresOf(concept, among))
           total.set(id, (total.get(id) ?? 0) + score * weight);
       }
       const named = new Set(wholeWordsOf(query.toLowerCase()));
       const isReading = asking.test(query);
       const weightOf = (id: string) => {
-        const { plugin, name } = namesOf(id);
-        const isChanging = isReading && changing.test(name);
-        return (named.has(plugin.toLowerCase()) ? namedWeight : 1) * (isChanging ? changingWeight : 1);
+        const { plugin, isChanging } = names.get(id) as ToolNames;
+        return (named.has(plugin) ? namedWeight : 1) * (isReading && isChanging ? changingWeight : 1);
       };
       return [...total]
         .map(([id, score]) => ({ id, score: score * weightOf(id) }))
@@ -110,6 +122,12 @@ export function createToolIndex(): ToolIndex {
   };
 }
 
+interface Score {
+  id: string;
+  score: number;
+}
+const scoreOf = ({ id, score }: SearchResult): Score => ({ id: String(id), score });
+
 /** A question for something to read. */
 const asking =
   /^\s*(?:which|what|who|whose|where|when|why|how|is|are|was|were|did|does|do|has|have|can|will)\b/i;
@@ -117,15 +135,21 @@ const asking =
 const changing =
   /^(?:[a-z]+[_-])?(?:add|approve|archive|cancel|copy|create|delete|disable|drop|edit|enable|fork|insert|manage|mark|merge|move|patch|play|post|publish|push|put|remove|rename|resize|restore|send|set|transfer|unarchive|update|upload)/;
 
-/** The plugin of a tool, and its own name in lower case with `_` between words. */
-function namesOf(qualified: string): { plugin: string; name: string } {
+/** What the name of a tool says. */
+interface ToolNames {
+  /** In lower case. */
+  plugin: string;
+  isChanging: boolean;
+}
+
+function namesOf(qualified: string): ToolNames {
   const at = qualified.indexOf('__');
   const own = at < 0 ? qualified : qualified.slice(at + 2);
   const name = own
     .replace(/^API-/, '')
     .replace(/([a-z])([A-Z])/g, '$1_$2')
     .toLowerCase();
-  return { plugin: at < 0 ? '' : qualified.slice(0, at), name };
+  return { plugin: at < 0 ? '' : qualified.slice(0, at).toLowerCase(), isChanging: changing.test(name) };
 }
 
 function entryOf({ name, title = '', description = '', inputSchema }: ToolDescriptor): Entry {

@@ -42,7 +42,8 @@ const searchTool: ToolDescriptor = Object.freeze({
         type: 'string',
         minLength: 1,
         maxLength: 1_000,
-        description: 'A few words: what the tool should do',
+        description:
+          'Words that its description may have: the service, what to do, with what, and synonyms, like “github list open issues bugs”',
       },
       limit: { type: 'integer', minimum: 1, maximum: maxLimit, description: `Default ${defaultLimit}` },
     },
