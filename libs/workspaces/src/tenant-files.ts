@@ -6,7 +6,7 @@ import { changeFolder, type Owner } from './folder/restore.ts';
 import { readFolder, type Snapshot } from './folder/snapshot.ts';
 import { type Batch, createBlobs, damaged } from './store/blobs.ts';
 import { type Collected, collect, type Live, type Verified, verify } from './store/collect.ts';
-import { type Edits, editManifest, mergeManifests } from './store/edit.ts';
+import { type Edit, type Edits, editManifest, mergeManifests, stageEdits } from './store/edit.ts';
 import type { FolderLimits } from './store/limits.ts';
 import {
   type Changes,
@@ -63,6 +63,11 @@ export interface TenantFiles {
   manifest(version: string): Promise<Manifest>;
   /** Makes a version from another one; undefined = from none. Throws `invalid_request`, `file_not_found`, `limit_reached`. */
   edit(version: string | undefined, edits: Edits, limits: FileLimits): Promise<Edited>;
+  /**
+   * Stores the content of edits that can be read only once: what it returns can be made more than once. Throws
+   * `invalid_request`, `body_too_large`, `limit_reached`.
+   */
+  stage(edits: Edits, limits: FileLimits): Promise<Edit[]>;
   /** Makes the version that has all of `version` and of `added`, which wins. Throws `limit_reached`. */
   merge(version: string | undefined, added: string, limits: FileLimits): Promise<Edited>;
   /** A file of a version; `stream` reads it, or a part (`end` inclusive). Throws `file_not_found`. */
@@ -107,13 +112,17 @@ export function openTenant({ dir, tenant, cache }: TenantDeps): TenantFiles {
     cache.set(keyOf(version), read);
     return read;
   };
-  /** Stores a manifest and all that is in the batch. */
-  const store = async (made: Manifest, batch: Batch, { tenantBytes }: FileLimits): Promise<string> => {
-    const version = await batch.add(Buffer.from(manifestText(made)));
+  /** Makes what is in the batch durable. */
+  const commit = async (batch: Batch, { tenantBytes }: FileLimits): Promise<void> => {
     if (tenantBytes !== undefined && batch.addedBytes > 0) {
       if ((await usage.bytes()) + batch.addedBytes > tenantBytes) throw tenantFull(tenantBytes);
     }
     await batch.commit();
+  };
+  /** Stores a manifest and all that is in the batch. */
+  const store = async (made: Manifest, batch: Batch, limits: FileLimits): Promise<string> => {
+    const version = await batch.add(Buffer.from(manifestText(made)));
+    await commit(batch, limits);
     cache.set(keyOf(version), made);
     return version;
   };
@@ -148,6 +157,12 @@ export function openTenant({ dir, tenant, cache }: TenantDeps): TenantFiles {
     snapshot: (path, { limits, previous }) =>
       inBatch(async (batch) => {
         const read = await readFolder(path, { blobs, limits, previous, batch });
+        const { added, changed, removed } = read.changes;
+        const isSame = added.length + changed.length + removed.length === 0;
+        if (previous && isSame && blobs.renew(previous.version)) {
+          await batch.commit();
+          return { ...read, version: previous.version };
+        }
         return { ...read, version: await store(read.manifest, batch, limits) };
       }),
     async restore(version, path, owner) {
@@ -165,6 +180,12 @@ export function openTenant({ dir, tenant, cache }: TenantDeps): TenantFiles {
         const base = await maybeManifest(version);
         const made = await editManifest(base, edits, { blobs, batch, limits });
         return edited(await store(made, batch, limits), base, made);
+      }),
+    stage: (edits, limits) =>
+      inBatch(async (batch) => {
+        const staged = await stageEdits(edits, { batch, limits });
+        await commit(batch, limits);
+        return staged;
       }),
     merge: (version, added, limits) =>
       inBatch(async (batch) => {

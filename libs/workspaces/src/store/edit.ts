@@ -55,6 +55,26 @@ export async function editManifest(
   return manifestOf(entries.values());
 }
 
+/**
+ * The edits with the content of their files in `batch`: they can be made more than once. Throws `invalid_request` for a path,
+ * `body_too_large` for a file beyond the limit.
+ */
+export async function stageEdits(
+  edits: Edits,
+  { batch, limits }: { batch: Batch; limits: FolderLimits },
+): Promise<Edit[]> {
+  const staged: Edit[] = [];
+  for await (const edit of edits) {
+    checkPath(edit.path);
+    if (!('put' in edit)) staged.push(edit);
+    else {
+      const { path, put, mode } = edit;
+      staged.push({ path, stored: await added(put, { batch, limits }), mode });
+    }
+  }
+  return staged;
+}
+
 /** The manifest with all that `other` has, which wins where both have a path. Throws `limit_reached`. */
 export function mergeManifests(base: Manifest | undefined, other: Manifest, limits: FolderLimits): Manifest {
   const entries = new Map(base?.entries);

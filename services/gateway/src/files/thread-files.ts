@@ -112,15 +112,8 @@ export function createThreadFiles({
     },
     async stage(tenant, edits, mostBytes) {
       const { limits } = settings();
-      const store = storeOf({ tenant });
       const bytes = Math.min(limits.bytes, mostBytes);
-      const { version } = await store.edit(undefined, edits, { ...limits, bytes });
-      const staged = await store.manifest(version);
-      return [...staged.entries.values()].flatMap((entry): Edit[] => {
-        if (entry.kind === 'symlink') return [];
-        const { path, mode } = entry;
-        return [entry.kind === 'dir' ? { path, dir: true, mode } : { path, stored: entry, mode }];
-      });
+      return storeOf({ tenant }).stage(edits, { ...limits, bytes });
     },
     async change(thread, edits, check) {
       const { limits } = settings();

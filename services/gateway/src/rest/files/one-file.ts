@@ -118,8 +118,8 @@ function addPutRoute(app: FastifyInstance, { threadFiles }: RouteDeps): void {
       await threadFiles.at(thread);
       const put = uploadOf(request, 'application/octet-stream');
       const staged = await threadFiles.stage(thread.tenant, [{ path, put }], maxUploadBytes);
-      const [file] = staged.flatMap((edit) => ('stored' in edit ? [edit] : []));
-      if (!file) throw new Error(`the file ${path} was not staged`);
+      const [file] = staged;
+      if (!file || !('stored' in file)) throw new Error(`the file ${path} was not staged`);
       const { stored } = file;
       const change = await threadFiles.change(thread, [{ path, stored }], preconditionOf(request, path));
       return reply.header('ETag', etagOf(stored.sha256)).send(change);
