@@ -39,6 +39,8 @@ const schema = z.object({
   ...envSecretPatterns,
   ...envTracing,
   ...envWorkspaces,
+  /** Hosts that sandboxes reach by HTTP and HTTPS; `*.example.com` = all below it. */
+  HARNESS_EGRESS: envList.default([]),
   /** How sessions are enclosed; auto = as strictly as this machine permits. */
   HARNESS_SANDBOX: z.enum(['auto', 'bubblewrap', 'bubblewrap-bound-proc']).default('auto'),
   /** Limits of each sandbox: memory of all its processes, MiB. */

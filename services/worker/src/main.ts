@@ -61,6 +61,7 @@ async function openSessions({ config, dispatch, logger, mcpUrl, status, metrics 
       root: homes.root,
       modelEnv: config.sessionEnv,
       limits: config.sandboxLimits,
+      egress: config.HARNESS_EGRESS,
       path: config.path,
       wanted: config.HARNESS_SANDBOX,
       logger,
@@ -93,7 +94,8 @@ async function openSessions({ config, dispatch, logger, mcpUrl, status, metrics 
     slots,
   );
   const spares = createSpares({
-    wanted: config.HARNESS_SPARES,
+    // A spare has no sandbox.
+    wanted: config.workspaces?.mode === 'on' ? 0 : config.HARNESS_SPARES,
     room: () => processesFor(process.availableMemory()) - 1, // keeps one slot for a thread that needs a session
     logger,
     async open() {

@@ -118,6 +118,27 @@ describe.runIf(hasSandbox).each(levels)('in a sandbox of level %s', (level) => {
   );
 
   test(
+    'with allowed hosts, every other one and every address of this machine stays out of reach',
+    async () => {
+      const env = { HARNESS_EGRESS: 'allowed.example,127.0.0.1,localhost' };
+      const { fleet, threadId, run } = await openEnclosed(level, env);
+      const { port } = new URL(fleet.url);
+      const ask = (url: string) => `curl -s -m 10 -o out -w '%{http_code} ' ${url}; cat out`;
+      expect(await run(ask('http://other.example/'))).toMatch(
+        /^403 .*other\.example is not among HARNESS_EGRESS/,
+      );
+      expect(await run(`rm -f out; http_proxy= ${ask('http://allowed.example/')}`)).toMatch(/000/); // no way around the proxy
+      const local = ask("--noproxy '' http://127.0.0.1/");
+      expect(await run(local)).toMatch(/^403 .*127\.0\.0\.1 has an address that is not public/);
+      expect(await run(ask(`--noproxy '' http://localhost:${port}/`))).toMatch(/^403 .*port/);
+      // The sandbox's own end of the way out is no stray: it is there in the next turn; and the model answers.
+      expect(await run(ask('http://other.example/'))).toMatch(/^403/);
+      expect((await work(fleet, threadId, 'say: still here')).run.result).toBe('still here');
+    },
+    limitMs,
+  );
+
+  test(
     'a fork bomb, a kill of everything and too much memory or disk cost the session alone, with the reason',
     async () => {
       const { fleet, threadId } = await openEnclosed(level, {

@@ -1,9 +1,13 @@
 import { lchownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { SpawnOptions } from '@anthropic-ai/claude-agent-sdk';
+import type { Logger } from '@harness/runtime';
 import type { SessionHome } from '../session/session-home.ts';
 import { enclose, ownEtc, type ProcessLimits, type SandboxLevel } from './bubblewrap.ts';
+import { type EgressProxy, type EgressRules, openEgressProxy } from './egress-proxy.ts';
 import type { ModelProxies } from './model-proxy.ts';
+import { descendantsOf } from './process-tree.ts';
 import type { SessionUser } from './session-users.ts';
 import { killStrays } from './strays.ts';
 import { type SandboxLimits, watchLimits } from './watch-limits.ts';
@@ -32,6 +36,9 @@ export interface EnclosureParts {
   proxies: ModelProxies;
   /** A folder that every user may enter, for sockets and files of all sandboxes. */
   root: string;
+  /** Hosts that sandboxes reach; empty = none. */
+  egress: EgressRules;
+  logger: Logger;
   /** Returns a path of the executable that the session's user can reach. */
   place(executable: string): string;
   modelVariables: Readonly<Record<string, string>>;
@@ -56,6 +63,30 @@ export interface EnclosureOf {
   skills?: string | undefined;
 }
 
+/** Where the forwarder listens: the network is the sandbox's own. */
+const egressPort = 3128;
+const egressUrl = `http://127.0.0.1:${egressPort}`;
+const egressVariables = {
+  HTTPS_PROXY: egressUrl,
+  HTTP_PROXY: egressUrl,
+  https_proxy: egressUrl,
+  http_proxy: egressUrl,
+  NO_PROXY: 'localhost,127.0.0.1,model.invalid',
+  no_proxy: 'localhost,127.0.0.1,model.invalid',
+};
+/** The forwarder: Node and its script. */
+const forwarding = [process.execPath, fileURLToPath(new URL('egress-forward.mjs', import.meta.url))];
+
+/** Starts the forwarder beside the session, which stays the first process. */
+const withForwarder = (
+  forwarder: readonly string[],
+  { socketPath }: EgressProxy,
+  session: readonly string[],
+) => [
+  ...['sh', '-c', '"$1" "$2" "$3" "$4" > /dev/null 2>&1 & shift 4; exec "$@"', 'sh'],
+  ...[...forwarder, socketPath, String(egressPort), ...session],
+];
+
 /** Creates the sandbox of a session. `name` is unique in this process and short: the path of a socket has 107 bytes. */
 export async function openEnclosure(
   { name, home, user, skills }: EnclosureOf & { name: string; user: SessionUser | undefined },
@@ -69,6 +100,10 @@ export async function openEnclosure(
   const sockets = join(folder, 's');
   mkdirSync(sockets, { mode: 0o700 });
   const proxy = await parts.proxies.create(join(sockets, 'model'));
+  const egress =
+    parts.egress.hosts.length > 0
+      ? await openEgressProxy(join(sockets, 'net'), parts.egress, parts.logger)
+      : undefined;
   const own = (path: string) => {
     if (user) chownAll(path, user.uid);
   };
@@ -76,6 +111,7 @@ export async function openEnclosure(
   own(home.root);
   let first: number | undefined;
   let unwatch = () => {};
+  let ownProcesses: ReadonlySet<number> | undefined;
   return {
     env: {
       ...parts.modelVariables,
@@ -83,6 +119,7 @@ export async function openEnclosure(
       [socketVariable]: proxy.socketPath,
       ANTHROPIC_BASE_URL: modelUrl,
       ANTHROPIC_API_KEY: proxy.key,
+      ...(egress && egressVariables),
     },
     commandOf({ command, args, env }) {
       const executable = parts.place(command);
@@ -92,28 +129,39 @@ export async function openEnclosure(
       for (const path of extra) own(path);
       const box = {
         writable: [join(home.root, 'home'), sockets, ...extra],
-        readable: [executable],
+        readable: [executable, ...(egress ? forwarding.map(parts.place) : [])],
         workspace: home.cwd,
         skills,
         etc,
         limits,
         uid: user?.uid,
       };
-      return enclose(level, box, [executable, ...args]);
+      const session = [executable, ...args];
+      return enclose(
+        level,
+        box,
+        egress ? withForwarder(forwarding.map(parts.place), egress, session) : session,
+      );
     },
     started(pid, kill) {
       first = pid;
       unwatch = watchLimits({ pid, workspace: home.cwd, home: join(home.root, 'home') }, limits, kill);
     },
-    beginTurn: proxy.open,
+    beginTurn() {
+      // Before the first turn there is nothing in the sandbox that a model could have started.
+      if (first !== undefined) ownProcesses ??= new Set(descendantsOf(first));
+      proxy.open();
+      egress?.open();
+    },
     async endTurn() {
       proxy.shut();
-      return first === undefined || killStrays(first, level);
+      egress?.shut();
+      return first === undefined || killStrays(first, level, ownProcesses ?? new Set());
     },
     owner: user && { uid: user.uid, gid: user.uid },
     async close() {
       unwatch();
-      await proxy.close();
+      await Promise.all([proxy.close(), egress?.close()]);
       user?.release();
       rmSync(folder, { recursive: true, force: true });
     },

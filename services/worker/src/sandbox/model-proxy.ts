@@ -167,6 +167,8 @@ function presents(request: IncomingMessage, key: string): boolean {
 
 /** An error in the form of the Messages API, so that the agent reports its text. */
 function refuse(response: ServerResponse, status: number, message: string): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'x-should-retry': 'false' });
+  // A connection that failed may be tried again, as the agent does without a sandbox; a refusal stays one.
+  const retry = status >= 500 ? 'true' : 'false';
+  response.writeHead(status, { 'content-type': 'application/json', 'x-should-retry': retry });
   response.end(JSON.stringify({ type: 'error', error: { type: 'permission_error', message } }));
 }

@@ -13,6 +13,7 @@
  *   model-proxy.ts        its way to the model
  *   model-endpoint.ts     where the model is, and the credentials for it
  *   tool-relay.ts         its way to the gateway
+ *   egress-proxy.ts       its way to hosts that the operator allows; egress-forward.mjs is its end in the sandbox
  *   session-users.ts      a user of the system for each session
  *   place-executable.ts   the agent where every user can reach it
  *   process-tree.ts       the processes in it
@@ -50,6 +51,8 @@ export interface SandboxesDeps {
   root: string;
   modelEnv: Readonly<Record<string, string>>;
   limits: ProcessLimits & SandboxLimits;
+  /** Hosts that sandboxes reach, by an HTTP proxy; empty = none. */
+  egress: readonly string[];
   /** The environment's PATH. */
   path: string;
   /** How sessions are enclosed; auto = as strictly as this machine permits. */
@@ -79,7 +82,8 @@ export async function createSandboxes(deps: SandboxesDeps): Promise<Sandboxes> {
           `This worker has no sandbox: ${'reason' in probed ? probed.reason : 'no model'}.`,
         );
       const user = users.take();
-      const parts = { level: probed.level, proxies, root, place, modelVariables, limits };
+      const egress = { hosts: deps.egress };
+      const parts = { level: probed.level, proxies, root, place, modelVariables, limits, egress, logger };
       try {
         return await openEnclosure({ name: `x${randomBytes(5).toString('hex')}`, ...session, user }, parts);
       } catch (error) {

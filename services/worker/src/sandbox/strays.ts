@@ -10,12 +10,16 @@ const maxZombies = 32;
 
 /**
  * Kills what tools have started and left running, so that nothing changes the workspace while its version is taken. `pid`: the
- * sandbox's first process. Returns false when some could not be ended, or too many have ended that nothing collects: then the
+ * sandbox's first process; `keep`: those that are not a tool's. Returns false when some could not be ended, or too many have ended that nothing collects: then the
  * session must end.
  */
-export async function killStrays(pid: number, level: SandboxLevel): Promise<boolean> {
+export async function killStrays(
+  pid: number,
+  level: SandboxLevel,
+  keep: ReadonlySet<number>,
+): Promise<boolean> {
   for (let round = 0; round < rounds; round++) {
-    const strays = straysOf(pid, level);
+    const strays = straysOf(pid, level).filter((one) => !keep.has(one));
     if (strays.length === 0) return zombiesIn(pid) <= maxZombies;
     for (const stray of strays) {
       try {
