@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { engineEnv } from './config.ts';
 
-/** docker-compose.yml as a separate project, beside others on the engine. */
+/** docker-compose.yml, with workspaces, as a separate project, beside others on the engine. */
 export interface ComposeProject {
   /** Runs a compose command. Resolves with both outputs, and throws with them when it fails. */
   compose(...args: string[]): Promise<string>;
@@ -57,7 +57,8 @@ export function openProject(command: string[], env: Record<string, string>): Com
   // Instead of the checkout's .env, which belongs to the user.
   const envFile = join(dir, 'env');
   writeFileSync(envFile, '');
-  const prefix = [...command, '--project-name', name, '--env-file', envFile];
+  const files = ['docker-compose.yml', 'services/worker/workspaces.yml'].flatMap((file) => ['--file', file]);
+  const prefix = [...command, ...files, '--project-name', name, '--env-file', envFile];
   const all = { ...engineEnv(), ...env };
   const compose = (...args: string[]) => run([...prefix, ...args], all);
   const docker = (...args: string[]) => run(['docker', ...args], all);

@@ -24,6 +24,7 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     project = openProject('command' in found ? found.command : [], {
       PORT: String(port),
       HARNESS_API_KEY: key,
+      HARNESS_WORKSPACES: 'auto',
       HARNESS_WORKER_TTL_MS: '2000', // so that a dead worker is detected soon
       COMPOSE_PROFILES: 'demo',
       ANTHROPIC_BASE_URL: 'http://scripted-model:8099',
@@ -70,6 +71,23 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
   test('a message through the load balancer is answered, by a session that calls a tool', async () => {
     const run = await ask('call: time__current_time {"timezone":"Europe/Berlin"}\nsay: it is late');
     expect(run).toMatchObject({ status: 'success', result: 'it is late', attempt: 1 });
+  });
+
+  test('an agent works in its sandbox without a capability, and its files are there for callers', async () => {
+    const { threadId } = await call<{ threadId: string }>('/v1/threads', { workspace: true });
+    const command = 'id -u; ls /proc | wc -l; ls /app 2>&1 | wc -l; python3 -c "print(6 * 7)" > answer.txt';
+    const input = `use: Bash ${JSON.stringify({ command })}\nsay: done`;
+    expect(await call<Run>(`/v1/threads/${threadId}/runs/wait`, { input })).toMatchObject({ result: 'done' });
+    const headers = { authorization: `Bearer ${key}` };
+    const file = await fetch(`${url}/v1/threads/${threadId}/files/answer.txt`, { headers });
+    expect([file.status, await file.text()]).toEqual([200, '42\n']);
+    const { workers } = await call<{ workers: { sandbox: object }[] }>('/v1/workers');
+    expect(workers).toMatchObject([{ sandbox: { level: expect.stringMatching(/^bubblewrap/) } }]);
+  });
+
+  test('the console is served', async () => {
+    const page = await fetch(`${url}/console`);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<div id="root"')]);
   });
 
   test('MCP lists the tools through the load balancer', async () => {
