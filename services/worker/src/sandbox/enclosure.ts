@@ -5,9 +5,9 @@ import type { SpawnOptions } from '@anthropic-ai/claude-agent-sdk';
 import type { Logger } from '@harness/runtime';
 import type { SessionHome } from '../session/session-home.ts';
 import { enclose, ownEtc, type ProcessLimits, type SandboxLevel } from './bubblewrap.ts';
-import { type EgressProxy, type EgressRules, openEgressProxy } from './egress-proxy.ts';
-import type { ModelProxies } from './model-proxy.ts';
 import { descendantsOf } from './process-tree.ts';
+import { type EgressProxy, type EgressRules, openEgressProxy } from './proxies/egress-proxy.ts';
+import type { ModelProxies } from './proxies/model-proxy.ts';
 import type { SessionUser } from './session-users.ts';
 import { killStrays } from './strays.ts';
 import { type SandboxLimits, watchLimits } from './watch-limits.ts';
@@ -75,7 +75,7 @@ const egressVariables = {
   no_proxy: 'localhost,127.0.0.1,model.invalid',
 };
 /** The forwarder: Node and its script. */
-const forwarding = [process.execPath, fileURLToPath(new URL('egress-forward.mjs', import.meta.url))];
+const forwarding = [process.execPath, fileURLToPath(new URL('proxies/egress-forward.mjs', import.meta.url))];
 
 /** Starts the forwarder beside the session, which stays the first process. */
 const withForwarder = (

@@ -2,18 +2,14 @@
  * The sandboxes of a worker: each encloses the whole process of one session, with the built-in tools of the Agent SDK in it.
  *
  * A session in a sandbox has its own mounts, processes, network and users, a system that it can only read, and no capability. It
- * holds no secret: its only ways out are a socket to the model (model-proxy.ts) and its tools over standard input and output
- * (tool-relay.ts). The worker adds the credentials to both. Whatever the process says is untrusted, since its own tools can
+ * holds no secret: its only ways out are a socket to the model and its tools over standard input and output. The worker adds the credentials to both. Whatever the process says is untrusted, since its own tools can
  * change it.
  *
  * This folder:
  *   bubblewrap.ts         the command of a sandbox
  *   probe-sandbox.ts      what this machine permits
  *   enclosure.ts          the sandbox of one session
- *   model-proxy.ts        its way to the model
- *   model-endpoint.ts     where the model is, and the credentials for it
- *   tool-relay.ts         its way to the gateway
- *   egress-proxy.ts       its way to hosts that the operator allows; egress-forward.mjs is its end in the sandbox
+ *   proxies/              its ways to the model, to the gateway, and to hosts that the operator allows
  *   session-users.ts      a user of the system for each session
  *   place-executable.ts   the agent where every user can reach it
  *   process-tree.ts       the processes in it
@@ -29,10 +25,10 @@ import { AppError } from '@harness/contracts';
 import type { Logger } from '@harness/runtime';
 import { ownEtc, type ProcessLimits, type SandboxLevel } from './bubblewrap.ts';
 import { type Enclosure, type EnclosureOf, openEnclosure } from './enclosure.ts';
-import { modelEndpointOf, modelVariablesOf } from './model-endpoint.ts';
-import { createModelProxies } from './model-proxy.ts';
 import { createExecutablePlace } from './place-executable.ts';
 import { type Probed, probeSandbox } from './probe-sandbox.ts';
+import { modelEndpointOf, modelVariablesOf } from './proxies/model-endpoint.ts';
+import { createModelProxies } from './proxies/model-proxy.ts';
 import { createSessionUsers } from './session-users.ts';
 import type { SandboxLimits } from './watch-limits.ts';
 

@@ -6,7 +6,7 @@ import { pdeathsig } from '@harness/runtime';
 import { withBoundedLines } from '../sandbox/bounded-lines.ts';
 import { workspacePath } from '../sandbox/bubblewrap.ts';
 import type { Enclosure } from '../sandbox/enclosure.ts';
-import { createToolRelay } from '../sandbox/tool-relay.ts';
+import { createToolRelay } from '../sandbox/proxies/tool-relay.ts';
 import type { McpEndpoint } from './mcp-endpoint.ts';
 import type { SessionHome } from './session-home.ts';
 import { defaultSystemPrompt } from './system-prompt.ts';

@@ -2,7 +2,7 @@ import type { McpSdkServerConfigWithInstance } from '@anthropic-ai/claude-agent-
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import type { McpEndpoint } from '../session/mcp-endpoint.ts';
+import type { McpEndpoint } from '../../session/mcp-endpoint.ts';
 
 /** JSON-RPC's code for a server that failed. */
 const internalError = -32603;

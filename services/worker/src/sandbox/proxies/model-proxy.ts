@@ -1,3 +1,12 @@
+/**
+ * The way of a sandbox to the model: the worker adds its credentials to the requests of a session.
+ *
+ * This folder:
+ *   model-endpoint.ts    where the model is, and the credentials for it
+ *   tool-relay.ts        the way to the gateway
+ *   egress-proxy.ts      the way to hosts that the operator allows
+ *   egress-forward.mjs   the end of that way in the sandbox
+ */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import {
   createServer,
