@@ -64,7 +64,7 @@ export const Thread = z.object({
   tools: z
     .array(z.string())
     .optional()
-    .describe('Tools that its session has, built-in ones last; only in the record of one thread'),
+    .describe('Tools that its session has, built-in ones last; only with `tools=true`'),
   metadata: Metadata,
   createdAt: Instant,
   updatedAt: Instant,

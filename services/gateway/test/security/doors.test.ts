@@ -85,14 +85,14 @@ test('a thread token is accepted at /mcp only, and a stale one nowhere', async (
 /** A key without the scope of the route. */
 function keyWithout({ url }: { url: string }): string {
   if (url.startsWith('/v1/bus/')) return 'key-without-bus';
-  if (url === '/v1/console-session') return 'key-for-metrics'; // any other scope is enough
   return url === '/mcp' ? 'key-without-tools' : 'key-of-the-bus';
 }
 
 test('a key without the scope is 403 everywhere', async () => {
   const { guarded, send, state } = await openHouse();
   const before = await state();
-  for (const route of guarded) {
+  // Any scope is enough to sign in at the console, which shows what the scopes allow.
+  for (const route of guarded.filter(({ url }) => url !== '/v1/console-session')) {
     const { status } = await send(route, keyWithout(route));
     expect([route, status]).toEqual([route, 403]);
   }

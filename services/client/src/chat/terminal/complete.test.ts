@@ -24,7 +24,7 @@ async function openCompleter() {
 test.each([
   ['/us', [['/use '], '/us']],
   ['/s', [['/skills', '/status'], '/s']],
-  ['/', [['/help', '/skills', '/status', '/tea-time', '/use'], '/']],
+  ['/', [['/files', '/get', '/help', '/put', '/skills', '/status', '/tea-time', '/use'], '/']],
   ['/use t', [['tea-time', 'tidy'], 't']],
   ['/use ', [['coffee', 'tea-time', 'tidy'], '']],
   ['/agent c', [['clerk '], 'c']],

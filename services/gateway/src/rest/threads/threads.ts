@@ -61,7 +61,7 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
 
   addListRoute(app, deps);
 
-  app.get<{ Params: { threadId: string } }>(
+  app.get<{ Params: { threadId: string }; Querystring: { tools?: boolean } }>(
     '/v1/threads/:threadId',
     {
       config: { scope: 'threads' },
@@ -70,13 +70,19 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
         operationId: 'getThread',
         summary: 'Get a thread',
         params: threadParams,
+        querystring: {
+          type: 'object',
+          properties: {
+            tools: { type: 'boolean', description: 'With the tools that its session has: field `tools`' },
+          },
+        },
         response: answers({ 200: refTo('Thread') }, 404),
       },
     },
     async (request) => {
       const { tenant } = request.caller.principal;
       const thread = await threads.get(tenant, request.params.threadId);
-      return { ...thread, tools: await toolsOfThread(deps, tenant, thread) };
+      return request.query.tools ? { ...thread, tools: await toolsOfThread(deps, tenant, thread) } : thread;
     },
   );
 

@@ -38,6 +38,12 @@ describe.runIf(hasSandbox)('workspaces', () => {
   test('only the named tools are there, within their pattern; without a workspace none is', async () => {
     const fleet = await openShared();
     const git = await fleet.thread({ allowedTools: ['Bash(git:*)', 'Read'] });
+    const record = await fleet.get<{ tools: string[] }>(`/v1/threads/${git}?tools=true`);
+    expect(record.tools).toEqual(['Bash(git:*)', 'Read']);
+    const { output } = await fleet.post<{ output: string }>(`/v1/threads/${git}/commands`, {
+      command: '/status',
+    });
+    expect(output).toContain('Bash(git:*), Read');
     const { results } = await work(
       fleet,
       git,
