@@ -1,5 +1,8 @@
 /** The files of a thread in the console: the tree, a file, what each run changed, upload and delete. */
-import { readFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { checkAccessibility, closeBrowserAfterAll, openPage } from '../../console/open-console.ts';
@@ -62,7 +65,7 @@ test.each(['light', 'dark'] as const)(
     await checkAccessibility(page, theme === 'dark' ? 'colours' : undefined);
 
     await item(page, /data\.bin/).click();
-    await page.getByText('BIN file, 0.0 kB: not text').waitFor();
+    await page.getByText('BIN file, 3 B: not text').waitFor();
     const [file] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('link', { name: 'Download', exact: true }).click(),
@@ -97,11 +100,11 @@ test('the keyboard moves through the tree, opens folders and files', async () =>
   expect(await item(page, /src/).getAttribute('aria-expanded')).toBe('false');
   await press('ArrowRight', 'j', 'j', 'Enter');
   await page.getByRole('region', { name: 'Content of src/deep/main.ts' }).waitFor();
-  expect(await active()).toBe('src/deep/main.ts');
+  await expect.poll(active).toBe('src/deep/main.ts');
   await press('ArrowLeft');
-  expect(await active()).toBe('src/deep');
+  await expect.poll(active).toBe('src/deep');
   await press('End', 'k');
-  expect(await active()).toBe('large.txt');
+  await expect.poll(active).toBe('large.txt');
   await page.reload(); // the address has what is shown
   await page.getByRole('region', { name: 'Content of src/deep/main.ts' }).waitFor();
   await page.getByRole('searchbox').fill('NOTES');
@@ -164,6 +167,7 @@ test('files are uploaded into the chosen folder or dropped, replaced if a person
     .getByRole('region', { name: 'Changes by a caller' })
     .getByText('src/deep/main.ts (deleted)')
     .waitFor();
+  await checkAccessibility(page);
   expect(problems).toEqual([]);
 });
 
@@ -174,13 +178,45 @@ test('during a turn a change is refused, as the gateway says it', async () => {
   });
   await item(page, /notes\.md/).click();
   await fleet.send(threadId, 'hang:');
-  await page.locator('header .state').getByText('busy').waitFor();
+  await fleet.watch(`/v1/threads/${threadId}/events?follow=true`, ({ type }) => type === 'run.started');
   page.on('dialog', (dialog) => void dialog.accept());
   await page.getByRole('button', { name: 'Delete file' }).click();
-  await page.locator('.toast.tone-bad').getByText(/run/).waitFor();
+  const refused = page.locator('.toast.tone-bad');
+  await refused.getByText(/run .*in progress|in progress.* run/i).waitFor();
+  await page
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'late.txt', mimeType: 'text/plain', buffer: Buffer.from('late') });
+  await refused.getByText(/^late\.txt is not uploaded: /).waitFor();
   await page.getByRole('button', { name: 'Stop the run' }).click();
-  await expect.poll(() => item(page, /notes\.md/).count()).toBe(1);
+  const { files } = await fleet.get<{ files: { path: string }[] }>(`/v1/threads/${threadId}/files`);
+  expect(files.map(({ path }) => path)).toContain('notes.md');
+  expect(files.map(({ path }) => path)).not.toContain('late.txt');
   expect(problems).toEqual([]);
+});
+
+test('a person who signed in with a key uploads and downloads', async () => {
+  const file = join(await mkdtemp(join(tmpdir(), 'harness-keys-')), 'keys.json');
+  const keySha256 = createHash('sha256').update('key-of-writer').digest('hex');
+  await writeFile(
+    file,
+    JSON.stringify([{ id: 'writer', keySha256, tenant: 'default', scopes: ['threads'] }]),
+  );
+  const env = { HARNESS_WORKSPACES: 'auto', HARNESS_API_KEYS_FILE: file };
+  const fleet = await openFleet({ workers: 0, env });
+  await fleet.post('/v1/threads', { threadId: 'keyed' }, { authorization: 'Bearer key-of-writer' });
+  const { page } = await openPage(fleet.url, '/threads/keyed?view=files');
+  await page.getByLabel('API key or access token').fill('key-of-writer');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('No file yet').waitFor();
+  await page
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('mine') });
+  await item(page, /a\.txt/).click();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download', exact: true }).click(),
+  ]);
+  expect(await readFile(await download.path(), 'utf8')).toBe('mine');
 });
 
 test('many files are a tree of closed folders, of which those in view are in the page', async () => {
@@ -226,7 +262,7 @@ test.runIf(hasSandbox)(
     await work(fleet, threadId, use('Read', { file_path: 'a.txt' }), write('a.txt', 'one\n2\n'), 'say: y');
     await page.getByRole('link', { name: '2 files changed: a.txt, b.txt' }).waitFor();
     await page.getByRole('link', { name: '1 file changed: a.txt' }).click();
-    const diff = page.getByRole('region', { name: /^Changes by run/ });
+    const diff = page.getByRole('region', { name: /^Changes by run_/ });
     await diff.locator('ins').waitFor();
     expect((await diff.locator('li').allInnerTexts()).map((line) => line.trim())).toEqual([
       'a.txt',

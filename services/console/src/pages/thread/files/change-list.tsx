@@ -47,7 +47,7 @@ function Diff({ threadId, change }: { threadId: string; change: FileChange }): R
   const { data, error } = useDiff(threadId, change);
   const lines = useMemo(() => diffLinesOf(data?.text ?? ''), [data]);
   const { runId, before, changed } = change;
-  const by = runId ? `run ${shortIdOf(runId)}` : 'a caller';
+  const by = runId ? shortIdOf(runId) : 'a caller';
   return (
     <section className="file-panel" aria-label="What changed">
       <header className="row">

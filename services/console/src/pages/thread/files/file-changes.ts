@@ -14,7 +14,7 @@ export interface FileChange {
   version: string;
   /** The version before it. Absent: there was none, or its event is not kept any more. */
   before?: string;
-  /** Paths, and the number of those that the event leaves out. */
+  /** Paths, without the folders of others among them; and the number of those that the event leaves out. */
   changed: readonly string[];
   more: number;
 }
@@ -24,8 +24,8 @@ export function addChange(changes: FileChange[], { id, data }: ThreadEvent): Fil
   const { runId, at, version, changed, more } = data as unknown as FileChange;
   const last = changes.at(-1);
   if (runId !== undefined && last?.runId === runId) {
-    const paths = [...new Set([...last.changed, ...changed])];
-    const merged = { ...last, at, version, changed: paths, more: Math.max(last.more, more) };
+    const paths = new Set([...last.changed, ...changed]);
+    const merged = { ...last, at, version, changed: innermost([...paths]), more: Math.max(last.more, more) };
     changes[changes.length - 1] = merged;
     return merged;
   }
@@ -35,11 +35,19 @@ export function addChange(changes: FileChange[], { id, data }: ThreadEvent): Fil
     at,
     version,
     ...(last && { before: last.version }),
-    changed,
+    changed: innermost(changed),
     more,
   };
   changes.push(change);
   return change;
+}
+
+/** A new folder is told by the files in it. */
+function innermost(paths: readonly string[]): string[] {
+  const folders = new Set(
+    paths.flatMap((path) => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index))),
+  );
+  return paths.filter((path) => !folders.has(path));
 }
 
 /** `3 files changed`. */
