@@ -18,6 +18,7 @@ export class ApiError extends Error {
 
 /** What may be sent with a request. */
 export interface Sent {
+  /** A Blob is sent as it is, anything else as JSON. */
   body?: object;
   headers?: Record<string, string>;
   signal?: AbortSignal;
@@ -27,32 +28,49 @@ const away: ErrorBody = { code: 'unreachable', message: 'The gateway does not an
 
 /** Sends a request and returns its JSON; undefined for an empty response. Throws ApiError. */
 export async function api<T>(method: string, path: string, sent: Sent = {}): Promise<T> {
-  const { body, headers, signal } = sent;
+  const response = await send(method, path, sent);
+  const text = await response.text();
+  return (text === '' ? undefined : JSON.parse(text)) as T;
+}
+
+async function send(method: string, path: string, { body, headers, signal }: Sent): Promise<Response> {
+  const isFile = body instanceof Blob;
   const response = await fetch(path, {
     method,
     headers: {
       accept: 'application/json',
-      ...(body && { 'content-type': 'application/json' }),
+      ...(body && { 'content-type': isFile ? 'application/octet-stream' : 'application/json' }),
       ...headers,
     },
-    ...(body && { body: JSON.stringify(body) }),
+    ...(body && { body: isFile ? body : JSON.stringify(body) }),
     ...(signal && { signal }),
   }).catch((error: Error) => {
     if (error.name === 'AbortError') throw error;
     throw new ApiError(0, away);
   });
-  const text = await response.text();
-  if (!response.ok) throw errorOf(response.status, text);
-  return (text === '' ? undefined : JSON.parse(text)) as T;
+  if (!response.ok) throw errorOf(response.status, await response.text());
+  return response;
 }
 
 /** Longest wait for a resource, ms: a connection may be dead without an error. */
 const readMs = 20_000;
 
 /** Reads a resource. Throws ApiError. */
-export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+export const get = <T>(path: string, signal?: AbortSignal): Promise<T> =>
+  api<T>('GET', path, { signal: orLate(signal) });
+
+function orLate(signal: AbortSignal | undefined): AbortSignal {
   const late = AbortSignal.timeout(readMs);
-  return api<T>('GET', path, { signal: signal ? AbortSignal.any([signal, late]) : late });
+  return signal ? AbortSignal.any([signal, late]) : late;
+}
+
+/** Reads what is not JSON: its bytes, and its ETag. Throws ApiError. */
+export async function getBytes(
+  path: string,
+  signal: AbortSignal,
+): Promise<{ bytes: ArrayBuffer; etag: string | null }> {
+  const response = await send('GET', path, { headers: { accept: '*/*' }, signal: orLate(signal) });
+  return { bytes: await response.arrayBuffer(), etag: response.headers.get('etag') };
 }
 
 /** The failure that a response describes. */

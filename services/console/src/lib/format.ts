@@ -37,9 +37,11 @@ export function dollarsOf(value: number): string {
   if (value === 0) return '$0';
   return value >= 100 ? `$${whole.format(value)}` : `$${value.toFixed(value < 0.01 ? 4 : 2)}`;
 }
-/** `12.3 MB`. */
-export const bytesOf = (bytes: number): string =>
-  bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(0)} MB`;
+/** `345 B`, `1.2 kB`, `12 MB`. */
+export function bytesOf(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`;
+  return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(0)} MB`;
+}
 /** Time of day. */
 export const clockOf = (iso: string): string => clock.format(new Date(iso));
 /** Date and time. */

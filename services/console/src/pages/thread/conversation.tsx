@@ -1,9 +1,11 @@
+import { Link } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { clockOf, dollarsOf, durationOf, lineOf, numberOf, shortIdOf } from '../../lib/format.ts';
 import { useNow } from '../../lib/use-now.ts';
 import { JsonText } from '../../parts/json-text.tsx';
 import { Chip, State } from '../../parts/state.tsx';
+import { type FileChange, summaryOf } from './files/file-changes.ts';
 import type { Feed, Row, ToolRow } from './thread-feed.ts';
 import type { Turn } from './turn.ts';
 import { useInputs } from './use-thread.ts';
@@ -118,7 +120,8 @@ export function Conversation({
   );
 }
 
-const heightOf = (row: Row | undefined) => (row?.kind === 'tool' ? 32 : row?.kind === 'note' ? 30 : 56);
+const heightOf = (row: Row | undefined) =>
+  row?.kind === 'tool' ? 32 : row?.kind === 'note' || row?.kind === 'files' ? 30 : 56;
 
 interface RowProps {
   row: Row;
@@ -142,6 +145,8 @@ const OneRow = memo(function OneRow({ row, input, isOpen, onToggle }: RowProps):
           <time dateTime={row.at}>{clockOf(row.at)}</time> {lineOf(row.text, 400)}
         </div>
       );
+    case 'files':
+      return <Files change={row.change} />;
     case 'end':
       return <End turn={row.turn} isOpen={isOpen} onToggle={() => onToggle(row.key)} />;
   }
@@ -165,6 +170,15 @@ function Input({ runKind, at, text }: { runKind: string; at: string; text: strin
     </div>
   );
 }
+
+const Files = ({ change }: { change: FileChange }) => (
+  <div className="note">
+    <time dateTime={change.at}>{clockOf(change.at)}</time>{' '}
+    <Link to="." search={{ view: 'files', change: change.key }} className="link">
+      {lineOf(summaryOf(change), 400)}
+    </Link>
+  </div>
+);
 
 function Tool({
   row,

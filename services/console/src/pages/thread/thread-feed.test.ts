@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ThreadEvent } from './event-kinds.ts';
+import { summaryOf } from './files/file-changes.ts';
 import { addEvents, createFeed, cutFeed, type Feed } from './thread-feed.ts';
 import { spansOf } from './turn.ts';
 
@@ -104,4 +105,24 @@ test('a question is open until it has ended, by itself or with its attempt or ru
   for (const end of ends) expect(addEvents(open, [end]).questions.size).toBe(0);
   const other = event('run.failed', 400, { runId: 'another', status: 'error' });
   expect(addEvents(open, [other]).questions.size).toBe(1);
+});
+
+test('changes of files are one line for each run, with the version that they begin with', () => {
+  const files = (version: string, changed: string[], fields: object = {}) =>
+    event('files.changed', 10, { runId: undefined, version, changed, more: 0, ...fields });
+  const uploaded = files('v1', ['a']);
+  const { rows, changes } = addEvents(createFeed(), [
+    uploaded,
+    ...turn.slice(0, 2),
+    files('v2', ['b', 'd', 'd/e', 'd/e/f', 'g'], { runId: 'r' }),
+    event('run.started', 900, { attempt: 2 }),
+    files('v3', ['g', 'h'], { runId: 'r', more: 2 }),
+  ]);
+  expect(changes).toMatchObject([
+    { key: uploaded.id, version: 'v1', changed: ['a'] },
+    { key: 'r', runId: 'r', before: 'v1', version: 'v3', changed: ['b', 'd/e/f', 'g', 'h'] },
+  ]);
+  expect(changes[0]).not.toHaveProperty('before');
+  const lines = rows.flatMap((row) => (row.kind === 'files' ? [summaryOf(row.change)] : []));
+  expect(lines).toEqual(['1 file changed: a', '6 files changed: b, d/e/f, g, h and 2 more']);
 });

@@ -6,6 +6,7 @@
  *   F2 deltas are not stored. Where some may be missing, a mark says so until the complete message is there
  */
 import { isFinalRunEvent, type ThreadEvent } from './event-kinds.ts';
+import { addChange, type FileChange } from './files/file-changes.ts';
 import { type Question, questionsAfter } from './open-questions.ts';
 import type { Turn } from './turn.ts';
 
@@ -14,6 +15,7 @@ export type Row =
   | { kind: 'input'; key: string; runId: string; runKind: string; seq: number; at: string }
   | { kind: 'text'; key: string; runId: string; text: string; live: boolean }
   | ToolRow
+  | { kind: 'files'; key: string; change: FileChange }
   | { kind: 'note'; key: string; text: string; tone: 'plain' | 'bad' | 'good'; at: string }
   | { kind: 'end'; key: string; runId: string; turn: Turn };
 
@@ -35,6 +37,8 @@ export interface Feed {
   readonly turns: Map<string, Turn>;
   /** Open questions by id, the oldest first. */
   readonly questions: ReadonlyMap<string, Question>;
+  /** Changes of the thread's files, in order. */
+  readonly changes: FileChange[];
   /** The stored events, for the log. */
   readonly log: ThreadEvent[];
   /** Index in `rows` by key. */
@@ -46,6 +50,7 @@ export const createFeed = (): Feed => ({
   rows: [],
   turns: new Map(),
   questions: new Map(),
+  changes: [],
   log: [],
   at: new Map(),
 });
@@ -63,6 +68,7 @@ export function addEvents(before: Feed, events: readonly ThreadEvent[]): Feed {
     addEvent(feed, event);
   }
   if (feed.log.length > most + atOnce) feed.log.splice(0, feed.log.length - most);
+  if (feed.changes.length > most + atOnce) feed.changes.splice(0, feed.changes.length - most);
   if (feed.rows.length > most + atOnce) forgetRows(feed, feed.rows.length - most);
   return feed;
 }
@@ -99,7 +105,8 @@ function change(draft: Feed, runId: string, change: Partial<Turn>): Turn {
   return turn;
 }
 
-function addEvent(draft: Feed, { id, type, data }: ThreadEvent): void {
+function addEvent(draft: Feed, event: ThreadEvent): void {
+  const { id, type, data } = event;
   const { runId = '', at } = data;
   const note = (text: string, tone: 'plain' | 'bad' | 'good' = 'plain') =>
     put(draft, { kind: 'note', key: `note ${id}`, text, tone, at });
@@ -145,6 +152,11 @@ function addEvent(draft: Feed, { id, type, data }: ThreadEvent): void {
     case 'agent.tool_result':
       addResult(draft, runId, data);
       return;
+    case 'files.changed': {
+      const change = addChange(draft.changes, event);
+      put(draft, { kind: 'files', key: `files ${change.key}`, change });
+      return;
+    }
     case 'session.warm': {
       const running = [...draft.turns.values()].findLast((turn) => turn.startedAt && !turn.endedAt);
       if (running) change(draft, running.runId, { warmAt: at });

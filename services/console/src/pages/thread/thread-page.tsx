@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate, useParams } from '@tanstack/react-router';
-import { memo, type ReactNode, useState } from 'react';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { lazy, memo, type ReactNode, Suspense } from 'react';
 import { api } from '../../lib/api.ts';
 import type { StreamState } from '../../lib/follow-events.ts';
 import { shortIdOf } from '../../lib/format.ts';
@@ -14,17 +14,27 @@ import { Conversation } from './conversation.tsx';
 import { EventLog } from './event-log.tsx';
 import './thread.css';
 import './turns.css';
+import './files/files.css';
+import type { FilesPlace } from './files/files-view.tsx';
 import { QuestionForm } from './question-form.tsx';
 import type { Feed } from './thread-feed.ts';
 import { TurnList } from './turn-list.tsx';
 import { useThread, useThreadFeed } from './use-thread.ts';
 
+const FilesView = lazy(() => import('./files/files-view.tsx'));
+
 const tabs = [
   ['conversation', 'Conversation'],
   ['turns', 'Turns'],
+  ['files', 'Files'],
   ['events', 'Events'],
 ] as const;
 type Tab = (typeof tabs)[number][0];
+
+/** The address names the tab, and what is shown of the files. */
+interface ThreadSearch extends FilesPlace {
+  view?: Tab;
+}
 
 /** One thread, live. */
 export default function ThreadPage(): ReactNode {
@@ -33,18 +43,36 @@ export default function ThreadPage(): ReactNode {
 }
 
 function OneThread({ threadId }: { threadId: string }): ReactNode {
-  const [tab, setTab] = useState<Tab>('conversation');
+  const { view: tab = 'conversation', ...place } = useSearch({ strict: false }) as ThreadSearch;
+  const navigate = useNavigate();
+  const go = (search: ThreadSearch, replace: boolean) => void navigate({ to: '.', search, replace });
   const { feed, stream } = useThreadFeed(threadId);
   const open = [...feed.turns.values()].filter(({ endedAt }) => !endedAt).map(({ runId }) => runId);
   return (
     <div className="page">
       <Head threadId={threadId} openRuns={open.join(' ')} />
       <StreamBanner state={stream} />
-      <Tabs<Tab> label="Views of the thread" tabs={tabs} value={tab} onChange={setTab}>
+      <Tabs<Tab>
+        label="Views of the thread"
+        tabs={tabs}
+        value={tab}
+        onChange={(view) => go(view === 'conversation' ? {} : { view }, true)}
+      >
         {tab === 'conversation' && (
           <Conversation threadId={threadId} feed={feed} isReplaying={isReplaying(stream, feed)} />
         )}
         {tab === 'turns' && <TurnList turns={feed.turns} />}
+        {tab === 'files' && (
+          <Suspense fallback={<div className="empty">Reading the files…</div>}>
+            <FilesView
+              threadId={threadId}
+              changes={feed.changes}
+              turns={feed.turns}
+              place={place}
+              onGo={(next) => go({ view: 'files', ...next }, false)}
+            />
+          </Suspense>
+        )}
         {tab === 'events' && <EventLog events={feed.log} />}
       </Tabs>
       {[...feed.questions.values()].map((question) => (

@@ -28,6 +28,8 @@ export function useThreadFeed(threadId: string): { feed: Feed; stream: StreamSta
           void queries.invalidateQueries({ queryKey: ['inputs', threadId] });
         if (events.some(({ type }) => changesThread(type)))
           void queries.invalidateQueries({ queryKey: ['thread', threadId] });
+        if (events.some(({ type }) => type === 'files.changed'))
+          void queries.invalidateQueries({ queryKey: ['files', threadId, 'now'] });
       },
       onState(state) {
         setStream(state);
