@@ -74,6 +74,7 @@ export async function openEnclosure(
   };
   own(sockets);
   own(home.root);
+  const agentFolders = [join(home.root, 'home')];
   let first: number | undefined;
   let unwatch = () => {};
   return {
@@ -88,11 +89,13 @@ export async function openEnclosure(
       const executable = parts.place(command);
       // The SDK puts a resumed transcript into a folder of its own.
       const config = env.CLAUDE_CONFIG_DIR;
-      const extra = config && !config.startsWith(home.root) ? [config] : [];
-      for (const path of extra) own(path);
+      if (config && !config.startsWith(home.root)) {
+        own(config);
+        agentFolders.push(config);
+      }
       const box = {
-        writable: [join(home.root, 'home'), sockets, ...extra],
-        readable: [executable],
+        writable: agentFolders,
+        readable: [executable, sockets],
         workspace: home.cwd,
         skills,
         etc,
@@ -103,7 +106,7 @@ export async function openEnclosure(
     },
     started(pid, kill) {
       first = pid;
-      unwatch = watchLimits({ pid, workspace: home.cwd, home: join(home.root, 'home') }, limits, kill);
+      unwatch = watchLimits({ pid, workspace: home.cwd, own: agentFolders }, limits, kill);
     },
     beginTurn: proxy.open,
     async endTurn() {
