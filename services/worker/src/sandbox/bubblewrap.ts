@@ -35,7 +35,7 @@ export interface ProcessLimits {
   dataBytes: number;
   /** Size of one file, bytes. */
   fileBytes: number;
-  /** /tmp, in memory, bytes. */
+  /** /tmp and /dev/shm, in memory, bytes each. */
   tmpBytes: number;
 }
 
@@ -109,13 +109,23 @@ function argumentsOf(
     ...readableEtc.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
     ...Object.entries(etc).flatMap(([name, path]) => ['--ro-bind', path, `/etc/${name}`]),
     ...(level === 'bubblewrap' ? ['--proc', '/proc'] : boundProc()),
-    ...['--dev', '/dev', '--size', String(limits.tmpBytes), '--tmpfs', '/tmp'],
+    ...[
+      '--dev',
+      '/dev',
+      ...inMemory('/dev/shm', limits),
+      '--remount-ro',
+      '/dev',
+      ...inMemory('/tmp', limits),
+    ],
     ...readable.flatMap((path) => ['--ro-bind', path, path]),
     ...writable.flatMap((path) => ['--bind', path, path]),
     ...(skills === undefined ? [] : ['--ro-bind', skills, skillsPath]),
     ...['--bind', workspace, workspacePath, '--chdir', workspacePath, '--remount-ro', '/'],
   ];
 }
+
+/** Without a size such a folder takes half of the machine's memory. */
+const inMemory = (path: string, { tmpBytes }: ProcessLimits) => ['--size', String(tmpBytes), '--tmpfs', path];
 
 /** Bound by the process that becomes the session, so that /proc/self is that process; it needs `--as-pid-1`. */
 const boundProc = () => [

@@ -109,6 +109,7 @@ export async function openEnclosure(
   };
   own(sockets);
   own(home.root);
+  const agentFolders = [join(home.root, 'home')];
   let first: number | undefined;
   let unwatch = () => {};
   let ownProcesses: ReadonlySet<number> | undefined;
@@ -125,11 +126,13 @@ export async function openEnclosure(
       const executable = parts.place(command);
       // The SDK puts a resumed transcript into a folder of its own.
       const config = env.CLAUDE_CONFIG_DIR;
-      const extra = config && !config.startsWith(home.root) ? [config] : [];
-      for (const path of extra) own(path);
+      if (config && !config.startsWith(home.root)) {
+        own(config);
+        agentFolders.push(config);
+      }
       const box = {
-        writable: [join(home.root, 'home'), sockets, ...extra],
-        readable: [executable, ...(egress ? forwarding.map(parts.place) : [])],
+        writable: agentFolders,
+        readable: [executable, sockets, ...(egress ? forwarding.map(parts.place) : [])],
         workspace: home.cwd,
         skills,
         etc,
@@ -145,7 +148,7 @@ export async function openEnclosure(
     },
     started(pid, kill) {
       first = pid;
-      unwatch = watchLimits({ pid, workspace: home.cwd, home: join(home.root, 'home') }, limits, kill);
+      unwatch = watchLimits({ pid, workspace: home.cwd, own: agentFolders }, limits, kill);
     },
     beginTurn() {
       // Before the first turn there is nothing in the sandbox that a model could have started.

@@ -35,12 +35,16 @@ export function residentBytesOf(pid: number): number {
   }
 }
 
-/** Whether a process has ended and only waits for its parent to notice. */
-export function hasEnded(pid: number): boolean {
+/** Where the state and the number of threads are in /proc/<pid>/stat, after the name. */
+const statFields = { state: 0, threads: 17 };
+
+/** Whether a process has ended, with all of its threads, and only waits for its parent to notice. */
+export function isZombie(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return ['Z', 'X'].includes(stat.slice(stat.lastIndexOf(')') + 2)[0] ?? 'X');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return ['Z', 'X'].includes(fields[statFields.state] ?? '') && Number(fields[statFields.threads]) <= 1;
   } catch {
-    return true;
+    return false; // nobody waits for it any more
   }
 }

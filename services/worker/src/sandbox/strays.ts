@@ -1,6 +1,6 @@
 import { setTimeout as after } from 'node:timers/promises';
 import type { SandboxLevel } from './bubblewrap.ts';
-import { childrenOf, descendantsOf, hasEnded } from './process-tree.ts';
+import { childrenOf, descendantsOf, isZombie } from './process-tree.ts';
 
 /** A stray that starts others is not caught at once. */
 const rounds = 20;
@@ -10,34 +10,41 @@ const maxZombies = 32;
 
 /**
  * Kills what tools have started and left running, so that nothing changes the workspace while its version is taken. `pid`: the
- * sandbox's first process; `keep`: those that are not a tool's. Returns false when some could not be ended, or too many have ended that nothing collects: then the
- * session must end.
+ * sandbox's first process; `keep`: those that are not a tool's. Returns false when some could not be ended, or too many have ended
+ * that nothing collects: then the session must end.
+ *
+ * A stray may start another and end while it is being looked for. Nothing is left only when two looks in a row find nobody but
+ * the agent and zombies that the look before has found: whoever passed from the agent to the first process during one look is
+ * seen by the next.
  */
 export async function killStrays(
   pid: number,
   level: SandboxLevel,
   keep: ReadonlySet<number>,
 ): Promise<boolean> {
+  let zombies = new Set<number>();
+  let quiet = 0;
   for (let round = 0; round < rounds; round++) {
-    const strays = straysOf(pid, level).filter((one) => !keep.has(one));
-    if (strays.length === 0) return zombiesIn(pid) <= maxZombies;
-    for (const stray of strays) {
+    const found = othersIn(pid, level).filter((one) => !keep.has(one));
+    const unknown = found.filter((one) => !zombies.has(one));
+    quiet = unknown.length === 0 ? quiet + 1 : 0;
+    if (quiet > 1) return zombies.size <= maxZombies;
+    for (const one of unknown) {
       try {
-        process.kill(stray, 'SIGKILL');
+        process.kill(one, 'SIGKILL');
       } catch {
         // Already ended.
       }
     }
-    await after(pauseMs);
+    if (unknown.length > 0) await after(pauseMs);
+    zombies = new Set(found.filter(isZombie));
   }
   return false;
 }
 
 /** All but the sandbox and the agent in it: the first that the sandbox started. */
-function straysOf(pid: number, level: SandboxLevel): number[] {
+function othersIn(pid: number, level: SandboxLevel): number[] {
   const [inside] = childrenOf(pid);
   const agent = level === 'bubblewrap' && inside !== undefined ? childrenOf(inside)[0] : inside;
-  return descendantsOf(pid).filter((one) => one !== inside && one !== agent && !hasEnded(one));
+  return descendantsOf(pid).filter((one) => one !== inside && one !== agent);
 }
-
-const zombiesIn = (pid: number) => descendantsOf(pid).filter(hasEnded).length;

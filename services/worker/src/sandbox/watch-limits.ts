@@ -13,9 +13,17 @@ export interface SandboxLimits {
 /** How often memory is read, and how often the disk, ms: limits of single processes and files bound what happens between. */
 const everyMs = { memory: 1_000, disk: 3_000 };
 
+/** What is watched: the sandbox's first process, and every folder of the disk that it can write to. */
+export interface Watched {
+  pid: number;
+  workspace: string;
+  /** The agent's own folders. */
+  own: readonly string[];
+}
+
 /** Calls `onBreach` once, with the reason, when a sandbox takes more than its limits. Returns what ends the watch. */
 export function watchLimits(
-  { pid, workspace, home }: { pid: number; workspace: string; home: string },
+  { pid, workspace, own }: Watched,
   limits: SandboxLimits,
   onBreach: (reason: string) => void,
 ): () => void {
@@ -34,11 +42,13 @@ export function watchLimits(
     if (measuring) return;
     measuring = true;
     const check = async (folder: string, most: Pick<SandboxLimits, 'diskBytes' | 'files'>) => {
-      const { bytes, files } = await sizeOf(folder, most);
-      if (bytes > most.diskBytes) breach(`more than ${mib(most.diskBytes)} MiB of files`);
+      const { bytes, files, closed } = await sizeOf(folder, most);
+      if (closed !== undefined) breach(`a folder that cannot be measured (${closed})`);
+      else if (bytes > most.diskBytes) breach(`more than ${mib(most.diskBytes)} MiB of files`);
       else if (files > most.files) breach(`more than ${most.files} files`);
     };
-    void Promise.all([check(workspace, limits), check(home, ofHome)]).finally(() => {
+    const checks = [check(workspace, limits), ...own.map((folder) => check(folder, ofHome))];
+    void Promise.all(checks).finally(() => {
       measuring = false;
     });
   }, everyMs.disk).unref();
@@ -55,26 +65,40 @@ const ofHome = { diskBytes: 512 * 1024 * 1024, files: 50_000 };
 
 const mib = (bytes: number) => Math.round(bytes / 1024 / 1024);
 
+/** What a session may do to a folder to hide what is in it: close it to a worker of the same user, or nest it too deep for a path. */
+const hides = new Set(['EACCES', 'ENAMETOOLONG']);
+
+interface Size {
+  bytes: number;
+  files: number;
+  /** Why a folder could not be measured. */
+  closed?: string;
+}
+
 /** Bytes on disk and number of files below a folder; stops counting beyond the limits. */
-async function sizeOf(
-  root: string,
-  limits: Pick<SandboxLimits, 'diskBytes' | 'files'>,
-): Promise<{ bytes: number; files: number }> {
+async function sizeOf(root: string, limits: Pick<SandboxLimits, 'diskBytes' | 'files'>): Promise<Size> {
   const open = [root];
-  let [bytes, files] = [0, 0];
+  const size: Size = { bytes: 0, files: 0 };
+  const note = ({ code = '' }: NodeJS.ErrnoException) => {
+    if (hides.has(code)) size.closed = code;
+  };
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
-    const entries: Dirent[] = await readdir(folder, { withFileTypes: true }).catch(() => []);
+    const entries: Dirent[] = await readdir(folder, { withFileTypes: true }).catch((error) => {
+      note(error);
+      return [];
+    });
     for (const entry of entries) {
       const path = join(folder, entry.name);
-      files++;
+      size.files++;
       if (entry.isDirectory()) open.push(path);
       else
-        bytes += await lstat(path).then(
-          ({ blocks }) => blocks * 512,
-          () => 0,
-        );
-      if (bytes > limits.diskBytes || files > limits.files) return { bytes, files };
+        await lstat(path).then(({ blocks }) => {
+          size.bytes += blocks * 512;
+        }, note);
+      if (size.closed !== undefined || size.bytes > limits.diskBytes || size.files > limits.files)
+        return size;
     }
+    if (size.closed !== undefined) return size;
   }
-  return { bytes, files };
+  return size;
 }

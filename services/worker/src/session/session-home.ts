@@ -1,7 +1,9 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 /**
  * Folders of sessions. Each session has its own HOME, configuration, temporary and working directory,
@@ -28,7 +30,7 @@ const prefix = 'harness-worker-';
 
 /** Creates the root folder, and deletes those of workers that have died. */
 export async function openSessionHomes(): Promise<SessionHomes> {
-  sweepDeadHomes();
+  await sweepDeadHomes();
   const root = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
   await chmod(root, 0o711); // sessions of other users reach their folders, and see no names
   return {
@@ -47,18 +49,32 @@ export async function openSessionHomes(): Promise<SessionHomes> {
       };
       return { root: all, cwd, env };
     },
-    // Retries: a child of the session may still be writing there.
-    remove: (name) => rm(join(root, name), { recursive: true, force: true, maxRetries: 3 }),
-    close: () => rm(root, { recursive: true, force: true }),
+    remove: (name) => removeAll(join(root, name)),
+    close: () => removeAll(root),
   };
 }
 
-/** Deletes the folders of killed workers, by the pid in their names. */
-function sweepDeadHomes(): void {
+const run = promisify(execFile);
+
+/**
+ * Deletes a folder, whatever a session has made of it: folders without permissions, or nested deeper than a path can name. Those are
+ * for the system's commands, which need no paths.
+ */
+async function removeAll(path: string): Promise<void> {
+  try {
+    // Retries: a child of the session may still be writing there.
+    await rm(path, { recursive: true, force: true, maxRetries: 3 });
+  } catch {
+    await run('chmod', ['-R', 'u+rwX', path]).catch(() => undefined); // not all may be this user's
+    await run('rm', ['-rf', path]);
+  }
+}
+
+/** Deletes the folders of killed workers, by the pid in their names; those that another user has left, stay. */
+async function sweepDeadHomes(): Promise<void> {
   for (const name of readdirSync(tmpdir())) {
     const pid = name.startsWith(prefix) ? Number(name.slice(prefix.length).split('-')[0]) : Number.NaN;
-    if (Number.isInteger(pid) && !isAlive(pid))
-      rmSync(join(tmpdir(), name), { recursive: true, force: true });
+    if (Number.isInteger(pid) && !isAlive(pid)) await removeAll(join(tmpdir(), name)).catch(() => undefined);
   }
 }
 
