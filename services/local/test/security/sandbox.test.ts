@@ -1,6 +1,6 @@
 /** What an agent with a shell tries against its sandbox, at each level that a worker may find. */
-import { describe, expect, test } from 'vitest';
-import { openFleet } from '../open-fleet.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { openFleet, type TestFleet } from '../open-fleet.ts';
 import { bash, hasSandbox, resultOf, use, work } from '../workspace/work.ts';
 
 const secret = 'sk-ant-operators-secret';
@@ -9,9 +9,17 @@ const levels = ['bubblewrap', 'bubblewrap-bound-proc'] as const;
 /** Each test starts a fleet, and some wait for limits. */
 const limitMs = 120_000;
 
-/** A fleet whose worker holds a secret, and a thread of which the agent may use every tool. */
-async function openEnclosed(level: (typeof levels)[number], env: Record<string, string> = {}) {
-  const fleet = await openFleet({ workers: 0, env: { HARNESS_WORKSPACES: 'on' } });
+/** Fleets by the settings of their worker: tests with the same ones share a fleet. */
+const fleets = new Map<string, Promise<TestFleet>>();
+const closings: (() => Promise<void>)[] = [];
+afterAll(() => Promise.all(closings.map((close) => close())), 60_000);
+
+async function openOne(level: (typeof levels)[number], env: Record<string, string>): Promise<TestFleet> {
+  const fleet = await openFleet({
+    workers: 0,
+    env: { HARNESS_WORKSPACES: 'on' },
+    onEnd: (close) => void closings.push(close),
+  });
   await fleet.addWorker({
     HARNESS_SANDBOX: level,
     ANTHROPIC_API_KEY: secret,
@@ -19,6 +27,15 @@ async function openEnclosed(level: (typeof levels)[number], env: Record<string, 
     AWS_SECRET_ACCESS_KEY: secret,
     ...env,
   });
+  return fleet;
+}
+
+/** A fleet whose worker holds a secret, and a thread of which the agent may use every tool. */
+async function openEnclosed(level: (typeof levels)[number], env: Record<string, string> = {}) {
+  const key = JSON.stringify([level, env]);
+  const opening = fleets.get(key) ?? openOne(level, env);
+  fleets.set(key, opening);
+  const fleet = await opening;
   const threadId = await fleet.thread();
   return { fleet, threadId, run: (command: string) => resultOf(fleet, threadId, command) };
 }
