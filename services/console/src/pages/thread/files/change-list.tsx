@@ -54,7 +54,9 @@ function Diff({ threadId, change }: { threadId: string; change: FileChange }): R
         <h2 className="grow cut">
           {countOf(change)} by {by}
         </h2>
-        {data?.sinceRun && <span className="muted">with what callers changed since the run before</span>}
+        {data?.sinceRun && (
+          <span className="muted">compared with the files after the run before, if there is one</span>
+        )}
       </header>
       {error ? (
         <Failure error={error} />
