@@ -61,10 +61,7 @@ function Diff({ threadId, change }: { threadId: string; change: FileChange }): R
       {error ? (
         <Failure error={error} />
       ) : before === undefined && runId === undefined ? (
-        <CodeLines
-          label="Paths that are new"
-          lines={changed.map((path) => ({ kind: 'file', text: `${path} (new)` }))}
-        />
+        <CodeLines label="Changed paths" lines={changed.map((path) => ({ kind: 'file', text: path }))} />
       ) : !data ? (
         <p className="empty">Comparing…</p>
       ) : data.text === '' ? (
