@@ -49,6 +49,9 @@ test.each(['light', 'dark'] as const)(
     const { fleet, threadId } = await openThread();
     const { page, problems } = await openPage(fleet.url, `/threads/${threadId}`, { theme });
     await page.getByRole('link', { name: '1 file changed: data.bin' }).waitFor();
+    // What was there before the first change is not known: it has no diff.
+    await page.getByRole('link', { name: '1 file changed: notes.md' }).click();
+    await page.getByRole('region', { name: 'Changed paths' }).getByText('notes.md').waitFor();
     await page.getByRole('tab', { name: 'Files' }).click();
     await item(page, /main\.ts/).waitFor();
     expect(await names(page)).toEqual(['src/', 'deep/', 'main.ts', 'data.bin', 'large.txt', 'notes.md']);

@@ -54,15 +54,14 @@ function Diff({ threadId, change }: { threadId: string; change: FileChange }): R
         <h2 className="grow cut">
           {countOf(change)} by {by}
         </h2>
-        {data?.sinceRun && <span className="muted">with what callers changed since the run before</span>}
+        {data?.sinceRun && (
+          <span className="muted">compared with the files after the run before, if there is one</span>
+        )}
       </header>
       {error ? (
         <Failure error={error} />
       ) : before === undefined && runId === undefined ? (
-        <CodeLines
-          label="Paths that are new"
-          lines={changed.map((path) => ({ kind: 'file', text: `${path} (new)` }))}
-        />
+        <CodeLines label="Changed paths" lines={changed.map((path) => ({ kind: 'file', text: path }))} />
       ) : !data ? (
         <p className="empty">Comparing…</p>
       ) : data.text === '' ? (

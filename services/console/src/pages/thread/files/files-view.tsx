@@ -164,7 +164,7 @@ function Tree(props: {
   const wanted = useDeferredValue(text.toLowerCase());
   // Folders that are not as they are at first: all open where there are few files, else only those above the chosen file.
   const [turned, setTurned] = useState<ReadonlySet<string>>(new Set());
-  const opensAll = listing.files.length <= openUpTo;
+  const [opensAll] = useState(listing.files.length <= openUpTo);
   const [first] = useState(chosen);
   const rows = useMemo(() => {
     if (wanted !== '')

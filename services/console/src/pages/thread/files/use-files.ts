@@ -77,7 +77,10 @@ function textOf(bytes: ArrayBuffer): string | null {
   }
 }
 
-/** What a change changed, as a unified diff. Not read if the version before is not known. */
+/**
+ * What a change changed, as a unified diff; `sinceRun`: compared with the files after the run before, since the version before
+ * it is not known any more. Not read for a caller's change where that is so.
+ */
 export function useDiff(threadId: string, { key, version, before, runId }: FileChange) {
   const read = async (query: Record<string, string>, signal: AbortSignal) => {
     const { bytes } = await getBytes(withQuery(`/v1/threads/${threadId}/diff`, query), signal);
@@ -95,7 +98,7 @@ export function useDiff(threadId: string, { key, version, before, runId }: FileC
           // Versions between two runs are discarded after a day.
           if (runId === undefined || !(error instanceof ApiError) || error.status !== 404) throw error;
         }
-      return { text: await read({ to: runId ?? version }, signal), sinceRun: before !== undefined };
+      return { text: await read({ to: runId ?? version }, signal), sinceRun: true };
     },
   });
 }
