@@ -33,15 +33,18 @@ export interface ModelProxy {
   readonly socketPath: string;
   /** What the session must present; worth nothing elsewhere. */
   readonly key: string;
-  /** Requests are answered between `open` and `shut` only, so that nothing in the sandbox uses the model after its turn. */
+  /**
+   * Requests are answered between `open` and `shut` only, and `shut` ends those in progress, so that nothing in the sandbox uses the
+   * model after its turn.
+   */
   open(): void;
   shut(): void;
   close(): Promise<void>;
 }
 
 const messagesPath = '/v1/messages';
-/** Most requests at the same time, and in one turn. */
-const limits = { atOnce: 8, aTurn: 2_000, bodyBytes: 64 * 1024 * 1024 };
+/** Most connections and requests at the same time, and requests in one turn. */
+const limits = { connections: 64, atOnce: 8, aTurn: 2_000, bodyBytes: 64 * 1024 * 1024 };
 /** A response that brings no byte for this long has failed, ms. */
 const silenceMs = 300_000;
 /** Headers that a hop ends. */
@@ -113,7 +116,7 @@ export function createModelProxies({ url, headers, proxyEnv }: ModelEndpoint, lo
     async create(socketPath: string): Promise<ModelProxy> {
       const key = `sandbox-${randomBytes(24).toString('hex')}`;
       let isOpen = false;
-      let atOnce = 0;
+      const inProgress = new Set<ServerResponse>();
       let inTurn = 0;
       const refusalOf = (request: IncomingMessage): [number, string] | undefined => {
         // The text itself, not what a URL makes of it: `//host/v1/messages` must not lead to another host.
@@ -122,7 +125,8 @@ export function createModelProxies({ url, headers, proxyEnv }: ModelEndpoint, lo
           return [404, 'Only POST /v1/messages is there.'];
         if (!presents(request, key)) return [401, 'The key of this session is missing.'];
         if (!isOpen) return [403, 'No turn is in progress.'];
-        if (atOnce >= limits.atOnce) return [429, `More than ${limits.atOnce} requests at the same time.`];
+        if (inProgress.size >= limits.atOnce)
+          return [429, `More than ${limits.atOnce} requests at the same time.`];
         if (inTurn >= limits.aTurn) return [403, `More than ${limits.aTurn} requests in one turn.`];
         return undefined;
       };
@@ -133,13 +137,12 @@ export function createModelProxies({ url, headers, proxyEnv }: ModelEndpoint, lo
           request.resume();
           return;
         }
-        atOnce++;
+        inProgress.add(response);
         inTurn++;
-        forward(request, response, () => {
-          atOnce--;
-        });
+        forward(request, response, () => inProgress.delete(response));
       });
       server.requestTimeout = silenceMs;
+      server.maxConnections = limits.connections; // each takes a descriptor of the worker
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
         server.listen(socketPath, resolve);
@@ -153,6 +156,7 @@ export function createModelProxies({ url, headers, proxyEnv }: ModelEndpoint, lo
         },
         shut() {
           isOpen = false;
+          for (const response of inProgress) response.destroy();
         },
         async close() {
           server.closeAllConnections();
