@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@harness/runtime';
 import { expect, onTestFinished, test } from 'vitest';
-import { createModelProxies } from '../../src/sandbox/model-proxy.ts';
+import { createModelProxies } from '../../src/sandbox/proxies/model-proxy.ts';
 
 /** A proxy to a model that keeps what it gets, and answers when a request is complete. */
 async function open() {
