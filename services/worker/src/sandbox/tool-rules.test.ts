@@ -20,6 +20,8 @@ test.each([
   ['git $(rm x)', false],
   ['git `rm x`', false],
   ['git diff <(rm x)', false],
+  ['git () ( rm x ); git x', false],
+  ['git ( ) { rm x', false],
   ['npm run test', true],
   ['npm run test --all', false],
   ['make -j4 all', true],
@@ -27,4 +29,11 @@ test.each([
 ])('narrowed to patterns, %j is allowed: %s', (command, isAllowed) => {
   const now = ['Bash(git:*)', 'Bash(npm run test)', 'Bash(make *)'];
   expect(refusalOf(bash(command), now, ['Bash']) === undefined).toBe(isAllowed);
+});
+
+test('a pattern that a tool other than the shell was narrowed to is not passed over', () => {
+  const write = { tool: 'Write', input: { file_path: '/workspace/x' } };
+  expect(refusalOf(write, ['Write(docs/**)'], ['Write'])).toMatch(/without a pattern/);
+  expect(refusalOf(write, ['Write(docs/**)'], ['Write(docs/**)'])).toBeUndefined();
+  expect(refusalOf({ tool: 'Bash', input: null }, ['Bash(git:*)'], ['Bash'])).toMatch(/without a pattern/);
 });

@@ -1,8 +1,8 @@
 import { builtInNameOf } from '@harness/contracts';
 
-/** Where one command of a shell ends and another begins; what hides one inside another is never permitted by a pattern. */
+/** Where one command of a shell ends and another begins; what hides one inside another, or gives its name to another, is never permitted by a pattern. */
 const separators = /&&|\|\||[;|&\n]/;
-const hidden = /[`]|\$\(|[<>]\(/;
+const hidden = /[`]|\$\(|[<>]\(|\(\s*\)/;
 
 /**
  * Why a call of a built-in tool is not permitted by the tools that the run has now; undefined = it is. The agent itself checks the
@@ -17,7 +17,9 @@ export function refusalOf(
   if (rules.length === 0) return `The tool ${call.tool} is not allowed in this run.`;
   if (rules.every((rule) => atStart.includes(rule)) || rules.includes(call.tool)) return undefined;
   const { command } = (call.input ?? {}) as { command?: unknown };
-  if (call.tool !== 'Bash' || typeof command !== 'string') return undefined;
+  // Patterns of paths are known to the agent alone, which has only those of its start.
+  if (call.tool !== 'Bash' || typeof command !== 'string')
+    return `The tool ${call.tool} was narrowed to ${rules.join(', ')} in the middle of this run, which is only possible without a pattern.`;
   const patterns = rules.map(patternOf);
   const parts = command
     .split(separators)

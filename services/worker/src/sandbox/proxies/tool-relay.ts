@@ -1,15 +1,20 @@
 import type { McpSdkServerConfigWithInstance } from '@anthropic-ai/claude-agent-sdk';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+
+import type { JSONRPCMessage, JSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
 import type { McpEndpoint } from '../../session/mcp-endpoint.ts';
 
 /** JSON-RPC's code for a server that failed. */
 const internalError = -32603;
 
+/** Most messages that are on their way at the same time: a hostile session must not take the worker's time and connections. */
+export const mostAtOnce = 64;
+
 /**
  * Creates what the Agent SDK takes for an MCP server in this process: it passes every message to the gateway and back, so that a
- * session without a network reaches its tools, and its token stays in the worker.
+ * session without a network reaches its tools, and its token stays in the worker. What comes while too many are on their way is
+ * refused.
  */
 export function createToolRelay({ url, token }: McpEndpoint): McpSdkServerConfigWithInstance['instance'] {
   let remote: StreamableHTTPClientTransport | undefined;
@@ -20,20 +25,44 @@ export function createToolRelay({ url, token }: McpEndpoint): McpSdkServerConfig
       });
       remote = gateway;
       let initializing: string | number | undefined;
+      let isInitialized = false;
+      /** Requests without a response, by id, and how many other messages are being sent. */
+      const waiting = new Set<string | number>();
+      let sending = 0;
+      const answer = (message: JSONRPCMessage) => void session.send(message).catch(() => undefined); // the session has ended
+      const fail = (id: string | number, reason: string) => {
+        const failure = { code: internalError, message: `The tool server did not respond: ${reason}` };
+        answer({ jsonrpc: '2.0', id, error: failure });
+      };
       gateway.onmessage = (message) => {
         if ('result' in message && message.id === initializing)
           gateway.setProtocolVersion(String(message.result.protocolVersion));
-        void session.send(message).catch(() => undefined); // the session has ended
+        if (!('method' in message) && message.id !== undefined) waiting.delete(message.id);
+        answer(message);
+      };
+      const sendRequest = (message: JSONRPCRequest) => {
+        const { id, method } = message;
+        if (waiting.has(id)) return; // the one that has this id is answered
+        if (waiting.size + sending >= mostAtOnce)
+          return fail(id, `more than ${mostAtOnce} requests at the same time.`);
+        if (method === 'initialize') initializing = id;
+        waiting.add(id);
+        gateway.send(message).catch((error: unknown) => {
+          waiting.delete(id);
+          fail(id, error instanceof Error ? error.message : String(error));
+        });
       };
       session.onmessage = (message: JSONRPCMessage) => {
-        if ('method' in message && message.method === 'initialize' && 'id' in message)
-          initializing = message.id;
-        gateway.send(message).catch((error: unknown) => {
-          if (!('method' in message && 'id' in message)) return;
-          const reason = error instanceof Error ? error.message : String(error);
-          const failure = { code: internalError, message: `The tool server did not respond: ${reason}` };
-          return session.send({ jsonrpc: '2.0', id: message.id, error: failure }).catch(() => undefined);
-        });
+        if ('method' in message && 'id' in message) return sendRequest(message);
+        // Each one opens a stream at the gateway.
+        const opens = 'method' in message && message.method === 'notifications/initialized';
+        if (waiting.size + sending >= mostAtOnce || (opens && isInitialized)) return;
+        isInitialized ||= opens;
+        sending++;
+        gateway
+          .send(message)
+          .catch(() => undefined)
+          .finally(() => sending--);
       };
       session.onclose = () => void gateway.close();
       await gateway.start();
