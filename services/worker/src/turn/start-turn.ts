@@ -49,6 +49,9 @@ export interface TurnStarter {
   stats(): { turns: number; paths: Record<SessionPath, number> };
 }
 
+/** No repetition of the turn would help. */
+const hopelessCodes = new Set(['agent_not_found', 'skill_not_found', 'workspace_refused', 'file_damaged']);
+
 /** Creates the starter. It reads `stopping` at each step. */
 export function createTurnStarter(deps: TurnStarterDeps, stopping: Readonly<Stopping>): TurnStarter {
   const { dispatch, liveness, holds, lending, pool, logger } = deps;
@@ -106,7 +109,7 @@ export function createTurnStarter(deps: TurnStarterDeps, stopping: Readonly<Stop
       logger.warn({ err: error, threadId, runId: turn.runId }, 'turn did not start');
       const current = { ...turn, hold: holds.get(threadId) ?? turn.hold };
       const writing = withWrite(seen);
-      const hopeless = error.code === 'agent_not_found' || error.code === 'skill_not_found';
+      const hopeless = hopelessCodes.has(error.code);
       if (lastTry || hopeless) return failTurn(current, { status: 'error', error: error.toBody() }, writing);
       await handBack(current, writing);
       throw error;

@@ -178,6 +178,12 @@ test('a workspace is refused with the reason where no worker has a sandbox, and 
   await expect(fleet.thread({ workspace: true })).rejects.toThrow(
     /: 422 .*workspace_refused.*CLAUDE_CODE_USE_BEDROCK is set/,
   );
+  // A thread that needs one all the same, by its tools, fails at once with the reason.
+  const run = await fleet.ask(await fleet.thread({ allowedTools: ['Read'] }), 'say: x');
+  expect(run).toMatchObject({
+    status: 'error',
+    error: { code: 'workspace_refused', message: expect.stringContaining(reason) },
+  });
   const metrics = await fetch(`${fleet.workers[0]?.ready.url}/metrics`);
   expect(await metrics.text()).toContain('harness_worker_sandbox{level="none"} 1');
 });
