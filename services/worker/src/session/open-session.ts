@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { SessionPath } from '@harness/contracts';
 import { createGate, type TranscriptStore } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
+import type { Enclosure } from '../sandbox/enclosure.ts';
 import type { Sandboxes } from '../sandbox/sandboxes.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type OnTranscript, openSession, type Session } from './session.ts';
@@ -61,31 +62,45 @@ export function createSessionOpener(deps: {
       // A folder per process: removing that of a dead one never touches its successor's.
       const folder = `${name}.${randomUUID().slice(0, 8)}`;
       const home = deps.homes.open(folder);
-      const enclosure = profile.builtInTools && (await deps.sandboxes?.open({ home, skills }));
-      await workspace?.fill(home.cwd, enclosure?.owner);
-      const session = await openSession({
-        profile,
-        home,
-        enclosure,
-        workspace,
-        conversation: resume ? { resume } : { sessionId: randomUUID() },
-        mcp: token === undefined ? undefined : { url: deps.mcpUrl, token },
-        modelEnv: deps.modelEnv,
-        path: deps.path,
-        executable: deps.executable,
-        store,
-        onTranscript: onTranscript ?? (() => undefined),
-        onProcess(process) {
-          processes.add(process);
-          deps.onProcess(process);
-          void process.exited
-            .then(async () => {
-              processes.delete(process);
-              await workspace?.released();
-              return Promise.all([enclosure?.close(), deps.homes.remove(folder)]);
-            })
-            .catch((error) => deps.logger.warn({ err: error, folder }, 'folder of a session not removed'));
-        },
+      let enclosure: Enclosure | undefined;
+      let isStarted = false;
+      const clear = async () => {
+        await workspace?.released();
+        await Promise.all([enclosure?.close(), deps.homes.remove(folder)]);
+      };
+      const warn = (error: unknown) =>
+        deps.logger.warn({ err: error, folder }, 'folder of a session not removed');
+      const start = async () => {
+        if (profile.builtInTools) enclosure = await deps.sandboxes?.open({ home, skills });
+        await workspace?.fill(home.cwd, enclosure?.owner);
+        return openSession({
+          profile,
+          home,
+          enclosure,
+          workspace,
+          conversation: resume ? { resume } : { sessionId: randomUUID() },
+          mcp: token === undefined ? undefined : { url: deps.mcpUrl, token },
+          modelEnv: deps.modelEnv,
+          path: deps.path,
+          executable: deps.executable,
+          store,
+          onTranscript: onTranscript ?? (() => undefined),
+          onProcess(process) {
+            isStarted = true;
+            processes.add(process);
+            deps.onProcess(process);
+            void process.exited
+              .then(() => {
+                processes.delete(process);
+                return clear();
+              })
+              .catch(warn);
+          },
+        });
+      };
+      const session = await start().catch(async (error) => {
+        if (!isStarted) await clear().catch(warn); // otherwise at the end of its process
+        throw error;
       });
       return { session, path: resume ? 'resume' : 'cold', searches: profile.searches };
     });
