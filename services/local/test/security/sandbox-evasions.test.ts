@@ -68,6 +68,38 @@ describe.runIf(hasSandbox).each(levels)('in a sandbox of level %s', (level) => {
     limitMs,
   );
 
+  test.each([
+    {
+      what: 'deleted files that are still open',
+      make: ['files.append(os.open("f", os.O_CREAT | os.O_RDWR))', 'os.unlink("f")'],
+      reason: /64 MiB of files/,
+    },
+    {
+      what: 'memory without a name',
+      make: ['files.append(os.memfd_create("f"))'],
+      reason: /768 MiB of memory/,
+    },
+  ])(
+    '$what count',
+    async ({ make, reason }) => {
+      const fleet = await openLimited(level);
+      const fill = [
+        'import os, time',
+        'files = []',
+        'for i in range(20):',
+        ...make.map((line) => `  ${line}`),
+        '  for n in range(50): os.write(files[-1], b"x" * (1 << 20))',
+        'time.sleep(20)',
+      ];
+      const { run } = await work(fleet, await fleet.thread(), bash(python(...fill)), 'say: x');
+      expect(run).toMatchObject({
+        status: 'error',
+        error: { code: 'sandbox_limit', message: expect.stringMatching(reason) },
+      });
+    },
+    limitMs,
+  );
+
   test(
     'files in folders that are nested too deep for a path count, and nothing else of the disk or of memory can be filled',
     async () => {
