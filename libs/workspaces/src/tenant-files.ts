@@ -70,6 +70,8 @@ export interface TenantFiles {
   stage(edits: Edits, limits: FileLimits): Promise<Edit[]>;
   /** Makes the version that has all of `version` and of `added`, which wins. Throws `limit_reached`. */
   merge(version: string | undefined, added: string, limits: FileLimits): Promise<Edited>;
+  /** The paths that differ between two versions; `from` undefined: everything is new. */
+  changes(from: string | undefined, to: string): Promise<Changes>;
   /** A file of a version; `stream` reads it, or a part (`end` inclusive). Throws `file_not_found`. */
   open(version: string, path: string): Promise<OpenFile>;
   /** What differs between two versions; `from` undefined: everything is new. */
@@ -193,6 +195,7 @@ export function openTenant({ dir, tenant, cache }: TenantDeps): TenantFiles {
         const made = mergeManifests(base, await manifest(added), limits);
         return edited(await store(made, batch, limits), base, made);
       }),
+    changes: async (from, to) => changesOf(await maybeManifest(from), await manifest(to)),
     async open(version, path) {
       const entry = (await manifest(version)).entries.get(path);
       if (entry?.kind !== 'file')

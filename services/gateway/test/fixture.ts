@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { WorkspaceMode } from '@harness/contracts';
 import { createDispatch, type Dispatch, type Ending, type Liveness, startLiveness } from '@harness/dispatch';
 import { definePlugin, type PluginDefinition, type ToolLocking } from '@harness/plugin-kit';
 import { builtInPlugins, startPlugins } from '@harness/plugins';
@@ -80,6 +81,8 @@ export interface GatewayOptions {
   consoleFolder?: string;
   /** Where files of threads are; null: threads have none. Default: a folder of its own, made with the first file. */
   filesDir?: string | null;
+  /** Which threads have workspaces. Default: none. */
+  workspaces?: WorkspaceMode;
   collecting?: { everyMs: number; graceMs: number };
 }
 
@@ -146,6 +149,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Gateway
     folderChecking: options.folderChecking,
     consoleFolder: options.consoleFolder,
     files: filesOf(options),
+    workspaces: options.workspaces,
     toolLock: options.toolLock,
     upstreams: upstreamsOf(options),
     allowedHosts: ['gateway.test'],

@@ -4,7 +4,14 @@
  * This folder:
  *   collect-files.ts  garbage collection, by one gateway of the fleet
  */
-import { AppError, type FileChanges, type MessageFile, type Thread } from '@harness/contracts';
+import {
+  AppError,
+  builtInToolsOf,
+  type FileChanges,
+  type MessageFile,
+  type Thread,
+  type WorkspaceMode,
+} from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
 import {
   type Edit,
@@ -56,7 +63,10 @@ export interface ThreadFiles {
     edits: readonly Edit[],
     check?: (files: Manifest | undefined) => void,
   ): Promise<FileChanges>;
-  /** Stores the files of a message: their version. Undefined: it has none. */
+  /**
+   * Stores the files of a message: their version. Undefined: it has none. Throws `workspace_refused` for a thread whose sessions
+   * would not find them.
+   */
   ofMessage(thread: ThreadRef, files: readonly MessageFile[] | undefined): Promise<string | undefined>;
 }
 
@@ -67,9 +77,11 @@ const maxTries = 10;
 export function createThreadFiles({
   dispatch,
   files,
+  workspaces,
 }: {
   dispatch: Dispatch;
   files?: FileSettings | undefined;
+  workspaces?: WorkspaceMode | undefined;
 }): ThreadFiles {
   const settings = (): FileSettings => {
     if (files) return files;
@@ -135,7 +147,11 @@ export function createThreadFiles({
     async ofMessage(thread, sent) {
       if (!sent || sent.length === 0) return undefined;
       const { limits } = settings();
-      await threadOf(thread);
+      const { workspace } = await threadOf(thread);
+      if (workspaces === 'auto' && !workspace) {
+        const allowedTools = await dispatch.threads.toolsOf(thread.tenant, thread.threadId);
+        if (!builtInToolsOf({ allowedTools }, workspaces)) throw noWorkspace();
+      }
       const edits = sent.map(({ path, contentBase64 }) => ({
         path,
         put: Buffer.from(contentBase64, 'base64'),
@@ -144,3 +160,9 @@ export function createThreadFiles({
     },
   };
 }
+
+const noWorkspace = () =>
+  new AppError(
+    'workspace_refused',
+    'This thread has no workspace, so its session would not find the files of the message. Create the thread with "workspace": true, or allow it a tool that works with files, such as Read.',
+  );

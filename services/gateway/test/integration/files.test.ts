@@ -186,7 +186,9 @@ test('a tar archive goes both ways; a bad one changes nothing', async () => {
   execFileSync('rm', ['-r', folder]);
   expect((await send(Buffer.from('no archive'))).status).toBe(400);
   expect((await send(made, 'application/octet-stream')).status).toBe(415);
-  expect((await send(made, 'application/json')).status).toBe(415);
+  const json = await send(made, 'application/json');
+  const refused = (await json.json()) as { error: { message: string } };
+  expect([json.status, refused.error.message]).toEqual([415, expect.stringContaining('application/x-tar')]);
   expect((await gateway.call('GET', `${url}/files`)).body.count).toBe(3);
 });
 
@@ -214,6 +216,21 @@ test('files of a message become a manifest that its turn gets', async () => {
     const { status } = await gateway.call('POST', `${url}/runs`, { body: { input: 'x', files: list } });
     expect([list[0], status]).toEqual([list[0], 400]);
   }
+});
+
+test('a message with files is refused where its session would not find them', async () => {
+  const { gateway } = await openThread({ workspaces: 'auto' });
+  const files = [{ path: 'a', contentBase64: '' }];
+  const statusFor = async (thread: object) => {
+    const { threadId } = (await gateway.call('POST', '/v1/threads', { body: thread })).body;
+    const sent = { body: { input: 'x', files } };
+    const { status, body } = await gateway.call('POST', `/v1/threads/${threadId}/runs`, sent);
+    return [status, body.error?.code];
+  };
+  expect(await statusFor({})).toEqual([422, 'workspace_refused']);
+  expect(await statusFor({ allowedTools: ['time__*'] })).toEqual([422, 'workspace_refused']);
+  expect(await statusFor({ workspace: true })).toEqual([202, undefined]);
+  expect(await statusFor({ allowedTools: ['Read', 'time__*'] })).toEqual([202, undefined]);
 });
 
 test('where there are no workspaces, or the thread has none, every request says why', async () => {

@@ -16,6 +16,7 @@
  *   strays.ts             ends what tools left running
  *   bounded-lines.ts      the longest message of a session
  *   watch-limits.ts       memory and disk of a sandbox
+ *   nameless-files.ts     files that are open and in no folder
  *   tool-rules.ts         which calls of built-in tools a run permits
  */
 import { randomBytes } from 'node:crypto';

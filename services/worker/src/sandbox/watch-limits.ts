@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { namelessFilesOf } from './nameless-files.ts';
 import { descendantsOf, residentBytesOf } from './process-tree.ts';
 
 /** What all processes and files of a sandbox may take together. */
@@ -33,9 +34,26 @@ export function watchLimits(
     end();
     onBreach(reason);
   };
+  let looking = false;
+  const lookAtMemory = async () => {
+    const pids = [pid, ...descendantsOf(pid)];
+    const resident = pids.reduce((sum, one) => sum + residentBytesOf(one), 0);
+    const { dev: disk } = await lstat(workspace);
+    const nameless = await namelessFilesOf(pids, { disk, most: mostOpen });
+    if (resident + nameless.memoryBytes > limits.memoryBytes)
+      breach(`more than ${mib(limits.memoryBytes)} MiB of memory`);
+    else if (nameless.diskBytes > limits.diskBytes)
+      breach(`more than ${mib(limits.diskBytes)} MiB of files that are deleted and still open`);
+    else if (nameless.open > mostOpen) breach(`more than ${mostOpen} open files`);
+  };
   const memory = setInterval(() => {
-    const bytes = [pid, ...descendantsOf(pid)].reduce((sum, one) => sum + residentBytesOf(one), 0);
-    if (bytes > limits.memoryBytes) breach(`more than ${mib(limits.memoryBytes)} MiB of memory`);
+    if (looking) return;
+    looking = true;
+    void lookAtMemory()
+      .catch(() => undefined) // the session has ended
+      .finally(() => {
+        looking = false;
+      });
   }, everyMs.memory).unref();
   let measuring = false;
   const disk = setInterval(() => {
@@ -59,6 +77,9 @@ export function watchLimits(
   };
   return end;
 }
+
+/** Files that all processes of a sandbox have open: each is looked at. */
+const mostOpen = 50_000;
 
 /** The agent's own files: its configuration and transcripts. */
 const ofHome = { diskBytes: 512 * 1024 * 1024, files: 50_000 };

@@ -63,25 +63,17 @@ export function createSessionOpener(deps: {
       const folder = `${name}.${randomUUID().slice(0, 8)}`;
       const home = deps.homes.open(folder);
       let enclosure: Enclosure | undefined;
-      let hasStarted = false;
-      const remove = () =>
-        Promise.all([enclosure?.close(), deps.homes.remove(folder)]).catch((error) =>
-          deps.logger.warn({ err: error, folder }, 'folder of a session not removed'),
-        );
-      const onProcess = (process: SessionProcess) => {
-        hasStarted = true;
-        processes.add(process);
-        deps.onProcess(process);
-        void process.exited.then(async () => {
-          processes.delete(process);
-          await workspace?.released();
-          await remove();
-        });
+      let isStarted = false;
+      const clear = async () => {
+        await workspace?.released();
+        await Promise.all([enclosure?.close(), deps.homes.remove(folder)]);
       };
-      try {
+      const warn = (error: unknown) =>
+        deps.logger.warn({ err: error, folder }, 'folder of a session not removed');
+      const start = async () => {
         if (profile.builtInTools) enclosure = await deps.sandboxes?.open({ home, skills });
         await workspace?.fill(home.cwd, enclosure?.owner);
-        const session = await openSession({
+        return openSession({
           profile,
           home,
           enclosure,
@@ -93,13 +85,24 @@ export function createSessionOpener(deps: {
           executable: deps.executable,
           store,
           onTranscript: onTranscript ?? (() => undefined),
-          onProcess,
+          onProcess(process) {
+            isStarted = true;
+            processes.add(process);
+            deps.onProcess(process);
+            void process.exited
+              .then(() => {
+                processes.delete(process);
+                return clear();
+              })
+              .catch(warn);
+          },
         });
-        return { session, path: resume ? 'resume' : 'cold', searches: profile.searches };
-      } catch (error) {
-        if (!hasStarted) await remove();
+      };
+      const session = await start().catch(async (error) => {
+        if (!isStarted) await clear().catch(warn); // otherwise at the end of its process
         throw error;
-      }
+      });
+      return { session, path: resume ? 'resume' : 'cold', searches: profile.searches };
     });
   return {
     open,

@@ -45,9 +45,8 @@ export function createWorkspace(
   let owner: Owner | undefined;
   /** What the folder holds; undefined = nothing yet. */
   let held: Snapshot | undefined;
-  /** The thread's version, and what the files of the message have changed since. */
+  /** The thread's version. */
   let version = thread.files;
-  let arrived: string[] = [];
   let holds = 0;
   let onReleased: (() => void)[] = [];
 
@@ -66,11 +65,9 @@ export function createWorkspace(
     },
     async prepare(turn) {
       version = turn.files;
-      arrived = [];
       if (version !== undefined) await hold(version);
       if (turn.filesIn === undefined) return [];
       const merged = await files.merge(version, turn.filesIn, limits);
-      arrived = fileChangesOf(merged).changed;
       await hold(merged.version);
       return attachmentsOf(files, turn.filesIn);
     },
@@ -78,9 +75,10 @@ export function createWorkspace(
       held = await files.snapshot(folder, { limits, previous: held });
       if (held.version === version || (version === undefined && held.manifest.entries.size === 0))
         return undefined;
-      const changes = fileChangesOf(held);
+      // Since the thread's version: what came with the message counts, too.
+      const changes = await files.changes(version, held.version);
       version = held.version;
-      return { ...changes, changed: [...new Set([...arrived, ...changes.changed])].sort() };
+      return fileChangesOf({ version, changes });
     },
     hold() {
       holds++;

@@ -11,6 +11,12 @@ const types = ['application/octet-stream', 'application/x-tar'];
 export function readUploads(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(types, (_request, payload, done) => done(null, payload));
+  // Also a body without any type, as of `curl -T`.
+  app.addContentTypeParser('*', (_request, _payload, done) =>
+    done(
+      new AppError('unsupported_media_type', `Send the body as ${types.join(' or, for an archive, as ')}.`),
+    ),
+  );
 }
 
 /** The body as a stream that ends with an error beyond the limit. Throws `unsupported_media_type`, `body_too_large`. */
