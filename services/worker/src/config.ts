@@ -44,7 +44,7 @@ const schema = z.object({
   /** How sessions are enclosed; auto = as strictly as this machine permits. */
   HARNESS_SANDBOX: z.enum(['auto', 'bubblewrap', 'bubblewrap-bound-proc']).default('auto'),
   /** Limits of each sandbox: memory of all its processes, MiB. */
-  HARNESS_SANDBOX_MEMORY_MB: envInteger(256, 1_048_576).default(2_048),
+  HARNESS_SANDBOX_MEMORY_MB: envInteger(768, 1_048_576).default(2_048),
   /** Processes and threads. */
   HARNESS_SANDBOX_PROCESSES: envInteger(64, 100_000).default(512),
   /** Port of /healthz, /readyz and /metrics: 0 = any free port; unset = not served. */

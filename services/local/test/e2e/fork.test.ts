@@ -41,7 +41,7 @@ test('a fork has the conversation and the files as they were, and goes its own w
   ]);
   expect(await recalled(early.threadId)).not.toContain('pear');
   // The fork of a fork, after the first one is gone.
-  const again = await fleet.post<Thread>(`/v1/threads/${early.threadId}/fork`, {});
+  const again = await fleet.post<Thread>(`/v1/threads/${early.threadId}/fork`);
   await fetch(`${fleet.url}/v1/threads/${early.threadId}`, { method: 'DELETE' });
   expect(await recalled(again.threadId)).toMatch(/apple.*plum/);
 });

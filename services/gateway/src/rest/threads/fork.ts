@@ -11,6 +11,10 @@ export function addForkRoute(app: FastifyInstance, { dispatch, recordChange }: R
     '/v1/threads/:threadId/fork',
     {
       config: { scope: 'threads', audit: false },
+      // Every field is optional, and so is the body.
+      preValidation: async (request) => {
+        request.body ??= {};
+      },
       schema: {
         tags: ['threads'],
         operationId: 'forkThread',
