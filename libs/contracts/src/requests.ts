@@ -38,6 +38,7 @@ export const ForkThread = z.strictObject({
   atRunId: RunId.optional().describe('As they were when this run ended; default: as they are now'),
   threadId: ThreadId.optional().describe('Of the new thread'),
 });
+/** Creates a thread from another one. */
 export type ForkThread = z.infer<typeof ForkThread>;
 
 /** Changes a thread; an absent field stays. */

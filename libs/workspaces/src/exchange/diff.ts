@@ -111,7 +111,7 @@ async function textOf(
   }
 }
 
-/** Undefined: it took too long. Other work of the process goes on meanwhile. */
+/** Returns undefined when it takes too long. Does not block other work of the process. */
 async function patchOf(
   { from, to }: { from: string; to: string },
   [old, next]: [string, string],

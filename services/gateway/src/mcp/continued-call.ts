@@ -18,7 +18,7 @@ export function withoutTasks(capabilities: Readonly<Record<string, unknown>>): R
   return { ...capabilities, extensions };
 }
 
-/** The result of a tool whose caller can be given a task, and whose call goes on in one, from this state. */
+/** The result of a tool call that continues as a task, from this state; only for callers that support tasks. */
 export const continuedResult = (state: object): ToolResult => ({
   content: [{ type: 'text', text: 'The call continues as a task.' }],
   _meta: { [continuesKey]: state },

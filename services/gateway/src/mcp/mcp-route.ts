@@ -6,7 +6,7 @@
  *   methods.ts             tools, resources, prompts and completions, the same in both eras
  *   task-methods.ts        the tasks extension
  *   task-runner.ts         runs tool calls as tasks of this gateway
- *   continued-call.ts      a tool call that goes on as a task
+ *   continued-call.ts      a tool call that continues as a task
  *   server-instructions.ts what plugins say of their tools
  *   skills-extension.ts    the skills extension
  *   subscribed.ts          notifies the owners of resources of subscriptions

@@ -5,6 +5,7 @@
  * This folder:
  *   open-workspaces.ts   creates workspaces of this worker
  *   keep-files.ts        the files at the end of a turn
+ *   skill-folders.ts     files of skills, which sessions can read
  *   attachments.ts       files of a message that the model sees
  */
 import type { FileChanges } from '@harness/contracts';

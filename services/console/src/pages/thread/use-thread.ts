@@ -8,7 +8,7 @@ import { addEvents, createFeed, cutFeed, type Feed } from './thread-feed.ts';
 
 const inputsAtOnce = 50;
 
-/** A thread as it is now and as it goes on: its events, live. Its tools may ask meanwhile, since the page shows their questions. */
+/** The events of a thread: those stored, then new ones as they happen. Its tools may ask questions, because the page shows them. */
 export function useThreadFeed(threadId: string): { feed: Feed; stream: StreamState } {
   const [feed, setFeed] = useState(createFeed);
   const [stream, setStream] = useState<StreamState>({ at: 'connecting' });

@@ -56,7 +56,7 @@ export function createToolIndex(): ToolIndex {
     },
   });
   const prefix = (term: string) => term.length > 3;
-  /** Scores for synonyms, which are the same few words again and again; of all tools, whoever may use them. */
+  /** Scores for synonyms, kept because queries repeat the same few; of all tools, also those that the caller may not use. */
   const ofSynonyms = new Map<string, Score[]>();
   const scoresOfSynonym = (synonym: string): Score[] => {
     const scores = ofSynonyms.get(synonym) ?? index.search(synonym, { prefix }).map(scoreOf);

@@ -42,7 +42,7 @@ export function addChange(changes: FileChange[], { id, data }: ThreadEvent): Fil
   return change;
 }
 
-/** A new folder is told by the files in it. */
+/** Leaves out new folders: the files in them show that they are new. */
 function innermost(paths: readonly string[]): string[] {
   const folders = new Set(
     paths.flatMap((path) => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index))),
