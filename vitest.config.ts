@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 /** Long limits: a test fails when something never happens, not when a busy machine is slow. */
 const patient = { expect: { poll: { timeout: 10_000, interval: 25 } } };
+/** No module keeps state, so test files may share a process, which loads each module once: at most two thirds of the time. */
+const shared = { isolate: false };
 const withRedis = {
   ...patient,
   globalSetup: ['libs/runtime/test/redis-setup.ts'],
@@ -25,14 +27,13 @@ export default defineConfig({
     reporters: ['default', './services/local/test/slowest-reporter.ts'],
     projects: [
       {
-        // Unit tests keep no state in modules, so they may share a process: three times as fast.
         test: {
           name: 'unit',
           include: ['{libs,services}/*/src/**/*.test.ts'],
           ...patient,
+          ...shared,
           testTimeout: 20_000,
-          isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 3,
         },
       },
       {
@@ -40,7 +41,8 @@ export default defineConfig({
           name: 'integration',
           include: inTest('integration'),
           ...withRedis,
-          maxWorkers: 2,
+          ...shared,
+          maxWorkers: 3, // they wait half of their time; one number for all of a group
         },
       },
       {
@@ -48,7 +50,8 @@ export default defineConfig({
           name: 'security',
           include: inTest('security'),
           ...withRedis,
-          maxWorkers: 2,
+          ...shared,
+          maxWorkers: 3, // they wait half of their time; one number for all of a group
         },
       },
       {

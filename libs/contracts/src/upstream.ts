@@ -18,6 +18,12 @@ export const Upstream = z.object({
   kind: z.enum(['stdio', 'http', 'openapi']),
   scope: z.enum(['shared', 'thread']).describe('thread: a connection for each thread'),
   tenants: z.array(z.string()).nullable().describe('The only tenants that are given it; null = all'),
+  sandbox: z
+    .enum(['bubblewrap', 'bubblewrap-bound-proc', 'none'])
+    .nullable()
+    .describe(
+      'What encloses its child process at the gateway that responds; none: it asks for a sandbox, has none, and is not started; null: it does not ask',
+    ),
   enabled: z.boolean(),
   state: z
     .enum(['connecting', 'ready', 'waiting', 'closed', 'disabled'])

@@ -46,6 +46,7 @@ export type { Files } from './files/files.ts';
 export type { PluginStates } from './gateway/plugin-states.ts';
 export type { PluginStore } from './gateway/plugin-store.ts';
 export type {
+  EmbeddedCommands,
   FolderStanding,
   OtherFolder,
   ProfileFolder,
@@ -64,6 +65,7 @@ export type {
   HeldThread,
   Hold,
   LeaseEvent,
+  LeftFiles,
   TaskChange,
   Turn,
 } from './lease/turn.ts';

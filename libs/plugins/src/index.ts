@@ -12,8 +12,9 @@
  * - `bus/` `context/` `delegation/` `time/` `validation/`  one built-in plugin each
  */
 
-export { builtInPlugins } from './built-in.ts';
+export { builtInPlugins, builtInPluginsWith } from './built-in.ts';
 export { bus as busPlugin, busPluginName } from './bus/bus.ts';
+export type { TaskFiles, VersionFile } from './delegation/task-files.ts';
 export { followPluginStates } from './follow-plugin-states.ts';
 export { envIsolation, isolationOf } from './isolation/env-isolation.ts';
 export type { IsolationSettings, PluginProcessStatus } from './isolation/isolation.ts';
@@ -21,10 +22,11 @@ export type { OuterCall } from './plugin-context.ts';
 export { streamUrlOf } from './plugin-context.ts';
 export { envPluginTenants, pluginTenantsOf } from './plugin-tenants.ts';
 export type { Agent } from './skills/agent.ts';
+export { type EmbeddedCommand, withArguments } from './skills/content/embedded-commands.ts';
 export { loadAgents } from './skills/content/load-agents.ts';
 export { loadSkills } from './skills/content/load-skills.ts';
 export { type AgentSet, followAgents } from './skills/follow-agents.ts';
 export { followSkills, type SkillSet, type WorkProfiles } from './skills/follow-skills.ts';
 export type { Skill } from './skills/skill.ts';
-export { skillPluginName, uriOf as skillUriOf } from './skills/skill-plugin.ts';
+export { argumentsIn, skillPluginName, uriOf as skillUriOf } from './skills/skill-plugin.ts';
 export { type PluginStart, type StartedPlugins, startPlugins } from './start-plugins.ts';

@@ -1,4 +1,4 @@
-import type { Logger } from './logger.ts';
+import type { Logger } from './logs/logger.ts';
 
 /** Uncaught errors: a throw in a timer, an unhandled rejection. */
 export interface Escapes {

@@ -4,14 +4,12 @@
  *   config.ts          configuration from environment and command line
  *   fleet-limits.ts    limits that gateways and workers must agree on
  *   files/             where files of threads are, and who has any
- *   logger.ts          structured logs
- *   line-output.ts     standard output and files for whole lines
+ *   logs/              structured logs, and where their lines go
  *   secrets/           replaces secrets in errors, logs and records
  *   redis.ts           connections to Redis
  *   redis-address.ts   the forms of REDIS_URL
  *   embedded-redis.ts  a private redis-server
  *   child.ts           a service of the fleet as a child process
- *   once-in-a-while.ts  at most one report of an error per second
  *   pdeathsig.ts       ends a child with its parent
  *   listen.ts          errors of a server that cannot listen
  *   escapes.ts         uncaught errors
@@ -26,10 +24,11 @@ export * from './escapes.ts';
 export * from './event-stream.ts';
 export * from './files/workspaces-config.ts';
 export * from './fleet-limits.ts';
-export * from './line-output.ts';
 export * from './listen.ts';
-export * from './logger.ts';
-export * from './once-in-a-while.ts';
+export * from './logs/line-output.ts';
+export * from './logs/logger.ts';
+export * from './logs/once-in-a-while.ts';
+export * from './logs/standard-output.ts';
 export * from './pdeathsig.ts';
 export * from './redis.ts';
 export * from './redis-address.ts';

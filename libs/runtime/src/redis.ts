@@ -1,6 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
-import type { Logger } from './logger.ts';
-import { onceInAWhile } from './once-in-a-while.ts';
+import type { Logger } from './logs/logger.ts';
+import { onceInAWhile } from './logs/once-in-a-while.ts';
 import { redisAddressOf } from './redis-address.ts';
 
 export type { Redis } from 'ioredis';

@@ -1,5 +1,5 @@
 import type { Escapes } from './escapes.ts';
-import type { Logger } from './logger.ts';
+import type { Logger } from './logs/logger.ts';
 import { createScrubber } from './secrets/scrubber.ts';
 
 /**

@@ -218,12 +218,17 @@ const tenantFull = (allowed: number) =>
     { details: { limit: 'tenantBytes', of: 'tenant', allowed } },
   );
 
-/** Changes as commits and events name them: at most `maxChangedPaths`, the rest is counted. */
-export function fileChangesOf({ version, changes }: Pick<Edited, 'version' | 'changes'>): FileChanges {
+/** Changes as commits and events name them: at most `maxChangedPaths`, the rest is counted; and what the version lacks. */
+export function fileChangesOf({
+  version,
+  changes,
+  skipped = [],
+}: Pick<Edited, 'version' | 'changes'> & Partial<Pick<Snapshot, 'skipped'>>): FileChanges {
   const paths = [...changes.added, ...changes.changed, ...changes.removed].sort();
   return {
     version,
     changed: paths.slice(0, maxChangedPaths),
     more: Math.max(0, paths.length - maxChangedPaths),
+    ...(skipped.length > 0 && { skipped }),
   };
 }

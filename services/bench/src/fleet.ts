@@ -1,13 +1,11 @@
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Run, ThreadEvent } from '@harness/contracts';
 import { type Child, readEventStream, startChild } from '@harness/runtime';
 import { searchPath } from './config.ts';
+import { freePort } from './free-port.ts';
 
 const mainOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
@@ -95,13 +93,4 @@ export async function startBenchFleet(
       await rm(cwd, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }

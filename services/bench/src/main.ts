@@ -27,18 +27,21 @@ import { reportTraces } from './mcp/traces.ts';
 import { reportPluginHost } from './plugins/plugin-host.ts';
 import { countSpared, measurePaths } from './sessions/paths.ts';
 import { reportSse } from './sse/sse-fan-out.ts';
+import { reportUpstreamsStart } from './upstreams/measure-start.ts';
+import { reportUpstreams } from './upstreams/measure-upstreams.ts';
 import { reportWorkspaces } from './workspaces/workspaces.ts';
 
 const rounds = 5;
 const pathRounds = 7;
 const kills = 20;
 const mcpSeconds = 8;
+const upstreamSeconds = 4;
 const busPollRounds = 3;
 const changeRounds = 3;
 const faultyRuns = 10_000;
 const soakMain = fileURLToPath(new URL('../../local/test/soak/main.ts', import.meta.url));
 
-/** The sections by name. `mcp` is the last: it pins this process, and what it starts, to one core. */
+/** The sections by name. The last ones pin this process, and what it starts, to one core. */
 const sections: Record<string, (redisUrl: string) => Promise<void>> = {
   bus: reportBus,
   'bus-poll': (redisUrl) => reportBusPoll(redisUrl, busPollRounds),
@@ -49,11 +52,13 @@ const sections: Record<string, (redisUrl: string) => Promise<void>> = {
   workspaces: () => reportWorkspaces(rounds),
   throughput: reportThroughput,
   growth: (redisUrl) => reportGrowth(redisUrl, rounds),
+  'upstreams-start': (redisUrl) => reportUpstreamsStart(redisUrl, rounds),
   'fail-over': reportFailOver,
   faults: reportFaults,
   'plugin-host': (redisUrl) => reportPluginHost({ redisUrl, rounds, seconds: mcpSeconds }),
   limits: (redisUrl) => reportLimits({ redisUrl, rounds, seconds: mcpSeconds }),
   traces: (redisUrl) => reportTraces({ redisUrl, rounds, seconds: mcpSeconds }),
+  upstreams: (redisUrl) => reportUpstreams({ redisUrl, rounds, seconds: upstreamSeconds }),
   mcp: (redisUrl) => reportMcp({ redisUrl, rounds, seconds: mcpSeconds }),
 };
 

@@ -28,36 +28,24 @@ import { noTracing } from '@harness/runtime';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import type { AppDeps, GatewaySlots, RouteDeps } from './app-deps.ts';
+import type { Audit } from './audit/audit.ts';
 import { createRequestIds } from './audit/audit-source.ts';
-import { openAudit } from './audit/open-audit.ts';
 import { createCommands } from './commands/create-commands.ts';
-import { consoleTokenOf } from './console/console-cookie.ts';
 import { addConsoleRoute } from './console/console-route.ts';
 import { addConsoleSessionRoutes } from './console/console-session.ts';
-import { followChanges } from './content/list-changes.ts';
+import { type Changes, followChanges } from './content/list-changes.ts';
 import { followSkillsAndAgents } from './content/skills-and-agents.ts';
 import { startCollectingFiles } from './files/collect-files.ts';
 import { createThreadFiles } from './files/thread-files.ts';
-import { createAddressOf } from './http/client-address.ts';
-import { continueBody, holdContinue } from './http/continue.ts';
-import { answerPage } from './http/cors.ts';
-import { createAdmit } from './http/credentials/admit.ts';
-import { type Caller, createAuthenticate, requireScope } from './http/credentials/authenticate.ts';
+import { addAdmission } from './http/admission.ts';
 import type { Scope } from './http/credentials/scopes.ts';
-import { createStreamTickets, ticketOf } from './http/credentials/stream-tickets.ts';
-import { boundKeyless } from './http/keyless-connections.ts';
-import { rateHeaders } from './http/limit-headers.ts';
+import { createStreamTickets } from './http/credentials/stream-tickets.ts';
 import { createRequestLog } from './http/request-log.ts';
-import { createSiteCheck } from './http/same-site.ts';
-import { traceRequests } from './http/trace-requests.ts';
 import { followIssuedKeys } from './keys/issued-keys.ts';
-import { createFailedAttempts } from './limits/failed-attempts.ts';
-import { createRequestRate } from './limits/request-rate.ts';
 import { createSlots } from './limits/slots.ts';
 import { createTenantLimits, noLimitsFile, type TenantLimits } from './limits/tenant-limits.ts';
 import { addMcpRoute } from './mcp/mcp-route.ts';
-import { createGatewayMetrics } from './metrics/gateway-metrics.ts';
-import { createAccessTokens } from './oauth/access-tokens.ts';
+import { createGatewayMetrics, type GatewayMetrics } from './metrics/gateway-metrics.ts';
 import { addProtectedResourceRoutes } from './oauth/protected-resource.ts';
 import { addDocsRoute } from './openapi/docs-route.ts';
 import { openApiInfo } from './openapi/openapi-info.ts';
@@ -108,136 +96,90 @@ declare module 'fastify' {
 }
 
 /** Creates the gateway as a Fastify app with every route, not yet listening. */
-export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
+export async function createApp(given: AppDeps): Promise<FastifyInstance> {
+  const { registry = new Registry(), limits = createTenantLimits(() => noLimitsFile) } = given;
+  const deps = { ...given, registry, limits, tracing: given.tracing ?? noTracing };
   const newRequestId = createRequestIds(deps.dispatch.replicas.id);
   const app = openServer(deps, newRequestId);
-  const { tracing = noTracing } = deps;
-  traceRequests(app, tracing);
   addSharedSchemas(app);
-
-  const { registry = new Registry() } = deps;
   const metrics = createGatewayMetrics(registry);
-  const checkSite = createSiteCheck({ hosts: deps.allowedHosts, origins: deps.allowedOrigins });
-  const accessTokens = deps.oauth && createAccessTokens(deps.oauth);
-  const issuedKeys = await followIssuedKeys(deps);
-  app.addHook('onClose', async () => issuedKeys.close());
-  const streamTickets = createStreamTickets(deps.dispatch.tickets);
-  const limits = deps.limits ?? createTenantLimits(() => noLimitsFile);
-  const addressOf = createAddressOf(deps.trustedProxies ?? []);
-  const { admit, callerOf } = createAdmit({
-    authenticate: createAuthenticate({
-      ...deps,
-      accessTokens,
-      issuedKeys,
-      streamTickets,
-      consoleSessions: deps.dispatch.consoleSessions,
-    }),
-    rate: createRequestRate({ budget: deps.dispatch.requestBudget, limits }),
-    failures: createFailedAttempts({ perSecond: deps.failuresPerSecond }),
-    addressOf,
-  });
-  const { audit, recordChange } = openAudit(app, { ...deps, metrics, addressOf, callerOf });
-  const keyless = boundKeyless(app.server);
-  app.decorateRequest('caller', null as unknown as Caller);
-  app.addHook('onRequest', async (request, reply) => {
-    // A cache must not give one origin the response for another.
-    if (deps.allowedOrigins.length > 0) reply.raw.setHeader('Vary', 'Origin');
-    checkSite(request.headers);
-    if (answerPage(request, reply)) return reply;
-    const { config } = request.routeOptions;
-    if (config.public) return undefined;
-    const sessions = config.sessions === true;
-    const ticket = config.tickets ? ticketOf(request) : undefined;
-    const consoleToken = sessions ? undefined : consoleTokenOf(request.headers);
-    const { caller, standing } = await admit(request.raw, { sessions, ticket, consoleToken });
-    request.caller = caller;
-    if (config.scope) requireScope(caller, config.scope);
-    keyless.isKnown(request.raw.socket);
-    // On the raw response, so that the responses of /mcp, which are written without Fastify, have them, too.
-    if (standing) reply.raw.setHeaders(new Headers(rateHeaders(standing)));
-    return undefined;
-  });
-
-  holdContinue(app.server);
-  app.addHook('preParsing', async (request, reply) => continueBody(request.raw, reply.raw));
-
+  const credentials = {
+    issuedKeys: closedWith(app, await followIssuedKeys(deps)),
+    streamTickets: createStreamTickets(deps.dispatch.tickets),
+  };
+  const admission = addAdmission(app, { ...deps, ...credentials, metrics });
   const logRequest = createRequestLog(deps.logger, metrics);
   app.addHook('onResponse', logRequest.routed);
 
-  const slots = slotsOf(limits);
-  const streams = createEventStreams({ slots: slots.streams });
-  app.addHook('preClose', async () => {
-    streams.close();
-    deps.dispatch.bus.endPolls();
-  });
-  const changes = await followChanges(deps);
-  app.addHook('onClose', async () => changes.close());
-  const allTools = createToolCalls({ ...deps, audit, slots: slots.calls, onCalled: metrics.toolCalled });
-  const tools = withToolSearch(allTools, { plugins: deps.plugins, mode: deps.toolSearch ?? 'auto' });
-  app.addHook('onClose', publishListedTools(deps, changes));
-  const written = await followSkillsAndAgents(deps, changes);
-  app.addHook('onClose', written.close);
-  const { skills, agents, folders } = written;
-  const upstreams = followUpstreams({ ...deps, ...(deps.upstreams ?? noUpstreams), changes });
-  app.addHook('onClose', upstreams.close);
-  const offered = { ...deps, upstreams, tools, skills, agents };
-  const writes = deps.dispatch.probeWrites({ onWritten: metrics.redisWritten });
-  app.addHook('onClose', async () => writes.close());
-  const routes: RouteDeps = {
-    ...offered,
-    folders,
-    commands: createCommands({ ...offered, changes }),
-    streams,
-    limits,
-    slots,
-    issuedKeys,
-    streamTickets,
-    recordChange,
-    writes,
-    threadFiles: createThreadFiles(deps),
-  };
-  if (deps.files) {
-    const { store, collecting } = deps.files;
-    const stopCollecting = startCollectingFiles({ ...deps, store }, collecting);
-    app.addHook('onClose', async () => stopCollecting());
-  }
-
+  const changes = closedWith(app, await followChanges(deps));
+  const parts = await openParts(app, { ...deps, ...admission, metrics, changes });
+  const { recordChange } = admission;
+  const routes: RouteDeps = { ...deps, ...parts, ...credentials, recordChange };
   await app.register(fastifySwagger, openApiInfo);
   await app.register(async (scope) => {
     await addRestRoutes(scope, { ...routes, registry });
-    await scope.register(async (mcp) => {
+    await scope.register(async (mcp) =>
       addMcpRoute(mcp, {
-        ...deps,
-        tools,
-        skills,
+        ...routes,
+        ...admission,
         changes,
-        audit,
-        tracing,
+        tracing: deps.tracing,
         newRequestId,
-        addressOf,
-        admit: async (request, options) => {
-          const admitted = await admit(request, options);
-          keyless.isKnown(request.socket);
-          return admitted;
-        },
-        limits,
-        slots,
-        checkSite,
         bodyLimit,
         onAnswered: logRequest.answered,
-      });
-    });
-    addProtectedResourceRoutes(scope, deps.oauth);
-    await addDocsRoute(scope);
-    await addConsoleRoute(scope, deps.consoleFolder);
-    scope.get(
-      '/openapi.yaml',
-      { config: { public: true }, schema: { hide: true } },
-      async (_request, reply) =>
-        reply.type('application/yaml; charset=utf-8').send(app.swagger({ yaml: true })),
+      }),
     );
+    await addPages(scope, deps);
   });
   return app;
+}
+
+/** Opens what the routes serve. Each part is closed with the app. */
+async function openParts(
+  app: FastifyInstance,
+  deps: AppDeps & {
+    limits: TenantLimits;
+    audit: Audit;
+    metrics: GatewayMetrics;
+    changes: Changes;
+  },
+) {
+  const { dispatch, metrics, changes, files } = deps;
+  const slots = slotsOf(deps.limits);
+  const streams = createEventStreams({ slots: slots.streams });
+  app.addHook('preClose', async () => {
+    streams.close();
+    dispatch.bus.endPolls();
+  });
+  const allTools = createToolCalls({ ...deps, slots: slots.calls, onCalled: metrics.toolCalled });
+  const tools = withToolSearch(allTools, { plugins: deps.plugins, mode: deps.toolSearch ?? 'auto' });
+  closedWith(app, { close: publishListedTools(deps, changes) });
+  const { skills, agents, folders } = closedWith(app, await followSkillsAndAgents(deps, changes));
+  const upstreams = closedWith(
+    app,
+    followUpstreams({ ...deps, ...(deps.upstreams ?? noUpstreams), changes }),
+  );
+  if (files)
+    closedWith(app, { close: startCollectingFiles({ ...deps, store: files.store }, files.collecting) });
+  const offered = { ...deps, upstreams, tools, skills, agents };
+  return {
+    upstreams,
+    tools,
+    skills,
+    agents,
+    folders,
+    slots,
+    streams,
+    commands: createCommands({ ...offered, changes }),
+    writes: closedWith(app, dispatch.probeWrites({ onWritten: metrics.redisWritten })),
+    threadFiles: createThreadFiles(deps),
+  };
+}
+
+/** Closes the part when the app closes: the last one opened is the first one closed. */
+function closedWith<Part extends { close(): unknown }>(app: FastifyInstance, part: Part): Part {
+  app.addHook('onClose', async () => void (await part.close()));
+  return part;
 }
 
 /** Adds every route under /v1, health and metrics. */
@@ -269,6 +211,16 @@ async function addRestRoutes(
   addAuditRoute(scope, routes);
   addHealthRoutes(scope, routes);
   addConsoleSessionRoutes(scope, routes);
+}
+
+/** Adds what people open: the pages of the documentation and of the console, openapi.yaml, the metadata of OAuth. */
+async function addPages(scope: FastifyInstance, deps: AppDeps): Promise<void> {
+  addProtectedResourceRoutes(scope, deps.oauth);
+  await addDocsRoute(scope);
+  await addConsoleRoute(scope, deps.consoleFolder);
+  scope.get('/openapi.yaml', { config: { public: true }, schema: { hide: true } }, async (_request, reply) =>
+    reply.type('application/yaml; charset=utf-8').send(scope.swagger({ yaml: true })),
+  );
 }
 
 const noUpstreams = { file: undefined, env: {}, unprefixed: [] };

@@ -70,7 +70,7 @@ const schema = z.object({
    * there is a file.
    */
   HARNESS_TOOL_LOCK: z.enum(['off', 'report', 'enforce']).optional(),
-  /** auto: sessions with more than 500 tools search for them; on: all sessions; off: none. */
+  /** auto: sessions whose tools have too many names search for them; on: all sessions; off: none. */
   HARNESS_TOOL_SEARCH: z.enum(['auto', 'on', 'off']).default('auto'),
   HARNESS_SKILLS_DIR: z.string().optional(),
   /** marked: skills with `user-invocable: true` are slash commands; all: also those without the field. */

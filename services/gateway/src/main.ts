@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { createDispatch, startBusSweeper } from '@harness/dispatch';
+import { createDispatch, type Dispatch, startBusSweeper } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
-import { skillPluginName, startPlugins } from '@harness/plugins';
+import { builtInPluginsWith, type StartedPlugins, skillPluginName, startPlugins } from '@harness/plugins';
 import {
   ConfigError,
   connectRedis,
@@ -17,16 +17,18 @@ import {
   openStandardOutput,
   runMain,
   startTracing,
+  type Tracing,
   watchEscapes,
 } from '@harness/runtime';
 import { openFileStore, openSkillStore } from '@harness/workspaces';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createApp } from './app.ts';
 import { type GatewayConfig, hasKeys, loadGatewayConfig } from './config.ts';
+import { taskFilesIn } from './files/task-files.ts';
 import { followKeyFile } from './keys/key-file.ts';
 import { noteKeys } from './keys/note-keys.ts';
 import { followLimitsFile } from './limits/limits-file.ts';
-import { createTenantLimits, noLimitsFile, quotasIn } from './limits/tenant-limits.ts';
+import { createTenantLimits, noLimitsFile, quotasIn, type TenantLimits } from './limits/tenant-limits.ts';
 import { createThreadInvoker } from './threads/thread-invoker.ts';
 import { callerScope } from './tools/caller-scope.ts';
 import { followUpstreamsFile } from './upstreams/file/upstreams-file.ts';
@@ -40,108 +42,37 @@ runMain(async () => {
   const escapes = watchEscapes(logger);
   const instance = randomUUID().slice(0, 8);
   const tracing = await startTracing(config, { service: 'harness-gateway', instance, scrubber });
-  const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'fail-fast' });
-  const [redis, subscriber] = [connect(), connect()];
-  const limitsFile =
-    config.limitsFile && followLimitsFile(config.limitsFile.path, { ...config.limitsFile, logger });
-  const tenantLimits = createTenantLimits(() => limitsFile?.current() ?? noLimitsFile);
-  const upstreamsFile = config.upstreamsFile && followUpstreamsFile(config.upstreamsFile, logger);
-  const limits = fleetLimitsOf(config);
-  const acks = config.HARNESS_REDIS_ACKS;
-  const dispatch = createDispatch({
-    redis,
-    subscriber,
-    logger,
-    limits,
-    acks,
-    quotaOf: quotasIn(tenantLimits),
-    workspacesOff: config.workspaces ? undefined : 'HARNESS_WORKSPACES is off.',
-    traceNow: tracing.current,
-  });
+  const files = followFiles(config, logger);
+  const limits = createTenantLimits(() => files.limits?.current() ?? noLimitsFile);
+  const { dispatch, disconnect } = await joinFleet(config, { logger, limits, tracing });
   escapes.onEscape(() => dispatch.countEscape().catch(() => undefined));
-  await Promise.all([redis, subscriber].map(untilReady));
-  const admission = await dispatch.dataVersion.enter();
-  if (admission.outcome === 'refused') throw new ConfigError(admission.message);
-  await dispatch.replicas.join();
   const tokenSecrets = await dispatch.tokenSecrets(config.HARNESS_TOKEN_SECRET);
-  const namingSecret = tokenSecrets.naming;
-  if (!hasKeys(config) && (await dispatch.issuedKeys.tenants()).length > 0)
-    logger.warn(
-      'the API has made keys, but this gateway has none of its own: everybody on this machine may use it without a key. Set HARNESS_API_KEY, HARNESS_API_KEYS_FILE or HARNESS_OAUTH_ISSUER.',
-    );
-
-  const plugins = await startPlugins({
-    dispatch,
-    role: 'gateway',
-    logger,
-    modulePaths: config.HARNESS_PLUGINS,
-    leftOut: config.HARNESS_DISABLED_PLUGINS,
-    toolLock: config.toolLock,
-    unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
-    tenantsOf: config.tenantsOf,
-    isolated: config.isolated,
-    scrubber,
-    namingSecret,
-    outerCall: () => callerScope.getStore()?.call,
-    tenantNow: () => callerScope.getStore()?.tenant,
-    traceNow: () => callerScope.getStore()?.call?.meta.traceparent,
-    invokerOf: (plugin) => createThreadInvoker({ dispatch, namingSecret, plugin }),
-  });
-  // Broadcasts of plugins anywhere in the fleet reach the plugins of this gateway.
-  dispatch.replicas.onSignal((signal) => {
-    if (signal.kind === 'broadcast') void plugins.hooks.broadcast(signal.event, signal.data);
-  });
+  const plugins = await startGatewayPlugins(config, { dispatch, logger, namingSecret: tokenSecrets.naming });
   const busSweeper = startBusSweeper({ bus: dispatch.bus, logger });
 
-  const keyFile = config.keyFile && followKeyFile(config.keyFile.path, { keys: config.keyFile.keys, logger });
-  const stopNoting = await noteKeys({ dispatch, keys: config.keys, keyFile, logger });
+  const stopNoting = await noteKeys({ dispatch, keys: config.keys, keyFile: files.keys, logger });
+  await warnIfOpen(config, { dispatch, logger });
   const leave = new AbortController();
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const app = await createApp({
+    ...configuredDepsOf(config),
     registry,
     leaving: leave.signal,
     dispatch,
     plugins,
     logger,
     tracing,
-    scrubber,
     auditOutputs,
-    keys: config.keys,
-    keyFile,
-    oauth: config.oauth,
-    limits: tenantLimits,
+    keyFile: files.keys,
+    limits,
     upstreams: {
-      file: upstreamsFile,
+      file: files.upstreams,
       env: config.upstreamsFile?.env ?? {},
       unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
       maxChildren: config.HARNESS_UPSTREAM_CHILDREN,
     },
-    workspaces: config.workspaces?.mode,
-    files: config.workspaces && {
-      store: openFileStore({ dir: config.workspaces.filesDir }),
-      skills: openSkillStore(config.workspaces.filesDir),
-      limits: config.workspaces.fileLimits,
-    },
-    toolSearch: config.HARNESS_TOOL_SEARCH,
-    tenantsOf: config.tenantsOf,
-    toolLock: config.toolLock,
-    trustedProxies: config.HARNESS_TRUSTED_PROXIES,
     tokenSecrets,
-    // The address that the gateway listens on and its public address are always allowed.
-    allowedHosts: [
-      config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST,
-      ...(config.HARNESS_PUBLIC_URL ? [new URL(config.HARNESS_PUBLIC_URL).hostname] : []),
-      ...config.HARNESS_ALLOWED_HOSTS,
-    ],
-    skillsDirectory: config.HARNESS_DISABLED_PLUGINS.includes(skillPluginName)
-      ? undefined
-      : config.HARNESS_SKILLS_DIR,
-    skillCommands: config.HARNESS_SKILL_COMMANDS,
-    skillsCode: config.HARNESS_SKILLS_CODE === '1',
-    agentsDirectory: config.HARNESS_AGENTS_DIR,
-    allowedOrigins: config.HARNESS_ALLOWED_ORIGINS,
-    waitLimitMs: config.HARNESS_TURN_TIMEOUT_MS + 60_000,
   });
   const url = await app.listen({ port: config.PORT, host: config.HOST }).catch((error) => {
     throw listenErrorOf(error, { host: ['HOST', config.HOST], port: ['PORT', config.PORT] });
@@ -154,19 +85,132 @@ runMain(async () => {
       await setTimeout(config.HARNESS_LEAVE_MS);
       await app.close();
       stopNoting();
-      keyFile?.close();
-      limitsFile?.close();
-      upstreamsFile?.close();
+      files.close();
       busSweeper.close();
       await plugins.close();
       await dispatch.close();
-      redis.disconnect();
+      disconnect();
       await tracing.close();
       for (const one of auditOutputs) one.flushSync();
     },
     { logger, limitMs: config.HARNESS_LEAVE_MS + 15_000, escapes },
   );
   process.send?.({ ready: true, url, plugins: offeredBy(plugins) });
+});
+
+/** Follows the operator's files, which are read again when they change. */
+function followFiles({ keyFile, limitsFile, upstreamsFile }: GatewayConfig, logger: Logger) {
+  const files = {
+    keys: keyFile && followKeyFile(keyFile.path, { keys: keyFile.keys, logger }),
+    limits: limitsFile && followLimitsFile(limitsFile.path, { ...limitsFile, logger }),
+    upstreams: upstreamsFile && followUpstreamsFile(upstreamsFile, logger),
+  };
+  return {
+    ...files,
+    close() {
+      for (const file of Object.values(files)) file?.close();
+    },
+  };
+}
+
+/**
+ * Connects to Redis and joins the fleet as a gateway. Throws ConfigError when the data in Redis is of a release that this one
+ * cannot work beside.
+ */
+async function joinFleet(
+  config: GatewayConfig,
+  { logger, limits, tracing }: { logger: Logger; limits: TenantLimits; tracing: Tracing },
+): Promise<{ dispatch: Dispatch; disconnect(): void }> {
+  const connect = () => connectRedis(config.REDIS_URL, { logger, patience: 'fail-fast' });
+  const [redis, subscriber] = [connect(), connect()];
+  const dispatch = createDispatch({
+    redis,
+    subscriber,
+    logger,
+    limits: fleetLimitsOf(config),
+    acks: config.HARNESS_REDIS_ACKS,
+    quotaOf: quotasIn(limits),
+    workspacesOff: config.workspaces ? undefined : 'HARNESS_WORKSPACES is off.',
+    traceNow: tracing.current,
+  });
+  await Promise.all([redis, subscriber].map(untilReady));
+  const admission = await dispatch.dataVersion.enter();
+  if (admission.outcome === 'refused') throw new ConfigError(admission.message);
+  await dispatch.replicas.join();
+  return { dispatch, disconnect: () => redis.disconnect() };
+}
+
+/** Starts the plugins. Broadcasts of plugins anywhere in the fleet reach those of this gateway. */
+async function startGatewayPlugins(
+  config: GatewayConfig,
+  { dispatch, logger, namingSecret }: { dispatch: Dispatch; logger: Logger; namingSecret: string },
+): Promise<StartedPlugins> {
+  const plugins = await startPlugins({
+    dispatch,
+    role: 'gateway',
+    logger,
+    modulePaths: config.HARNESS_PLUGINS,
+    ...(config.workspaces && {
+      builtIn: builtInPluginsWith(taskFilesIn(openFileStore({ dir: config.workspaces.filesDir }))),
+    }),
+    leftOut: config.HARNESS_DISABLED_PLUGINS,
+    toolLock: config.toolLock,
+    unprefixed: config.HARNESS_UNPREFIXED_PLUGINS,
+    tenantsOf: config.tenantsOf,
+    isolated: config.isolated,
+    scrubber: config.scrubber,
+    namingSecret,
+    outerCall: () => callerScope.getStore()?.call,
+    tenantNow: () => callerScope.getStore()?.tenant,
+    traceNow: () => callerScope.getStore()?.call?.meta.traceparent,
+    invokerOf: (plugin) => createThreadInvoker({ dispatch, namingSecret, plugin }),
+  });
+  dispatch.replicas.onSignal((signal) => {
+    if (signal.kind === 'broadcast') void plugins.hooks.broadcast(signal.event, signal.data);
+  });
+  return plugins;
+}
+
+/** Warns when another gateway of the fleet asks for keys and this one does not. */
+async function warnIfOpen(
+  config: GatewayConfig,
+  { dispatch, logger }: { dispatch: Dispatch; logger: Logger },
+): Promise<void> {
+  if (!hasKeys(config) && (await dispatch.issuedKeys.tenants()).length > 0)
+    logger.warn(
+      'the API has made keys, but this gateway has none of its own: everybody on this machine may use it without a key. Set HARNESS_API_KEY, HARNESS_API_KEYS_FILE or HARNESS_OAUTH_ISSUER.',
+    );
+}
+
+/** What the app takes from the configuration as it is. */
+const configuredDepsOf = (config: GatewayConfig) => ({
+  scrubber: config.scrubber,
+  keys: config.keys,
+  oauth: config.oauth,
+  workspaces: config.workspaces?.mode,
+  files: config.workspaces && {
+    store: openFileStore({ dir: config.workspaces.filesDir }),
+    skills: openSkillStore(config.workspaces.filesDir),
+    limits: config.workspaces.fileLimits,
+  },
+  toolSearch: config.HARNESS_TOOL_SEARCH,
+  tenantsOf: config.tenantsOf,
+  toolLock: config.toolLock,
+  trustedProxies: config.HARNESS_TRUSTED_PROXIES,
+  // The address that the gateway listens on and its public address are always allowed.
+  allowedHosts: [
+    config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST,
+    ...(config.HARNESS_PUBLIC_URL ? [new URL(config.HARNESS_PUBLIC_URL).hostname] : []),
+    ...config.HARNESS_ALLOWED_HOSTS,
+  ],
+  skillsDirectory: config.HARNESS_DISABLED_PLUGINS.includes(skillPluginName)
+    ? undefined
+    : config.HARNESS_SKILLS_DIR,
+  skillCommands: config.HARNESS_SKILL_COMMANDS,
+  skillsCode: config.HARNESS_SKILLS_CODE === '1',
+  agentsDirectory: config.HARNESS_AGENTS_DIR,
+  allowedOrigins: config.HARNESS_ALLOWED_ORIGINS,
+  waitLimitMs: config.HARNESS_TURN_TIMEOUT_MS + 60_000,
 });
 
 /** Where audit records go besides Redis. Throws ConfigError when the file cannot be written. */

@@ -74,6 +74,8 @@ export interface GatewayOptions {
   trustedProxies?: string[];
   /** Upstreams, in the format of their file. */
   upstreams?: FollowedFile<UpstreamsFile> | UpstreamsFile;
+  /** Their environment. Default: that of the test. */
+  upstreamEnv?: Record<string, string>;
   unprefixed?: string[];
   maxChildren?: number;
   toolLock?: ToolLocking;
@@ -175,10 +177,10 @@ function filesOf({ filesDir = join(tmpdir(), `harness-files-${randomUUID()}`), c
   return { store: openFileStore({ dir: filesDir }), limits: fileLimits, collecting };
 }
 
-const upstreamsOf = ({ upstreams, unprefixed = [], maxChildren }: GatewayOptions) =>
+const upstreamsOf = ({ upstreams, upstreamEnv, unprefixed = [], maxChildren }: GatewayOptions) =>
   upstreams && {
     file: 'current' in upstreams ? upstreams : { current: () => upstreams, onChange: () => undefined },
-    env: process.env,
+    env: upstreamEnv ?? process.env,
     unprefixed,
     maxChildren,
   };

@@ -1,5 +1,5 @@
 /** An MCP server of the 2025 era over standard input and output that misbehaves: `node hostile-server.ts <how>…`. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
 const how = new Set(process.argv.slice(2));
@@ -31,6 +31,7 @@ const lists = {
       toolOf('leave'),
       toolOf('env'),
       toolOf('flood'),
+      ...(how.has('runs') ? [toolOf('run')] : []),
       ...(how.has('leaks') ? [toolOf('leak')] : []),
       ...(how.has('invisible') ? [toolOf('hidden', { description: 'Hello\u{e0049}\u{e0047}' })] : []),
       ...(how.has('bomb')
@@ -74,6 +75,12 @@ const calls: Record<string, (id: number) => unknown> = {
   },
 };
 
+/** What a command of a shell has written. */
+const ranOf = (command: string) => {
+  const { stdout, stderr } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
+  return { content: [{ type: 'text', text: `${stdout}${stderr}`.trim() }] };
+};
+
 if (how.has('mute')) setInterval(() => undefined, 1_000_000);
 else if (how.has('garbage')) process.stdout.write('this is no JSON\n'.repeat(1000));
 if (how.has('restless'))
@@ -105,6 +112,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     return write({ id, result: { tools: lists.tools() } });
   }
   if (method === 'tools/call') {
+    if (params.name === 'run') return write({ id, result: ranOf(params.arguments.command) });
     const result = calls[params.name]?.(id);
     return result && write({ id, result });
   }

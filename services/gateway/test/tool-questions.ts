@@ -151,5 +151,5 @@ const questions: readonly ToolQuestion[] = [
 
 /** The questions that the search may be changed by. */
 export const tuned = questions.filter((_, at) => at % 2 === 0);
-/** The questions that nobody looks at while changing the search. */
+/** The half that is held out: no change of the search is chosen by it. */
 export const heldOut = questions.filter((_, at) => at % 2 === 1);

@@ -35,6 +35,7 @@ export function createFakeSession(sessionId = 'session'): FakeSession {
       for (const { reject } of open.splice(0)) reject(new Error('the process died'));
     },
     interrupt: async () => undefined,
+    runEmbedded: async () => new Map(),
     settle: async () => true,
     renewMcp: async () => undefined,
     adopt: () => undefined,

@@ -15,6 +15,10 @@ export const FileChanges = z.object({
   version: FilesVersion.describe('The version after the change'),
   changed: z.array(z.string()).describe(`Paths that differ from before, at most ${maxChangedPaths}`),
   more: z.int().describe('How many more paths differ'),
+  skipped: z
+    .array(z.object({ path: z.string(), why: z.string() }))
+    .optional()
+    .describe('What lies in the workspace and the version does not hold, at most 100; absent: nothing'),
 });
 /** A new version of a thread's files. */
 export type FileChanges = z.infer<typeof FileChanges>;

@@ -4,14 +4,16 @@
 -- tree's latest event.
 local heads = {}
 
+-- Scripts that read a thread anyway read these fields with it: a command less.
+local function noteHead(threadId, root, alias, tail)
+  heads[threadId] = { root = root, shown = alias or threadId, tail = tail }
+  return heads[threadId]
+end
+
 local function headOf(threadId)
-  local head = heads[threadId]
-  if not head then
-    local found = redis.call('HMGET', key('th', threadId), 'root', 'alias', 'tail')
-    head = { root = found[1], shown = found[2] or threadId, tail = found[3] }
-    heads[threadId] = head
-  end
-  return head
+  if heads[threadId] then return heads[threadId] end
+  local found = redis.call('HMGET', key('th', threadId), 'root', 'alias', 'tail')
+  return noteHead(threadId, found[1], found[2], found[3])
 end
 
 -- The id of a thread's next event. A tree's events have one common order: once a thread has threads below it,

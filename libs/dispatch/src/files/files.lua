@@ -28,6 +28,12 @@ local function setVersion(threadId, files)
   redis.call('HSET', key('task', taskId), 'changes', text)
 end
 
+-- Notes whether changes of the latest turn were lost, for the next one to tell the model. nil = as before.
+local function noteLost(threadId, isLost)
+  if isLost then redis.call('HSET', key('th', threadId), 'filesLost', '1')
+  elseif isLost == false then redis.call('HDEL', key('th', threadId), 'filesLost') end
+end
+
 local function addFilesChanged(threadId, files)
   if files then addEvent(threadId, 'files.changed', files.event) end
 end

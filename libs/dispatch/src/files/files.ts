@@ -51,13 +51,13 @@ export function createFiles(deps: { redis: Redis; keys: Keys; scripts: Scripts }
   const { redis, keys, scripts } = deps;
   const versionsOf = async (threadId: string): Promise<(string | null)[]> => {
     const [files, runIds] = await Promise.all([
-      reached(redis.hget(keys.of('th', threadId), 'files')),
+      reached(redis.hmget(keys.of('th', threadId), 'files', 'filesBefore')),
       reached(redis.zrevrange(keys.of('runs', threadId), 0, -1)),
     ]);
     const ofRuns = await Promise.all(
       runIds.map((runId) => reached(redis.hmget(keys.of('run', runId), 'files', 'filesIn'))),
     );
-    return [files, ...ofRuns.flat()];
+    return [...files, ...ofRuns.flat()];
   };
   return {
     async set({ tenant, threadId }, from = '', change) {

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 
-/** How many tools the sessions of the fleet list, which only gateways know: by it workers decide how sessions load them. */
+/** How many tools the fleet offers to sessions, which only gateways know: by it workers decide how sessions load them. */
 export interface ListedTools {
   /** Called by gateways when it changes. Throws `unavailable`. */
   set(count: number): Promise<void>;

@@ -7,6 +7,14 @@ import type { Replicas } from './replicas.ts';
 
 const lua = scriptsBeside(import.meta.url, { unconfirmed: ['publish-profiles'] });
 
+/** Commands that are embedded in the instructions of a skill, to be replaced by their output. */
+export interface EmbeddedCommands {
+  /** As their author wrote them, without arguments. */
+  texts: readonly string[];
+  /** Whether `$0` or `$1` is the first argument. */
+  first: 0 | 1;
+}
+
 /** What an agent or an active skill adds to a session. */
 export interface WorkProfile {
   /** Markdown, for the system prompt. */
@@ -18,6 +26,8 @@ export interface WorkProfile {
   tenants?: readonly string[] | undefined;
   /** Of a skill: the version of its folder, for sessions with a workspace (libs/workspaces). */
   files?: string | undefined;
+  /** Of a skill: for sessions with a workspace and a shell. */
+  commands?: EmbeddedCommands | undefined;
 }
 
 /** The files of a skill. */
@@ -67,6 +77,8 @@ export interface Profiles {
   skillsDigest(): Promise<string | undefined>;
   /** Files of the skills that are published now. Throws `unavailable`. */
   skillFiles(): Promise<SkillFiles[]>;
+  /** The embedded commands of a skill that is published now; undefined = there are none. Throws `unavailable`. */
+  skillCommands(name: string): Promise<EmbeddedCommands | undefined>;
 }
 
 const filesOf = (profiles: ProfileFolder['profiles']): string[] =>
@@ -95,6 +107,10 @@ export function createProfiles({
         name,
         ...(JSON.parse(text) as Omit<SkillFiles, 'name'>),
       }));
+    },
+    async skillCommands(name) {
+      const text = await reached(redis.hget(keys.of('profiles', 'skills'), name));
+      return text === null ? undefined : (JSON.parse(text) as WorkProfile).commands;
     },
     async publish(kind, { profiles, digest, place }, since) {
       const offer = (more: object) =>

@@ -9,6 +9,7 @@
 local th = key('th', A.threadId)
 local thread = hash(th)
 if not isHolder(thread.owner, thread.epoch) then return answer('fenced') end
+noteHead(A.threadId, thread.root, thread.alias, thread.tail)
 -- What the session is created from, besides the thread itself.
 local function setupOf(thread)
   return { agent = profileOf('agents', thread.agent, thread.tenant), skill = profileOf('skills', thread.skill, thread.tenant), tools = encodeList(toolsOf(thread)) }

@@ -1,13 +1,15 @@
 -- Step 6: stores the one result of a run, with everything that follows from it.
 -- A: threadId, me, epoch, seq, runId, status, event, result?, error? (JSON text), usage?, timings?, path?, warmForMs?,
 --    files? {version, changed [path], more, event (JSON text)}: the new version of the thread's files,
+--    filesLost? (absent: as before),
 --    task? {taskId, iteration (compared), set {…}, event?, fields?}, mail? [{id, threadId, runId, kind, input, …}]
 -- outcome: ok {remaining, narrowed, rung [{threadId, kind, owner?}]} | repeat {remaining, narrowed} | fenced | out_of_order
 --          | gone (a fail-over of Redis lost the message itself)
 -- D1, D2: `done` rises by one, as the last write. Repair: a repeat recognizes what a torn commit has already
 -- done and skips it: mail by its id, the task by its iteration, the run by `final`.
 local th = key('th', A.threadId)
-local thread = redis.call('HMGET', th, 'owner', 'epoch', 'done', 'last', 'tenant', 'files')
+local thread = redis.call('HMGET', th, 'owner', 'epoch', 'done', 'last', 'tenant', 'files', 'root', 'alias', 'tail', 'filesBefore')
+noteHead(A.threadId, thread[7], thread[8], thread[9])
 local done = tonumber(thread[3]) or 0
 local found = redis.call('HMGET', key('run', A.runId), 'narrowed', 'input', 'kind', 'heldBy', 'trace')
 -- The session was given fewer tools than the run began with: see narrow.lua.
@@ -30,6 +32,8 @@ if not found[2] then return answer('gone') end
 -- Before everything that a repeat skips, so that no repair is needed. What a task has changed is kept for the mail that
 -- reports its end.
 setVersion(A.threadId, A.files)
+if thread[10] then redis.call('HDEL', th, 'filesBefore') end
+noteLost(A.threadId, A.filesLost)
 local rung = {}
 local task = A.task and hash(key('task', A.task.taskId))
 local open = task and task.status == 'working' and tonumber(task.iteration) == A.task.iteration

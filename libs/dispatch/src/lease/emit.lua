@@ -4,8 +4,10 @@
 --    events [{type, data (JSON text), live? (not stored), delivered? (tool-use id), task? {taskId, fields}}]
 -- outcome: ok {cancel, interrupt} | fenced
 local th = key('th', A.threadId)
-local held = redis.call('HMGET', th, 'owner', 'epoch', 'emitted', 'interruptBefore')
+local held = redis.call('HMGET', th, 'owner', 'epoch', 'emitted', 'interruptBefore', 'root', 'alias', 'tail')
 if not isHolder(held[1], held[2]) then return answer('fenced') end
+noteHead(A.threadId, held[5], held[6], held[7])
+local run = redis.call('HMGET', key('run', A.runId), 'cancel', 'seq', 'kind')
 if A.counter > (tonumber(held[3]) or 0) then
   for _, event in ipairs(A.events) do
     if event.live then
@@ -20,8 +22,7 @@ if A.counter > (tonumber(held[3]) or 0) then
     end
     if event.delivered then redis.call('HSET', key('led', A.threadId), event.delivered, 'delivered') end
   end
-  if A.path and redis.call('EXISTS', key('run', A.runId)) == 1 then redis.call('HSET', key('run', A.runId), 'path', A.path) end
+  if A.path and run[2] then redis.call('HSET', key('run', A.runId), 'path', A.path) end
   setFields(th, { emitted = A.counter, path = A.path })
 end
-local run = redis.call('HMGET', key('run', A.runId), 'cancel', 'seq', 'kind')
 return answer('ok', { cancel = run[1] == '1', interrupt = overtaken(A.threadId, tonumber(run[2]) or 0, run[3], held[4]) })

@@ -35,6 +35,7 @@ import type {
   HeldThread,
   Hold,
   LeaseEvent,
+  LeftFiles,
   Looked,
   Turn,
 } from './turn.ts';
@@ -67,10 +68,10 @@ export interface Lease {
    */
   commit(turn: Turn, ending: Ending): Promise<{ remaining: number; narrowed?: true } | undefined>;
   /**
-   * Hands a begun turn back uncommitted; the attempt does not count. `files`: the new version of the thread's files,
-   * with which its next attempt begins.
+   * Hands a begun turn back uncommitted; the attempt does not count. `left.files`: the new version of the thread's
+   * files, with which its next attempt begins.
    */
-  handBack(turn: Turn, files?: FileChanges): Promise<void>;
+  handBack(turn: Turn, left?: LeftFiles): Promise<void>;
   /**
    * Gives the thread up. Rings another worker for waiting mail, unless `ring` is false: then the sweep does.
    */
@@ -171,9 +172,9 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
       for (const { threadId, owner, kind } of listOf(answer.rung)) void doorbell.ring(threadId, owner, kind);
       return { remaining: answer.remaining ?? 0, ...(answer.narrowed && { narrowed: true }) };
     },
-    async handBack({ hold, nonce, runId }, files) {
+    async handBack({ hold, nonce, runId }, { files, filesLost } = {}) {
       const stored = files && storedFilesOf(runId, files);
-      await scripts.call(lua['hand-back'], { ...hold, nonce, files: stored });
+      await scripts.call(lua['hand-back'], { ...hold, nonce, files: stored, filesLost });
     },
     async release(hold, { ring } = { ring: true }) {
       const { waiting } = await scripts.call<{ waiting?: number }>(lua.release, { ...hold });
@@ -240,7 +241,10 @@ function heldThreadOf(
     allowedTools: setup.tools === undefined ? undefined : JSON.parse(setup.tools),
     runTools: run.tools,
     agent: thread.agent === undefined ? undefined : { name: thread.agent, instructions: agent?.instructions },
-    skill: thread.skill === undefined ? undefined : { name: thread.skill, instructions: skill?.instructions },
+    skill:
+      thread.skill === undefined
+        ? undefined
+        : { name: thread.skill, instructions: skill?.instructions, commands: skill?.commands },
     // Resuming a full transcript would lose everything after its end, at every attempt.
     sdkSessionId: thread.transcript === 'full' ? undefined : thread.sdkSessionId,
     finishedRuns: Number(thread.done ?? 0),
@@ -264,10 +268,12 @@ function turnOf(
     attempt: Number(thread.attempt),
     input: run.input ?? '',
     filesIn: run.filesIn,
+    followed: run.skill === undefined ? undefined : JSON.parse(run.skill),
     task: task?.taskId ? taskOf(task) : undefined,
     failure: run.failure === undefined ? undefined : JSON.parse(run.failure),
     createdAtMs: Number(run.createdAt),
     trace: run.trace,
+    filesLost: thread.filesLost !== undefined,
     died: died && deadAttemptOf(died, Number(thread.begunAt)),
   };
 }

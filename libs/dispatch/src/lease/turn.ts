@@ -8,6 +8,7 @@ import type {
   Timings,
   Usage,
 } from '@harness/contracts';
+import type { EmbeddedCommands } from '../gateway/profiles.ts';
 import type { Mail } from '../thread/mail.ts';
 
 /** A thread held at an epoch. */
@@ -47,7 +48,9 @@ export interface HeldThread {
   /** `instructions` is undefined when the agent no longer exists. */
   agent: { name: string; instructions: string | undefined } | undefined;
   /** The active skill. `instructions` is undefined when the skill no longer exists. */
-  skill: { name: string; instructions: string | undefined } | undefined;
+  skill:
+    | { name: string; instructions: string | undefined; commands?: EmbeddedCommands | undefined }
+    | undefined;
   /**
    * The conversation to resume; undefined when there is none, or when its transcript exceeds the size limit.
    */
@@ -72,6 +75,8 @@ export interface Turn extends HeldThread {
   input: string;
   /** Digest of a manifest: files of the message, which the workspace must hold when the turn begins, besides its own. */
   filesIn: string | undefined;
+  /** The skill whose instructions are the input. */
+  followed?: { name: string; arguments: string } | undefined;
   /** The task that this run works on or reviews. */
   task: Task | undefined;
   /** Reviews of bus work only: the work failed, so there is no result to review. */
@@ -79,6 +84,8 @@ export interface Turn extends HeldThread {
   createdAtMs: number;
   /** The span that caused the run, as a traceparent; undefined: it is not traced. */
   trace?: string | undefined;
+  /** Whether changes of the thread's latest turn were lost, and no turn since has told the model. */
+  filesLost?: boolean | undefined;
   /** The previous attempt, if its process ended without handing the turn back. */
   died?: DeadAttempt | undefined;
 }
@@ -118,7 +125,12 @@ export interface Ending {
   task?: TaskChange | undefined;
   /** The new version of the thread's files, already stored; undefined = as before. */
   files?: FileChanges | undefined;
+  /** Whether what the turn has changed is lost, which the next turn tells the model; undefined = as before. */
+  filesLost?: boolean | undefined;
 }
+
+/** What a turn that is handed back leaves. */
+export type LeftFiles = Pick<Ending, 'files' | 'filesLost'>;
 
 /** A change of a delegated task, made together with a commit. */
 export interface TaskChange {

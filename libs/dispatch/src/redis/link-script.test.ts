@@ -23,12 +23,11 @@ later = function(id) return C.limit end
 test('a script gets the definitions that it uses, directly or indirectly, in order, and no others', () => {
   expect(linkScript(library, '-- unused\nreturn used(1)', { limit: 5, other: 6 })).toBe(
     [
-      'local C = { limit = 5, other = 6 }',
       'local P = KEYS[1]',
       'local function key(id) return P .. id end',
       'local later',
       'local function used(id)\n  later(id)\n  return {\n    key(id),\n  }\nend',
-      'later = function(id) return C.limit end',
+      'later = function(id) return 5 end',
       'return used(1)',
     ].join('\n'),
   );
@@ -36,6 +35,10 @@ test('a script gets the definitions that it uses, directly or indirectly, in ord
 
 test('a script that uses no definition is unchanged', () => {
   expect(linkScript(library, 'return 1', {})).toBe('return 1');
+});
+
+test('a limit that does not exist is refused', () => {
+  expect(() => linkScript(library, 'return C.unknown', { limit: 5 })).toThrow('There is no limit "unknown".');
 });
 
 test('a library line that defines nothing is refused', () => {

@@ -17,10 +17,11 @@ const word = /[A-Za-z_]\w*/g;
 
 /**
  * The complete text of a script. `library`: the shared definitions, in an order in which Lua may run them;
- * `limits` become the table `C`. Throws for an unindented library line that defines nothing.
+ * `limits`: `C.<name>` becomes the number, since Lua would build a table of them at every call. Throws for an unindented library
+ * line that defines nothing, and for a limit that does not exist.
  */
 export function linkScript(library: string, script: string, limits: object): string {
-  const definitions = definitionsOf(`${limitsTable(limits)}\n${library}`);
+  const definitions = definitionsOf(library);
   const body = script.replace(comment, '').trim();
   const used = new Set(wordsOf(body));
   const included = new Set<Definition>();
@@ -34,14 +35,12 @@ export function linkScript(library: string, script: string, limits: object): str
     }
   }
   const texts = definitions.filter((definition) => included.has(definition)).map(({ text }) => text);
-  return [...texts, body].join('\n');
+  const numbers = new Map(Object.entries(limits));
+  return [...texts, body].join('\n').replace(/\bC\.(\w+)/g, (_text, name: string) => {
+    if (!numbers.has(name)) throw new Error(`There is no limit "${name}".`);
+    return String(Number(numbers.get(name)));
+  });
 }
-
-/** Limits are numbers, so their Lua table needs no quoting. */
-const limitsTable = (limits: object) =>
-  `local C = { ${Object.entries(limits)
-    .map(([name, value]) => `${name} = ${Number(value)}`)
-    .join(', ')} }`;
 
 const wordsOf = (text: string): string[] => text.match(word) ?? [];
 

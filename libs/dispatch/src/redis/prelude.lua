@@ -4,7 +4,7 @@
 --
 -- KEYS[1]  key prefix with its hash tag, e.g. "{h}:"; key() makes every key from it
 -- ARGV[1]  arguments, a JSON object (A); A.seed is random, for ids and tokens that a script makes
--- C        limits: retentionMs idemTtlMs eventCap runCap transcriptBytes maxMail maxAttempts maxDepth
+-- C.<name> limits, replaced by their numbers: retentionMs idemTtlMs eventCap runCap transcriptBytes maxMail maxAttempts maxDepth
 --          maxChildren maxChain maxChangedPaths auditCap tenantAuditCap maxKeys maxTickets maxConsoleSessions consoleSessionMs; of the bus: busAckMs busHeartbeatMs busSilentMs busAwayMs busMaxLosses
 --          busMaxTasks busMaxWorkers busDoneCap busEventCap
 -- Result   a JSON object with `outcome`

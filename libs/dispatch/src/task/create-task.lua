@@ -1,6 +1,6 @@
 -- Creates a delegated task, its thread and its first mail, once per key, within the limits of depth, fan-out
 -- and chain.
--- A: tenant, taskId, threadId, runId, prompt, maxIterations, target (fleet | bus), model?, agent?, allowedTools? [name], trace?,
+-- A: tenant, taskId, threadId, runId, prompt, maxIterations, target (fleet | bus), model?, agent?, allowedTools? [name], trace?, skill? (JSON text {name, arguments}),
 --    workspace? ('1' | '0'), withoutFiles? (it does not begin with its parent's files),
 --    sender? {keyId, scopes?, tools?}, quota?, parentThreadId?, idemHash? + bodyHash? (REST),
 --    call? {runId, toolUseId?, argsHash, attempt} (a turn's tool call)
@@ -113,6 +113,6 @@ if A.target == 'bus' then
 else
   deliver(A.threadId, { runId = A.runId, kind = 'delegate', input = A.prompt, model = A.model, chain = chain,
     taskId = A.taskId, iteration = 1, keyId = A.keyId, scopes = A.scopes, rightsUntil = A.rightsUntil,
-    grantedAt = A.grantedAt, trace = A.trace })
+    grantedAt = A.grantedAt, trace = A.trace, skill = A.skill })
 end
 return answer('created', { taskId = A.taskId, threadId = A.threadId })

@@ -8,6 +8,7 @@
  */
 import {
   AppError,
+  jsonOf,
   newRunId,
   newTaskId,
   newThreadId,
@@ -52,6 +53,8 @@ export interface NewTask {
    * its parent.
    */
   workspace?: TaskWorkspace | undefined;
+  /** The skill whose instructions are the prompt, and its arguments. */
+  skill?: { name: string; arguments: string } | undefined;
   /** From REST: the caller's Idempotency-Key. */
   idempotencyKey?: string | undefined;
   /** From a turn: the tool call that creates the task; a repeat of the call finds the same task. */
@@ -165,6 +168,7 @@ export function createTasks(deps: {
       const answer = await scripts.call<Created>(lua['create-task'], {
         ...wish,
         ...workspaceArgsOf(wish.workspace),
+        skill: wish.skill && jsonOf(wish.skill),
         sender,
         trace: traceNow(),
         quota: quotaOf({ tenant: wish.tenant, keyId: sender?.keyId }),

@@ -4,7 +4,11 @@
 -- outcome: accepted | known {run, owner?, rung (its owner was rung)} | conflict | not_found | in_progress
 --    {runId} | full {waiting} | quota {limit, of, allowed}
 -- Repair: a key without its run (torn before the delivery) counts as unknown.
-A.threadId = resolve(A.tenant, A.threadId)
+local thread = mailboxOf(A.threadId)
+if thread.tenant ~= A.tenant then
+  A.threadId = idOfNamed(A.tenant, A.threadId)
+  thread = mailboxOf(A.threadId)
+end
 local idem = key('idem', A.tenant .. ':' .. A.idemHash)
 local known = redis.call('GET', idem)
 if known then
@@ -17,9 +21,8 @@ if known then
 end
 
 local th = key('th', A.threadId)
-local thread = redis.call('HMGET', th, 'tenant', 'last', 'done', 'chain', 'run')
-if thread[1] ~= A.tenant then return answer('not_found') end
-local waiting = (tonumber(thread[2]) or 0) - (tonumber(thread[3]) or 0)
+if thread.tenant ~= A.tenant then return answer('not_found') end
+local waiting = (tonumber(thread.last) or 0) - (tonumber(thread.done) or 0)
 if A.strategy == 'reject' and waiting > 0 then
   local head = redis.call('XRANGE', key('mb', A.threadId), '-', '+', 'COUNT', 1)[1]
   return answer('in_progress', { runId = head and head[2][2] })
@@ -30,17 +33,17 @@ if reached then return answer('quota', reached) end
 
 redis.call('SET', idem, cjson.encode({ runId = A.mail.runId, bodyHash = A.bodyHash }), 'PX', C.idemTtlMs)
 -- A user message to a task's thread counts towards the chain that created the task.
-A.mail.chain = thread[4] or nil
+A.mail.chain = thread.chain or nil
 A.mail.grantedAt = stamp
 A.mail.heldBy = ofKey('waitingMessages')
-local run = deliver(A.threadId, A.mail)
+local run = deliver(A.threadId, A.mail, thread)
 hold('waitingMessages', A.tenant, A.mail.runId)
 countRun(A.tenant)
-local owner = liveOwner(A.threadId)
+local owner = livingId(thread.owner)
 if A.strategy == 'interrupt' then
   -- Its own seq is the bound: it can never interrupt itself.
   redis.call('HSET', th, 'interruptBefore', run.seq)
-  local current = thread[5]
+  local current = thread.run
   if current and owner and overtaken(A.threadId, number(key('run', current), 'seq'), redis.call('HGET', key('run', current), 'kind')) then
     local message = { action = 'interrupt', threadId = A.threadId, runId = current }
     redis.call('PUBLISH', key('ctl', owner), cjson.encode(message))

@@ -63,8 +63,10 @@ export function createForking(deps: {
     const transcript = thread.sdkSessionId && (await stage(deps, { ownId, thread, staged, later }));
     const fields: Hash = { tenant, forkedFrom: jsonOf({ threadId: shown.threadId, runId: atRunId ?? null }) };
     for (const name of inherited) if (thread[name] !== undefined) fields[name] = thread[name];
-    const files = run ? run.files : thread.files;
-    if (files !== undefined) fields.files = files;
+    // An open run may have been handed back with files that its conversation explains, which the fork has not.
+    const files = run ? run.files : (thread.filesBefore ?? thread.files);
+    if (files) fields.files = files;
+    if (later.length === 0 && thread.filesLost !== undefined) fields.filesLost = thread.filesLost;
     if (transcript) Object.assign(fields, transcript.fields);
     const made = await scripts.call<
       { outcome: 'created' | 'exists' } | ({ outcome: 'quota' } & QuotaRefusal)

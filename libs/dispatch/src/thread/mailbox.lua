@@ -1,29 +1,37 @@
 -- Delivery, cancellation and completion of mail.
 
+-- What a delivery needs of a thread; `tenant` is false for one that does not exist.
+local function mailboxOf(threadId)
+  local names = { 'tenant', 'alias', 'last', 'done', 'kept', 'agent', 'skill', 'indexed', 'chain', 'run', 'owner', 'root', 'tail' }
+  local thread = {}
+  for i, value in ipairs(redis.call('HMGET', key('th', threadId), unpack(names))) do thread[names[i]] = value end
+  noteHead(threadId, thread.root, thread.alias, thread.tail)
+  return thread
+end
+
 -- Appends mail to a thread's mailbox; returns its run, as its hash is. The run's record is written first, so
--- mail never lacks one.
-local function deliver(threadId, mail)
+-- mail never lacks one. `thread`: its mailbox, if it has been read and not changed since.
+local function deliver(threadId, mail, thread)
   local th = key('th', threadId)
-  local thread = redis.call('HMGET', th, 'tenant', 'alias', 'last', 'kept', 'agent', 'skill', 'indexed')
-  local last = tonumber(thread[3]) or 0
-  local seq = last + 1
+  thread = thread or mailboxOf(threadId)
+  local seq = (tonumber(thread.last) or 0) + 1
   -- A torn earlier delivery may have left its entry without updating `last`: skip its seq; begin.lua counts
   -- the gap.
   local tail = redis.call('XREVRANGE', key('mb', threadId), '+', '-', 'COUNT', 1)[1]
   if tail then seq = math.max(seq, tonumber(string.match(tail[1], '^%d+')) + 1) end
-  local run = { runId = mail.runId, threadId = threadId, tenant = thread[1], alias = thread[2] or nil, seq = seq,
+  local run = { runId = mail.runId, threadId = threadId, tenant = thread.tenant, alias = thread.alias or nil, seq = seq,
     kind = mail.kind, status = 'pending', attempt = 0, input = mail.input, createdAt = stamp, chain = mail.chain or mail.runId }
-  for _, name in ipairs({ 'model', 'metadata', 'taskId', 'iteration', 'failure', 'keyId', 'scopes', 'tools', 'rightsUntil', 'grantedAt', 'heldBy', 'trace', 'filesIn' }) do run[name] = mail[name] end
+  for _, name in ipairs({ 'model', 'metadata', 'taskId', 'iteration', 'failure', 'keyId', 'scopes', 'tools', 'rightsUntil', 'grantedAt', 'heldBy', 'trace', 'filesIn', 'skill' }) do run[name] = mail[name] end
   setFields(key('run', mail.runId), run)
-  local indexes = indexesOf('busy', thread[5], thread[6])
+  local indexes = indexesOf('busy', thread.agent, thread.skill)
   redis.call('HSET', th, 'last', seq, 'updatedAt', stamp, 'indexed', indexes)
   redis.call('XADD', key('mb', threadId), seq .. '-0', 'runId', mail.runId, 'kind', mail.kind)
   redis.call('ZADD', key('runs', threadId), seq, mail.runId)
   if seq > C.runCap then redis.call('ZREMRANGEBYRANK', key('runs', threadId), 0, -C.runCap - 1) end
   redis.call('ZADD', P .. 'pend', 'NX', now, threadId)
-  if not thread[4] then keepThread(threadId) end
-  redis.call('ZADD', key('ths', thread[1]), now, threadId)
-  moveIndexes(threadId, thread[1], { before = thread[7], wanted = indexes, at = now })
+  if not thread.kept then keepThread(threadId) end
+  redis.call('ZADD', key('ths', thread.tenant), now, threadId)
+  moveIndexes(threadId, thread.tenant, { before = thread.indexed, wanted = indexes, at = now })
   run.eventId = addEvent(threadId, 'run.queued', cjson.encode({ runId = mail.runId, seq = seq, kind = mail.kind }))
   redis.call('HSET', key('run', mail.runId), 'eventId', run.eventId)
   return run

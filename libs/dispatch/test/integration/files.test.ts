@@ -61,7 +61,7 @@ test('D4: a fenced worker changes no version, neither by a commit nor by handing
   await bench.dies('wrk_a');
   await hold(bench, threadId, await bench.alive('wrk_b'));
   expect(await dispatch.lease.commit(zombie, { status: 'success', files: change('1', 'a') })).toBeUndefined();
-  await dispatch.lease.handBack(zombie, change('1', 'a'));
+  await dispatch.lease.handBack(zombie, { files: change('1', 'a') });
   expect(await dispatch.threads.get(tenant, threadId)).toMatchObject({ files: null });
   expect(await changesOf(bench, threadId)).toEqual([]);
 });
@@ -71,9 +71,33 @@ test('a turn that is handed back begins again with the files that it left', asyn
   const { threadId, send } = await openThread(bench);
   await send('work');
   const me = await bench.alive('wrk_a');
-  await bench.dispatch.lease.handBack(await beginTurn(bench, threadId, me), change('2', 'half.txt'));
+  await bench.dispatch.lease.handBack(await beginTurn(bench, threadId, me), {
+    files: change('2', 'half.txt'),
+  });
   expect(await beginTurn(bench, threadId, me)).toMatchObject({ attempt: 1, files: version('2') });
   expect(await changesOf(bench, threadId)).toHaveLength(1);
+});
+
+test('a turn knows that files of the one before it were lost, until one has told the model', async () => {
+  const bench = await openBench();
+  const { commit, handBack } = bench.dispatch.lease;
+  const { threadId, send } = await openThread(bench);
+  for (let count = 0; count < 4; count++) await send('work');
+  const me = await bench.alive('wrk_a');
+  const begin = () => beginTurn(bench, threadId, me);
+  const first = await begin();
+  expect(first.filesLost).toBe(false);
+  await commit(first, { status: 'error', filesLost: true });
+  const second = await begin();
+  expect(second.filesLost).toBe(true);
+  await commit(second, { status: 'cancelled' }); // before the model had its prompt
+  const third = await begin();
+  expect(third.filesLost).toBe(true);
+  await commit(third, { status: 'success', filesLost: false });
+  const fourth = await begin();
+  expect(fourth.filesLost).toBe(false);
+  await handBack(fourth, { filesLost: true });
+  expect((await begin()).filesLost).toBe(true);
 });
 
 test('files are set between turns only, and only from the version that the caller read', async () => {
@@ -113,7 +137,10 @@ test('live versions are those of threads, runs and messages of the tenant', asyn
   const { files, threads, lease } = bench.dispatch;
   const { threadId, send } = await openThread(bench);
   const gone = await openThread(bench);
-  await files.set({ tenant, threadId: gone.threadId }, undefined, change('9', 'a'));
+  await files.set({ tenant, threadId: gone.threadId }, undefined, change('8', 'a'));
+  await gone.send('handed back');
+  const open = await beginTurn(bench, gone.threadId, await bench.alive('wrk_b'));
+  await lease.handBack(open, { files: change('9', 'half') });
   await send('one', version('a'));
   const turn = await beginTurn(bench, threadId, await bench.alive('wrk_a'));
   await lease.commit(turn, { status: 'success', files: change('b', 'x') });
@@ -123,7 +150,7 @@ test('live versions are those of threads, runs and messages of the tenant', asyn
     for await (const one of files.live(of)) found.add(one);
     return [...found].sort();
   };
-  expect(await live(tenant)).toEqual(['9', 'a', 'b', 'c'].map(version));
+  expect(await live(tenant)).toEqual(['8', '9', 'a', 'b', 'c'].map(version));
   await threads.delete(tenant, gone.threadId);
   expect(await live(tenant)).toEqual(['a', 'b', 'c'].map(version));
   expect(await live('other')).toEqual([]);

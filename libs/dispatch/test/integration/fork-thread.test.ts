@@ -90,6 +90,32 @@ test('a fork without a run has all that has ended, also during a turn', async ()
   await expect(twice).rejects.toMatchObject({ code: 'thread_exists' });
 });
 
+test('a fork has no files of a run that was handed back, as it has none of its conversation', async () => {
+  const bench = await openBench();
+  const { threadId, send, turn } = await openForked(bench);
+  await send();
+  const { lease, threads } = bench.dispatch;
+  for (const digit of ['3', '4'])
+    await lease.handBack(await turn(), { files: { version: digit.repeat(64), changed: ['half'], more: 0 } });
+  const fork = await threads.fork(tenant, threadId, { wish: {} });
+  expect(fork).toMatchObject({ files: '2'.repeat(64) });
+  await lease.commit(await turn(), { status: 'success' });
+  expect(await threads.fork(tenant, threadId, { wish: {} })).toMatchObject({ files: '4'.repeat(64) });
+});
+
+test('a fork knows that files of its last run were lost', async () => {
+  const bench = await openBench();
+  const { threadId, runs, send, turn } = await openForked(bench);
+  await send();
+  await bench.dispatch.lease.commit(await turn(), { status: 'error', filesLost: true });
+  const lostOf = async (wish: object) => {
+    const fork = await bench.dispatch.threads.fork(tenant, threadId, { wish });
+    return bench.redis.hget(bench.dispatch.keys.of('th', fork.threadId), 'filesLost');
+  };
+  expect(await lostOf({})).toBe('1');
+  expect(await lostOf({ atRunId: runs[1] })).toBeNull();
+});
+
 test('a fork has no more tools than its creator, and is refused to other tenants and for other runs', async () => {
   const bench = await openBench();
   const { threadId } = await openForked(bench);

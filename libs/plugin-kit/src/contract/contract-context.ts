@@ -172,6 +172,13 @@ export interface PluginTasks {
   checkin(checkin: { taskId: string; message: string; toolUseId?: string | undefined }): Promise<void>;
 }
 
+/** The skill that a task follows. */
+export interface FollowedSkill {
+  name: string;
+  /** As typed. */
+  arguments: string;
+}
+
 /** A task to delegate. Ids and the principal come from the meta of the tool call. */
 export interface TaskRequest {
   prompt: string;
@@ -189,6 +196,8 @@ export interface TaskRequest {
    * (`empty`). Default: as its parent.
    */
   workspace?: TaskWorkspace | undefined;
+  /** The skill whose instructions are the prompt: the commands in them run where the sub-agent works. */
+  skill?: FollowedSkill | undefined;
   /** The calling thread. A task of an outside caller that named no thread has no parent: no session would read its notifications. */
   parentThreadId: string;
   toolUseId?: string | undefined;

@@ -1,7 +1,8 @@
 /** The built-in plugin `delegation`: the tools for sub-agents. */
 import { maxTaskIterations, type TaskWorkspace } from '@harness/contracts';
-import { definePlugin, type PluginTool, type ToolResult } from '@harness/plugin-kit';
+import { definePlugin, type PluginDefinition, type PluginTool, type ToolResult } from '@harness/plugin-kit';
 import { followUpOf, isSession, taskUriOf } from '../follow-up.ts';
+import { type TaskFiles, taskFilesTool } from './task-files.ts';
 import { getTask, taskResource, waitTask } from './task-results.ts';
 
 /** Repeats the message in `structuredContent`, because the model sees that instead of the text. */
@@ -140,4 +141,10 @@ export const delegation = definePlugin({
   tools: [delegate, checkin, getTask, waitTask],
   resourceTemplates: [taskResource],
   register: () => ({}),
+});
+
+/** The same, for agents with files: `get_files` reads those of a sub-agent. */
+export const delegationWith = (files: TaskFiles): PluginDefinition => ({
+  ...delegation,
+  tools: [...(delegation.tools ?? []), taskFilesTool(files)],
 });

@@ -32,7 +32,7 @@ import { followUpOf } from '../follow-up.ts';
 import { fillIn } from './content/fill-in.ts';
 import { mainFile } from './content/find-content.ts';
 import { OutsideError, readFileWithin } from './content/read-file-within.ts';
-import { readTool, type Skill } from './skill.ts';
+import { readTool, rootOf, type Skill } from './skill.ts';
 
 /** The plugin's name, and the prefix of its tools. */
 export const skillPluginName = 'skill';
@@ -94,7 +94,7 @@ function toolOf(skill: Skill, forkWaitMs: number): PluginTool {
     handler: (ctx, input, meta) => {
       const instructions = renderedOf(skill, input);
       return skill.context === 'fork'
-        ? fork(skill, instructions, { ctx, meta, forkWaitMs })
+        ? fork(skill, { instructions, args: argumentsIn(input) }, { ctx, meta, forkWaitMs })
         : inline(skill, instructions, { ctx, meta });
     },
   };
@@ -115,6 +115,7 @@ const toolsWithin = ({ name, allowedTools, files }: Skill): string[] | undefined
 export const profileOfSkill = (skill: Skill, files?: string): WorkProfile => ({
   files,
   instructions: renderedOf(skill, {}),
+  commands: skill.commands,
   model: skill.model,
   tools: toolsWithin(skill),
   tenants: skill.tenants,
@@ -134,12 +135,13 @@ async function inline(
 /** A sub-agent follows the skill, with the skill's model and tools; its result becomes the tool result. */
 async function fork(
   skill: Skill,
-  prompt: string,
+  { instructions, args }: { instructions: string; args: string },
   { ctx, meta, forkWaitMs }: { ctx: PluginContext; meta: PluginToolMeta; forkWaitMs: number },
 ): Promise<ToolResult> {
   const { threadId: parentThreadId, principal, runId, toolUseId, attempt, signal } = meta;
   const { task, streamUrl } = await ctx.tasks.create({
-    prompt,
+    prompt: instructions,
+    ...(skill.commands && { skill: { name: skill.name, arguments: args } }),
     model: skill.model,
     allowedTools: toolsWithin(skill),
     parentThreadId,
@@ -162,11 +164,16 @@ async function fork(
   };
 }
 
+/** The arguments of a call of a skill: its one text, or JSON where it has other parameters; '' = it is only active on a thread. */
+export function argumentsIn(input: ToolInput): string {
+  const { arguments: text, ...others } = input;
+  if (Object.keys(others).length > 0) return JSON.stringify(input);
+  return text === undefined ? '' : typeof text === 'string' ? text : JSON.stringify(input);
+}
+
 /** The skill's instructions with the arguments filled in, and the list of its files. */
 export function renderedOf(skill: Skill, input: ToolInput): string {
-  const { arguments: text = '' } = input;
-  const isEmpty = Object.keys(input).length === 0; // not called as a tool, but active on a thread
-  const args = skill.parameters && !isEmpty ? JSON.stringify(input) : String(text);
+  const args = argumentsIn(input);
   const instructions = fillIn(skill.instructions, { args, root: rootOf(skill) });
   const further = skill.files.filter(({ path }) => !mainFile.test(path));
   return [
@@ -238,9 +245,6 @@ const exactly = (content: { text: string } | { blob: string }) =>
   'text' in content && !isClean(content.text)
     ? { blob: Buffer.from(content.text, 'utf8').toString('base64') }
     : content;
-
-/** Where the instructions say that the files of the skill are. */
-const rootOf = ({ name }: Skill) => `/skills/${name}`;
 
 /** The path of a file as it is listed; instructions name it with the skill's folder before it, or in other case. */
 function listedPathOf(skill: Skill, asked: string): string {

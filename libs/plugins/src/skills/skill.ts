@@ -1,5 +1,6 @@
 /** A skill, and the schema of its front matter. */
 import { builtInTools, isBuiltIn } from '@harness/contracts';
+import type { EmbeddedCommands } from '@harness/dispatch';
 import type { JsonSchema, PluginTool } from '@harness/plugin-kit';
 import { createSchemaCompiler, invisibleIn } from '@harness/plugin-kit';
 import { z } from 'zod';
@@ -35,6 +36,8 @@ export interface Skill {
   /** `inline`: the tool returns the instructions. `fork`: a sub-agent follows them. */
   context: 'inline' | 'fork';
   instructions: string;
+  /** Commands in the instructions. */
+  commands: EmbeddedCommands | undefined;
   /** The front matter as written. */
   frontMatter: Record<string, unknown>;
   /** Its path in the skills folder, as in diagnostics. */
@@ -45,6 +48,9 @@ export interface Skill {
   /** Tools from its `tools.ts`, named `<skill>_<tool>`. */
   tools: readonly PluginTool[];
 }
+
+/** Where the instructions say that the files of the skill are. */
+export const rootOf = ({ name }: Pick<Skill, 'name'>): string => `/skills/${name}`;
 
 /** The tool that reads files of skills. It cannot be the name of a skill, because those have no underscore. */
 export const readTool = 'read_file';

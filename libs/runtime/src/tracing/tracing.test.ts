@@ -1,7 +1,10 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
-import { createLogger } from '../logger.ts';
+import { createLogger } from '../logs/logger.ts';
 import { createScrubber } from '../secrets/scrubber.ts';
 import { inSpan, noTracing, partsOf, siblingOf, spanIdOf } from './tracing.ts';
 import { envTracing, startTracing } from './tracing-config.ts';
@@ -16,8 +19,18 @@ const start = async (env: Record<string, string>) => {
   onTestFinished(tracing.close);
   return tracing;
 };
-// Nothing listens there: an unreachable collector must do no harm.
-const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:9';
+/** A collector that takes everything. What it would receive is read in the tests of whole fleets. */
+const collector = createServer((request, response) => request.resume().on('end', () => response.end()));
+let OTEL_EXPORTER_OTLP_ENDPOINT: string;
+beforeAll(async () => {
+  await once(collector.listen(0, '127.0.0.1'), 'listening');
+  OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+  vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', OTEL_EXPORTER_OTLP_ENDPOINT); // the exporter reads it itself
+});
+afterAll(() => {
+  vi.unstubAllEnvs();
+  collector.close().closeAllConnections();
+});
 
 const linesOf = () => {
   const lines: Record<string, unknown>[] = [];

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { createLogger } from '../../src/logger.ts';
+import { createLogger } from '../../src/logs/logger.ts';
 import { connectRedis } from '../../src/redis.ts';
 import { openRedisGroup } from '../redis-group.ts';
 

@@ -21,7 +21,8 @@ export interface Contender {
 }
 
 type Era = '2025' | '2026';
-const key = 'key-of-the-benchmark';
+/** The API key of gateways under load. */
+export const key = 'key-of-the-benchmark';
 const secret = 'secret-of-the-benchmark';
 const inThisFolder = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const accept = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
@@ -139,7 +140,11 @@ const openGateway = (
     ...env,
   });
 
-async function beginSession(url: string, headers: Record<string, string>): Promise<Record<string, string>> {
+/** Begins an MCP session of 2025-11-25. Returns the headers that name it. */
+export async function beginSession(
+  url: string,
+  headers: Record<string, string>,
+): Promise<Record<string, string>> {
   const send = (body: object, more: Record<string, string> = {}) =>
     fetch(`${url}/mcp`, {
       method: 'POST',
@@ -161,7 +166,8 @@ async function beginSession(url: string, headers: Record<string, string>): Promi
   return session;
 }
 
-function contend(
+/** A running server as a contender; `prefix`: what stands before the names of its tools. */
+export function contend(
   name: string,
   child: Child<{ url: string }>,
   { era, headers = {}, prefix = '' }: { era: Era; headers?: Record<string, string>; prefix?: string },

@@ -93,6 +93,12 @@ function colorIn(element: HTMLElement, name: string): string {
   return color;
 }
 
+/** The times of the axis, seconds since 1970; without a value yet (null), those up to now. */
+function timesOf(first: number | null, last: number | null): [number, number] {
+  const end = last ?? Date.now() / 1_000;
+  return [Math.min(first ?? end, end - leastSeconds), end];
+}
+
 function optionsOf(of: {
   lines: readonly Line[];
   format(value: number): string;
@@ -114,7 +120,7 @@ function optionsOf(of: {
     legend: { show: false },
     cursor: { show: false },
     scales: {
-      x: { time: true, range: (_plot, first, last) => [Math.min(first, last - leastSeconds), last] },
+      x: { time: true, range: (_plot, first, last) => timesOf(first, last) },
       y: { range: (_plot, _low, high) => [0, Math.max(top, (high ?? 0) * 1.15)] },
     },
     axes: [

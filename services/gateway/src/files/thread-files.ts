@@ -2,6 +2,7 @@
  * Files of threads as callers read and change them.
  *
  * This folder:
+ *   task-files.ts     files of sub-agents, for the agents that delegated to them
  *   collect-files.ts  garbage collection, by one gateway of the fleet
  */
 import {

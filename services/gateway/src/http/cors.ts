@@ -2,15 +2,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** How long a browser may cache the response to a preflight, seconds. */
 const maxAgeSeconds = 600;
-const methods = 'GET, POST, PATCH, DELETE';
+const methods = 'GET, POST, PUT, PATCH, DELETE';
 /** Response headers that a page may read. */
-const exposed = 'Mcp-Session-Id, WWW-Authenticate, Content-Location, Retry-After';
+const exposed = 'Mcp-Session-Id, WWW-Authenticate, Content-Location, Retry-After, ETag';
 
 /**
  * Sets the CORS headers for allowed origins, and answers preflights. Returns true for a preflight: the
  * response is sent.
  * Must run after the site check, which refuses all other origins, and before authentication: a preflight
- * carries no credential. The gateway reads no cookies, so `Allow-Credentials` is not set.
+ * carries no credential. `Allow-Credentials` is not set: the console's cookie counts on its own origin only.
  *
  * The headers are set on the raw response, because streams and MCP responses bypass Fastify.
  */

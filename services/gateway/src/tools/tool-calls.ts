@@ -5,14 +5,18 @@
  * This folder:
  *   search/              finding tools among thousands
  *   tool-call.ts         the type of a tool call
+ *   caller-rights.ts     what agents may do for a caller
  *   caller-scope.ts      the caller on whose behalf plugin code runs
+ *   present-caller.ts    a caller with its current rights
+ *   call-source.ts       the thread, task and run that a call comes from
+ *   run-once.ts          the ledger of calls that must not run twice
+ *   thread-tools.ts      the tools that a thread's session has
  *   trace-tool-call.ts   the spans of a tool call
  *   tool-lock-file.ts    reads and writes the tool lock
  *   write-tool-lock.ts   `npm run tools:lock`
  */
-import { isDeepStrictEqual } from 'node:util';
-import { AppError, defaultThreadIdOf, type ThreadTokenClaims } from '@harness/contracts';
-import type { Authority, Dispatch, Ledger, TokenSecrets } from '@harness/dispatch';
+import { AppError } from '@harness/contracts';
+import type { Dispatch, TokenSecrets } from '@harness/dispatch';
 import {
   type InputRequired,
   isInputRequired,
@@ -20,17 +24,19 @@ import {
   type PluginTool,
   type ToolDescriptor,
   type ToolOutcome,
-  type ToolResult,
   type ToolView,
 } from '@harness/plugin-kit';
 import { busPluginName, type OuterCall } from '@harness/plugins';
 import { noTracing, type Tracing } from '@harness/runtime';
 import type { Audit } from '../audit/audit.ts';
 import { createToolAudit } from '../audit/audit-tool-calls.ts';
-import { type Caller, requireScope, requireToolAccess } from '../http/credentials/authenticate.ts';
+import { type Caller, requireToolAccess } from '../http/credentials/authenticate.ts';
 import type { Slots } from '../limits/slots.ts';
 import type { ToolCalled } from '../metrics/gateway-metrics.ts';
+import { createCallSources } from './call-source.ts';
 import { callerScope } from './caller-scope.ts';
+import { createPresentCaller, type PresentCaller } from './present-caller.ts';
+import { runOnce } from './run-once.ts';
 import type { ToolCall } from './tool-call.ts';
 import { createToolTrace } from './trace-tool-call.ts';
 
@@ -55,11 +61,7 @@ export interface ToolCalls {
    * `invalid_tool_input`.
    */
   beforeTask(caller: Caller, call: ToolCall): Promise<InputRequired | undefined>;
-  /**
-   * The caller with its current rights: a session's tools may have been narrowed for the rest of its run. D4:
-   * throws `stale_epoch` when the token's epoch no longer holds the thread.
-   */
-  present(caller: Caller): Promise<Caller>;
+  present: PresentCaller;
   /** The rights with which plugin code that is not a tool (resources, prompts) calls tools. */
   outerCallOf(caller: Caller): OuterCall;
 }
@@ -91,31 +93,8 @@ export function createToolCalls(deps: {
     return view;
   };
   const listsAsBytes = new WeakMap<readonly ToolDescriptor[], Buffer>();
-  const defaultThreads = new WeakMap<Caller, string>();
-  const defaultThreadOf = (caller: Caller): string => {
-    const known = defaultThreads.get(caller);
-    if (known !== undefined) return known;
-    const threadId = defaultThreadIdOf(deps.tokenSecrets.naming, caller.principal);
-    defaultThreads.set(caller, threadId);
-    return threadId;
-  };
-
-  const sourceOf = async (caller: Caller, named: string | undefined) => {
-    const { principal, session, authority } = caller;
-    if (session) {
-      if (authority?.outcome !== 'ok')
-        throw new AppError(
-          'stale_epoch',
-          'No run is in progress on this thread, so its session may not call tools.',
-        );
-      const { runId, attempt } = authority;
-      return { threadId: shownIdOf(session), taskId: session.taskId, runId, attempt };
-    }
-    if (named === undefined) return { threadId: defaultThreadOf(caller) };
-    requireScope(caller, 'threads');
-    await dispatch.threads.get(principal.tenant, named);
-    return { threadId: named };
-  };
+  const sources = createCallSources(dispatch, deps.tokenSecrets.naming);
+  const present = createPresentCaller(dispatch);
 
   const serverFor = (caller: Caller, name: string) => {
     requireToolAccess(caller);
@@ -124,40 +103,9 @@ export function createToolCalls(deps: {
   };
   const metaOf = async (caller: Caller, call: Omit<ToolCall, 'name' | 'arguments' | 'door'>) => ({
     ...call,
-    ...(await sourceOf(caller, call.threadId)),
+    ...(await sources.ofCall(caller, call.threadId)),
     principal: caller.principal,
   });
-
-  /**
-   * Returns the same object for all calls of a run while its tools are unchanged, so that `views` finds it.
-   */
-  const latest = new WeakMap<Caller, Caller>();
-  const presented = (caller: Caller, authority: Extract<Authority, { outcome: 'ok' }>): Caller => {
-    const known = latest.get(caller);
-    if (known && (known.authority === authority || isDeepStrictEqual(known.authority, authority)))
-      return known;
-    const now = {
-      ...caller,
-      principal: { ...caller.principal, scopes: sessionScopes(caller, authority.scopes) },
-      authority,
-      tools: authority.tools ?? caller.tools,
-    };
-    latest.set(caller, now);
-    return now;
-  };
-
-  const present: ToolCalls['present'] = async (caller) => {
-    const { session } = caller;
-    if (!session) return caller;
-    const { threadId, epoch, owner } = session;
-    const authority = await dispatch.authorityOf({ threadId, epoch, owner });
-    if (authority.outcome === 'ok') return presented(caller, authority);
-    if (authority.outcome === 'idle') return { ...caller, authority };
-    throw new AppError(
-      'stale_epoch',
-      'This session no longer owns its thread: another session has taken over.',
-    );
-  };
 
   const viewNowOf = (caller: Caller) => async () => viewOf(await present(caller));
 
@@ -175,7 +123,7 @@ export function createToolCalls(deps: {
           ),
         );
       return caller.session && call.toolUseId && toolServer.runsOnce(name)
-        ? once(dispatch.ledger, { ...caller.session, toolUseId: call.toolUseId }, run)
+        ? runOnce(dispatch.ledger, { ...caller.session, toolUseId: call.toolUseId }, run)
         : run();
     });
   const timed = async (
@@ -224,60 +172,15 @@ export function createToolCalls(deps: {
       );
     },
     outerCallOf(caller) {
-      const { principal, session, authority } = caller;
-      const run = authority?.outcome === 'ok' ? { runId: authority.runId, attempt: authority.attempt } : {};
-      const source = session
-        ? { threadId: shownIdOf(session), taskId: session.taskId, ...run }
-        : { threadId: defaultThreadOf(caller) };
-      return { meta: { ...source, principal }, view: viewNowOf(caller) };
+      return {
+        meta: { ...sources.ofRead(caller), principal: caller.principal },
+        view: viewNowOf(caller),
+      };
     },
   };
 }
-
-/** The scopes of a session: those of its run's sender. Without `tools`, its list of tools is empty. */
-const sessionScopes = ({ principal }: Caller, ofRun: readonly string[] | undefined) =>
-  ofRun ? principal.scopes.filter((scope) => scope === 'tools' || ofRun.includes(scope)) : principal.scopes;
-
-/** The id by which tools know the session's thread. */
-const shownIdOf = ({ threadId, alias }: ThreadTokenClaims) => alias ?? threadId;
 
 const busTools = `${busPluginName}__`;
 /** The tools of a caller without the scope `tools`: at most those of the bus. */
 const ofBus = (tools: readonly string[] | undefined): readonly string[] =>
   tools?.filter((name) => name.startsWith(busTools)) ?? [`${busTools}*`];
-
-/**
- * Longest result that the ledger keeps, characters; of a longer one it keeps only that the call has ended.
- */
-const maxKeptChars = 100_000;
-
-const errorResult = (text: string): ToolResult => ({ content: [{ type: 'text', text }], isError: true });
-
-/**
- * Calls a tool that must not run twice. A repeat gets the first result, or an error if that result is
- * unknown.
- */
-async function once(
-  ledger: Ledger,
-  { threadId, epoch, toolUseId }: { threadId: string; epoch: number; toolUseId: string },
-  run: () => Promise<ToolOutcome>,
-): Promise<ToolOutcome> {
-  const call = { threadId, epoch, toolUseId };
-  const entry = await ledger.open(call);
-  if (entry.outcome === 'done') return JSON.parse(entry.result) as ToolResult;
-  if (entry.outcome === 'stale') throw new AppError('stale_epoch', 'This session no longer owns its thread.');
-  if (entry.outcome === 'uncertain') {
-    return errorResult(
-      'Uncertain: this call was started before, and its outcome is unknown. Check whether it took effect before you try again.',
-    );
-  }
-  const result = await run();
-  if (isInputRequired(result)) return result; // does not happen: a session is never asked for input
-  const text = JSON.stringify(result);
-  const kept =
-    text.length <= maxKeptChars
-      ? text
-      : JSON.stringify(errorResult('This call has already ended; its result was too long to be stored.'));
-  await ledger.close(call, kept);
-  return result;
-}

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { builtInPlugins } from '@harness/plugins';
+import { builtInPluginsWith } from '@harness/plugins';
 import { afterAll, expect, it } from 'vitest';
 import { loadGatewayConfig, loadLockConfig } from '../config.ts';
 import { readToolLock, writeToolLock } from './tool-lock-file.ts';
@@ -10,9 +10,13 @@ const folder = mkdtempSync(join(tmpdir(), 'tool-lock-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const path = (name: string) => join(folder, name);
 const env = { REDIS_URL: 'redis://x' };
+const unread = async (): Promise<never> => {
+  throw new Error('not read');
+};
+const builtIn = builtInPluginsWith({ list: unread, read: unread });
 const counts = (more: number) => {
   const count = (part: 'tools' | 'prompts' | 'resources' | 'resourceTemplates' | 'commands') =>
-    builtInPlugins.reduce((sum, plugin) => sum + (plugin[part]?.length ?? 0), 0);
+    builtIn.reduce((sum, plugin) => sum + (plugin[part]?.length ?? 0), 0);
   const resources = count('resources') + count('resourceTemplates');
   return `${count('tools') + more} tools, ${count('prompts')} prompts, ${resources} resources, 0 instructions and ${count('commands')} commands are accepted`;
 };

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { labelOf, loadPlugins, lockKinds, lockOf, parseToolLock, type ToolLock } from '@harness/plugin-kit';
-import { builtInPlugins } from '@harness/plugins';
+import { builtInPluginsWith } from '@harness/plugins';
 import { ConfigError } from '@harness/runtime';
 import type { DescribedUpstreams } from '../upstreams/describe-upstreams.ts';
 
@@ -29,7 +29,7 @@ export async function writeToolLock(
   modulePaths: readonly string[],
   { leftOut = [], upstreams = noUpstreams }: LockOptions = {},
 ): Promise<string> {
-  const builtIn = builtInPlugins.filter(({ name }) => !leftOut.includes(name));
+  const builtIn = builtInPluginsWith(unread).filter(({ name }) => !leftOut.includes(name));
   const { loaded, diagnostics } = await loadPlugins({ builtIn, modulePaths });
   const problems = diagnostics.map(({ message }) => `  ${message}`);
   if (problems.length > 0) throw new ConfigError(`The tool lock was not written:\n${problems.join('\n')}`);
@@ -43,6 +43,12 @@ export async function writeToolLock(
   );
   return `${changesOf(before, lock)}${warnings.join('')}`;
 }
+
+const refuse = async (): Promise<never> => {
+  throw new Error('nothing is read while the tool lock is written');
+};
+/** Also the tools that are offered only where threads have files. */
+const unread = { list: refuse, read: refuse };
 
 /** What a lock covers besides the modules. */
 interface LockOptions {

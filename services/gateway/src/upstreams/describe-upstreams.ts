@@ -1,9 +1,11 @@
 import type { PluginDefinition } from '@harness/plugin-kit';
+import type { ConnectDeps } from './connection/connect.ts';
 import { openConnection } from './connection/open-connection.ts';
 import { readCatalog } from './connection/read-catalog.ts';
 import type { UpstreamConfig } from './file/upstream-config.ts';
 import type { UpstreamDescription } from './link/link.ts';
 import { upstreamPluginOf } from './plugin/upstream-plugin.ts';
+import { createUpstreamSandboxes } from './sandbox/upstream-sandboxes.ts';
 
 /** The upstreams of a file as plugins, for the tool lock: what could be reached, and why the rest could not. */
 export interface DescribedUpstreams {
@@ -19,7 +21,9 @@ export async function describeUpstreams(
   upstreams: readonly UpstreamConfig[],
   { env, unprefixed }: { env: Readonly<Record<string, string | undefined>>; unprefixed: readonly string[] },
 ): Promise<DescribedUpstreams> {
-  const described = await Promise.allSettled(upstreams.map((config) => describe(config, env)));
+  const sandboxes = createUpstreamSandboxes(env);
+  const described = await Promise.allSettled(upstreams.map((config) => describe(config, { env, sandboxes })));
+  await sandboxes.close();
   const taken = new Set<string>();
   const result: DescribedUpstreams = { plugins: [], failures: [] };
   for (const [at, config] of upstreams.entries()) {
@@ -43,10 +47,10 @@ export async function describeUpstreams(
 
 async function describe(
   config: UpstreamConfig,
-  env: Readonly<Record<string, string | undefined>>,
+  deps: Pick<ConnectDeps, 'env' | 'sandboxes'>,
 ): Promise<UpstreamDescription> {
   const { signal } = new AbortController();
-  const connection = await openConnection(config, deaf, { env, timeoutMs, signal });
+  const connection = await openConnection(config, deaf, { ...deps, timeoutMs, signal });
   try {
     const { era, protocolVersion, server, instructions } = connection;
     const catalog = await readCatalog(connection, { maxTools: config.maxTools, timeoutMs, signal });

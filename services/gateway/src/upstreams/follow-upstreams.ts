@@ -8,6 +8,7 @@
  *   connection/  one MCP connection
  *   openapi/     an HTTP API with an OpenAPI document
  *   link/        connections that heal, and which gateway has them
+ *   sandbox/     what encloses a child process that asks for it
  *   plugin/      what an upstream offers, as a plugin
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -21,9 +22,11 @@ import { type ChildSlots, createChildSlots } from './connection/child-slots.ts';
 import type { UpstreamConfig } from './file/upstream-config.ts';
 import { secretsOf, type UpstreamsFile } from './file/upstreams-file.ts';
 import { createLink, type Link } from './link/link.ts';
-import { createOwnedLink, type OwnedLink, type OwnerQuestion, upstreamTopic } from './link/owned-link.ts';
+import { createOwnedLink, type OwnedLink } from './link/owned-link.ts';
+import { type OwnerQuestion, upstreamTopic } from './link/remote-link.ts';
 import { uriBehind } from './plugin/upstream-plugin.ts';
 import { createPublisher, type UpstreamEntry } from './publish-upstreams.ts';
+import { createUpstreamSandboxes, type UpstreamSandboxes } from './sandbox/upstream-sandboxes.ts';
 import { lockDifferencesOf, type UpstreamReport } from './upstream-report.ts';
 
 /** The upstreams of this gateway. */
@@ -63,6 +66,7 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
   if (!file) return noUpstreams;
   const entries = new Map<string, UpstreamEntry>();
   const children = createChildSlots(deps.maxChildren);
+  const sandboxes = createUpstreamSandboxes(deps.env);
   const publish = createPublisher(deps, entries);
 
   const sync = () => {
@@ -73,6 +77,7 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
       const entry = entries.get(config.name) ?? entryOf(config);
       entries.set(config.name, entry);
       const isOn = !config.disabled && plugins.isEnabled(config.name);
+      if (isOn && sandboxOf(config)) void sandboxes.probed();
       if (isOn && !entry.link) entry.link = linkOf(entry);
       if (!isOn) unlink(entry);
     }
@@ -122,6 +127,7 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
       dispatch,
       env: deps.env,
       children,
+      sandboxes,
       scrub: port.scrub,
       logger,
       after: ends.get(config.name),
@@ -164,8 +170,12 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
   return {
     async list() {
       await Promise.all([...entries.values()].map(({ link }) => link?.refresh?.()));
-      return [...entries.values()].map(({ config, link, problems }) => ({
+      const all = [...entries.values()];
+      const asks = all.some(({ config }) => sandboxOf(config));
+      const sandbox = asks ? (await sandboxes.probed()).level : null;
+      return all.map(({ config, link, problems }) => ({
         config,
+        sandbox: sandboxOf(config) ? sandbox : null,
         owner: link?.owner ?? null,
         link: link?.status(),
         description: link?.description,
@@ -174,11 +184,16 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
         lock: lockDifferencesOf(config.name, plugins),
       }));
     },
-    diagnostics: () => [...file.current().diagnostics, ...refusalsOf(children)],
+    diagnostics: () => [
+      ...file.current().diagnostics,
+      ...refusalsOf(children),
+      ...unenclosedOf(file.current().upstreams, sandboxes),
+    ],
     async close() {
       for (const stop of stops) stop();
       for (const entry of entries.values()) unlink(entry);
       await Promise.all(ends.values());
+      await sandboxes.close();
     },
   };
 }
@@ -194,3 +209,20 @@ const refusalsOf = ({ refused, most }: ChildSlots): UpstreamsFile['diagnostics']
           message: `${refused} starts of child processes were refused at this gateway, which runs at most ${most}: raise HARNESS_UPSTREAM_CHILDREN, or name fewer upstreams`,
         },
       ];
+
+const sandboxOf = (config: UpstreamConfig) => (config.kind === 'stdio' ? config.sandbox : undefined);
+
+/** A diagnostic for each upstream that is not started, because this machine has no sandbox. */
+const unenclosedOf = (
+  upstreams: readonly UpstreamConfig[],
+  { refusal }: UpstreamSandboxes,
+): UpstreamsFile['diagnostics'] =>
+  refusal === undefined
+    ? []
+    : upstreams
+        .filter((config) => sandboxOf(config) && !config.disabled)
+        .map(({ name }) => ({
+          source: name,
+          level: 'error',
+          message: `${name}: is not started, because it asks for a sandbox and this machine has none: ${refusal}`,
+        }));

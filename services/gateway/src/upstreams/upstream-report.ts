@@ -1,4 +1,4 @@
-import type { LockDifference } from '@harness/contracts';
+import type { LockDifference, Upstream } from '@harness/contracts';
 import { lockedPartsOf, type PluginDefinition, type PluginHost } from '@harness/plugin-kit';
 import type { UpstreamConfig } from './file/upstream-config.ts';
 import type { LinkStatus, UpstreamDescription } from './link/link.ts';
@@ -6,6 +6,8 @@ import type { LinkStatus, UpstreamDescription } from './link/link.ts';
 /** What an operator sees of an upstream: never its arguments, environment or headers. */
 export interface UpstreamReport {
   config: UpstreamConfig;
+  /** How this gateway encloses its child process; null = it does not ask for it. */
+  sandbox: Upstream['sandbox'];
   /** The gateway that is connected to it, where only one is. */
   owner: string | null;
   /** Undefined while it is disabled. */

@@ -40,7 +40,7 @@ test('every right tool is in the list', () => {
  * Parts that were found when this was last measured; a change of the search may not lose any. The search of before it was changed for
  * these questions found 0.42 of either half.
  */
-const measured = { tuned: 0.88, heldOut: 0.54 };
+const measured = { tuned: 0.88, heldOut: 0.6 };
 
 test('the right tool is among the first five', () => {
   const foundOf = (list: readonly ToolQuestion[]) => (list.length - missesOf(list).length) / list.length;

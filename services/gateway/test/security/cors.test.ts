@@ -8,7 +8,7 @@ const corsOf = (headers: Headers) =>
   [...headers].filter(([name]) => name.startsWith('access-control-')).toSorted();
 const readable = [
   ['access-control-allow-origin', origin],
-  ['access-control-expose-headers', 'Mcp-Session-Id, WWW-Authenticate, Content-Location, Retry-After'],
+  ['access-control-expose-headers', 'Mcp-Session-Id, WWW-Authenticate, Content-Location, Retry-After, ETag'],
 ];
 
 const preflight = (gateway: Gateway, path: string, from: string) =>
@@ -30,7 +30,7 @@ test('a preflight needs no token, and succeeds only for allowed origins, on ever
       204,
       [
         ['access-control-allow-headers', 'authorization,content-type,mcp-protocol-version'],
-        ['access-control-allow-methods', 'GET, POST, PATCH, DELETE'],
+        ['access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE'],
         readable[0],
         readable[1],
         ['access-control-max-age', '600'],

@@ -16,6 +16,8 @@ export interface Verdict {
   failed: string[];
   held: string[];
   checks: number;
+  /** Of each scenario, its checks: `"ping": "2 passed, 0 failed"`. */
+  scores: Record<string, string>;
 }
 
 /** Runs a suite against a server. */
@@ -33,5 +35,11 @@ export async function judge(cli: string, url: string, ...options: string[]): Pro
       ([, name]) => name as string,
     );
   const checks = Number(output.match(/^Total: (\d+) passed/m)?.[1]);
-  return { code: Number(code), failed: scenarios('✗'), held: scenarios('✓'), checks };
+  const scores = Object.fromEntries(
+    [...output.matchAll(/^[✓✗] ([\w-]+): (\d+ passed, \d+ failed)/gm)].map(([, name, score]) => [
+      name,
+      score,
+    ]),
+  );
+  return { code: Number(code), failed: scenarios('✗'), held: scenarios('✓'), checks, scores };
 }

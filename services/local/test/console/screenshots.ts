@@ -68,7 +68,7 @@ async function ask(threadId: string, input: string): Promise<void> {
 async function tellStory(): Promise<void> {
   await ask(
     'release-time',
-    'say: I look at the time of the release first.\ncall: time__current_time {"timezone": "Europe/Berlin"}\nsleep: 400\ncall: bus__get_status {}\nsay: The notes are for this afternoon. Nobody waits on the bus.',
+    'say: I look at the time of the release first.\ncall: time__current_time {"timezone": "Europe/Berlin"}\nsleep: 400\ncall: time__current_time {"timezone": "America/New_York"}\nsay: The notes are for this afternoon: the morning of New York.',
   );
   await ask('release-notes', 'delegate: checkin: read 41 commits\\nsay: 12 features, 9 fixes\\nreject: 1');
   await ask('release-notes', 'say: Published: 12 features and 9 fixes.');

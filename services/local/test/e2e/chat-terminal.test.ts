@@ -125,7 +125,7 @@ test('a question of a tool is asked, also field by field; without a person it is
   const plugin = new URL('../asking-plugin.ts', import.meta.url).pathname;
   const fleet = await openFleet({ env: { HARNESS_PLUGINS: plugin } });
   const terminal = openTerminal({ url: fleet.url, env: { XDG_STATE_HOME: await openFolder() } });
-  const threadId = threadIn(await terminal.until(/\n> $/));
+  await terminal.until(/\n> $/);
   terminal.type(`call: travel__book {}${keys.enter}`);
   await terminal.until(/\n\? Where to\?\ncity; \/decline declines\n> $/);
   terminal.type(`Rome${keys.enter}`);
@@ -141,7 +141,7 @@ test('a question of a tool is asked, also field by field; without a person it is
   terminal.type(keys.end);
   await terminal.exited;
 
-  const run = await fleet.ask(threadId, 'call: travel__book {}');
+  const run = await fleet.ask(await fleet.thread(), 'call: travel__book {}');
   expect(run.result).toContain('not booked: decline');
 });
 

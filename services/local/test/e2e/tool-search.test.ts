@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openFleet } from '../open-fleet.ts';
+import { openFleet, type TestFleet } from '../open-fleet.ts';
 
 /** A module with a plugin of this many tools. */
 async function pluginWith(count: number): Promise<string> {
@@ -36,3 +36,20 @@ test('with 200 tools a session finds and loads the one that it needs; core tools
   expect(results.map(({ data }) => data.isError)).toEqual([false, false, false]);
   expect(JSON.stringify(results.at(-1))).toContain('number 117');
 });
+
+/** Tokens of the first request of a session, as scripted-model estimates them. */
+async function tokensOf(fleet: TestFleet, thread: object = {}): Promise<number> {
+  const run = await fleet.ask(await fleet.thread(thread), 'say: hello');
+  return run.usage?.inputTokens ?? Number.NaN;
+}
+
+test.each([60, 450, 1_000])(
+  'the first request of a session with %i tools has at most 5,000 tokens',
+  async (count) => {
+    const fleet = await openFleet({ env: { HARNESS_PLUGINS: await pluginWith(count) } });
+    expect(await tokensOf(fleet)).toBeLessThan(5_000);
+    // A thread that may use fewer of them may list all that are left.
+    const allowedTools = ['time__*', 'many__tool1*', 'many__tool2*', 'many__tool3*'];
+    expect(await tokensOf(fleet, { allowedTools })).toBeLessThan(5_000);
+  },
+);

@@ -5,6 +5,7 @@ import {
   connectRedis,
   createLogger,
   fleetLimitsOf,
+  openStandardOutput,
   startTracing,
   watchEscapes,
 } from '@harness/runtime';
@@ -26,7 +27,8 @@ export type Base = Awaited<ReturnType<typeof openBase>>;
 export async function openBase(config: WorkerConfig) {
   const workerId = newWorkerId();
   const startedAt = new Date().toISOString();
-  const logger = createLogger('worker', config.LOG_LEVEL, { scrubber: config.scrubber }).child({ workerId });
+  const output = { destination: openStandardOutput(), scrubber: config.scrubber };
+  const logger = createLogger('worker', config.LOG_LEVEL, output).child({ workerId });
   const escapes = watchEscapes(logger);
   const metrics = createWorkerMetrics();
   const tracing = await startTracing(config, {

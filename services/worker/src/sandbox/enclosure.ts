@@ -1,16 +1,25 @@
-import { lchownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { lchownSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SpawnOptions } from '@anthropic-ai/claude-agent-sdk';
+import { createGate } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
+import {
+  descendantsOf,
+  enclose,
+  type ProcessLimits,
+  type SandboxLevel,
+  type SandboxLimits,
+  type SandboxUser,
+  watchLimits,
+  writeOwnEtc,
+} from '@harness/sandbox';
 import type { SessionHome } from '../session/session-home.ts';
-import { enclose, ownEtc, type ProcessLimits, type SandboxLevel } from './bubblewrap.ts';
-import { descendantsOf } from './process-tree.ts';
+import type { RunInSandbox } from './embedded-commands.ts';
 import { type EgressProxy, type EgressRules, openEgressProxy } from './proxies/egress-proxy.ts';
 import type { ModelProxies } from './proxies/model-proxy.ts';
-import type { SessionUser } from './session-users.ts';
+import { runBounded } from './run-bounded.ts';
 import { killStrays } from './strays.ts';
-import { type SandboxLimits, watchLimits } from './watch-limits.ts';
 
 /** The sandbox of one session. */
 export interface Enclosure {
@@ -24,6 +33,13 @@ export interface Enclosure {
   beginTurn(): void;
   /** It may not any more; ends what its tools left running. Resolves with false when that failed: the session must end. */
   endTurn(): Promise<boolean>;
+  /**
+   * Runs a program beside the session, in a sandbox like its own: during a turn only, one at a time. Rejects when it cannot be
+   * started.
+   */
+  readonly run: RunInSandbox;
+  /** Ends what `run` runs; resolves when it has ended. */
+  stopRuns(): Promise<void>;
   /** Who owns its files; absent: the worker's user. */
   readonly owner?: { uid: number; gid: number } | undefined;
   /** After its processes have ended. */
@@ -39,6 +55,8 @@ export interface EnclosureParts {
   /** Hosts that sandboxes reach; empty = none. */
   egress: EgressRules;
   logger: Logger;
+  /** The environment's PATH. */
+  path: string;
   /** Returns a path of the executable that the session's user can reach. */
   place(executable: string): string;
   modelVariables: Readonly<Record<string, string>>;
@@ -87,16 +105,19 @@ const withForwarder = (
   ...[...forwarder, socketPath, String(egressPort), ...session],
 ];
 
+/** Waits until the forwarder listens, which takes it a moment, at most 5 s. */
+const waiting = `for try in {1..250}; do (exec 3<>/dev/tcp/127.0.0.1/${egressPort}) 2> /dev/null && break; sleep 0.02; done; exec "$@"`;
+const withWaiting = (program: readonly string[]) => ['bash', '-c', waiting, 'bash', ...program];
+
 /** Creates the sandbox of a session. `name` is unique in this process and short: the path of a socket has 107 bytes. */
 export async function openEnclosure(
-  { name, home, user, skills }: EnclosureOf & { name: string; user: SessionUser | undefined },
+  { name, home, user, skills }: EnclosureOf & { name: string; user: SandboxUser | undefined },
   parts: EnclosureParts,
 ): Promise<Enclosure> {
   const { level, limits } = parts;
   const folder = join(parts.root, name);
   mkdirSync(folder, { mode: 0o711 });
-  const etc = Object.fromEntries(Object.keys(ownEtc).map((file) => [file, join(folder, file)]));
-  for (const [file, path] of Object.entries(etc)) writeFileSync(path, ownEtc[file] ?? '', { mode: 0o644 });
+  const etc = writeOwnEtc(folder);
   const sockets = join(folder, 's');
   mkdirSync(sockets, { mode: 0o700 });
   const proxy = await parts.proxies.create(join(sockets, 'model'));
@@ -113,6 +134,20 @@ export async function openEnclosure(
   let first: number | undefined;
   let unwatch = () => {};
   let ownProcesses: ReadonlySet<number> | undefined;
+  const wayOut = egress ? forwarding.map(parts.place) : [];
+  const enclosed = (readable: readonly string[], command: readonly string[]) => {
+    const box = {
+      writable: agentFolders,
+      readable: [...readable, sockets, ...wayOut],
+      workspace: home.cwd,
+      skills,
+      etc,
+      limits,
+      uid: user?.uid,
+    };
+    return enclose(level, box, egress ? withForwarder(wayOut, egress, command) : command);
+  };
+  const runs = createRuns();
   return {
     env: {
       ...parts.modelVariables,
@@ -130,43 +165,70 @@ export async function openEnclosure(
         own(config);
         agentFolders.push(config);
       }
-      const box = {
-        writable: agentFolders,
-        readable: [executable, sockets, ...(egress ? forwarding.map(parts.place) : [])],
-        workspace: home.cwd,
-        skills,
-        etc,
-        limits,
-        uid: user?.uid,
-      };
-      const session = [executable, ...args];
-      return enclose(
-        level,
-        box,
-        egress ? withForwarder(forwarding.map(parts.place), egress, session) : session,
-      );
+      return enclosed([executable], [executable, ...args]);
     },
     started(pid, kill) {
       first = pid;
       unwatch = watchLimits({ pid, workspace: home.cwd, own: agentFolders }, limits, kill);
     },
     beginTurn() {
+      runs.open();
       // Before the first turn there is nothing in the sandbox that a model could have started.
       if (first !== undefined) ownProcesses ??= new Set(descendantsOf(first));
       proxy.open();
       egress?.open();
     },
+    run: (command, { env, signal, mostBytes }) =>
+      runs.run((stopped) =>
+        runBounded(enclosed([], egress ? withWaiting(command) : command), {
+          env: { ...env, PATH: parts.path, HOME: home.env.HOME ?? '', ...(egress && egressVariables) },
+          signal: AbortSignal.any([signal, stopped]),
+          mostBytes,
+          onStarted: (pid, kill) =>
+            watchLimits({ pid, workspace: home.cwd, own: agentFolders }, limits, kill),
+        }),
+      ),
+    stopRuns: runs.stop,
     async endTurn() {
       proxy.shut();
       egress?.shut();
+      await runs.stop();
       return first === undefined || killStrays(first, level, ownProcesses ?? new Set());
     },
     owner: user && { uid: user.uid, gid: user.uid },
     async close() {
       unwatch();
+      await runs.stop();
       await Promise.all([proxy.close(), egress?.close()]);
       user?.release();
       rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Programs beside a session, one at a time while it is open. */
+function createRuns() {
+  const gate = createGate(1);
+  let stopping = AbortSignal.abort();
+  let stop = () => {};
+  const running = new Set<Promise<unknown>>();
+  return {
+    open() {
+      if (!stopping.aborted) return;
+      const controller = new AbortController();
+      stopping = controller.signal;
+      stop = () => controller.abort(new Error('no turn is in progress'));
+    },
+    run<T>(start: (stopped: AbortSignal) => Promise<T>): Promise<T> {
+      const stopped = stopping;
+      const one = gate(() => start(stopped));
+      const ended = one.catch(() => undefined).finally(() => running.delete(ended));
+      running.add(ended);
+      return one;
+    },
+    async stop() {
+      stop();
+      await Promise.all(running);
     },
   };
 }

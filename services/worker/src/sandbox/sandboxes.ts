@@ -5,33 +5,31 @@
  * holds no secret: its only ways out are a socket to the model and its tools over standard input and output. The worker adds the credentials to both. Whatever the process says is untrusted, since its own tools can
  * change it.
  *
- * This folder:
- *   bubblewrap.ts         the command of a sandbox
- *   probe-sandbox.ts      what this machine permits
+ * The command of a sandbox, its users and its limits are in libs/sandbox. This folder:
  *   enclosure.ts          the sandbox of one session
+ *   run-bounded.ts        a program beside a session
+ *   embedded-commands.ts  commands in the instructions of skills
  *   proxies/              its ways to the model, to the gateway, and to hosts that the operator allows
- *   session-users.ts      a user of the system for each session
- *   place-executable.ts   the agent where every user can reach it
- *   process-tree.ts       the processes in it
  *   strays.ts             ends what tools left running
  *   bounded-lines.ts      the longest message of a session
- *   watch-limits.ts       memory and disk of a sandbox
- *   nameless-files.ts     files that are open and in no folder
  *   tool-rules.ts         which calls of built-in tools a run permits
  */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '@harness/contracts';
 import type { Logger } from '@harness/runtime';
-import { ownEtc, type ProcessLimits, type SandboxLevel } from './bubblewrap.ts';
+import {
+  createExecutablePlace,
+  createSandboxUsers,
+  type Probed,
+  type ProcessLimits,
+  probeSandbox,
+  type SandboxLevel,
+  type SandboxLimits,
+} from '@harness/sandbox';
 import { type Enclosure, type EnclosureOf, openEnclosure } from './enclosure.ts';
-import { createExecutablePlace } from './place-executable.ts';
-import { type Probed, probeSandbox } from './probe-sandbox.ts';
 import { modelEndpointOf, modelVariablesOf } from './proxies/model-endpoint.ts';
 import { createModelProxies } from './proxies/model-proxy.ts';
-import { createSessionUsers } from './session-users.ts';
-import type { SandboxLimits } from './watch-limits.ts';
 
 /** The sandboxes of a worker. */
 export interface Sandboxes {
@@ -59,11 +57,13 @@ export interface SandboxesDeps {
 
 /** Probes the machine, and creates the sandboxes. */
 export async function createSandboxes(deps: SandboxesDeps): Promise<Sandboxes> {
-  const { root, modelEnv, limits, logger } = deps;
-  const users = createSessionUsers();
+  const { root, modelEnv, limits, path, logger } = deps;
+  const users = createSandboxUsers();
   const endpoint = modelEndpointOf(modelEnv);
   const probed: Probed =
-    'refused' in endpoint ? { level: 'none', reason: endpoint.refused } : await probe(deps, users);
+    'refused' in endpoint
+      ? { level: 'none', reason: endpoint.refused }
+      : await probeSandbox({ ...deps, users });
   if (probed.level === 'none')
     logger.warn({ reason: probed.reason }, 'no sandbox: threads have no workspaces at this worker');
   else logger.info({ sandbox: probed.level }, 'sessions with a workspace run in a sandbox');
@@ -80,7 +80,17 @@ export async function createSandboxes(deps: SandboxesDeps): Promise<Sandboxes> {
         );
       const user = users.take();
       const egress = { hosts: deps.egress };
-      const parts = { level: probed.level, proxies, root, place, modelVariables, limits, egress, logger };
+      const parts = {
+        level: probed.level,
+        proxies,
+        root,
+        place,
+        modelVariables,
+        limits,
+        path,
+        egress,
+        logger,
+      };
       try {
         return await openEnclosure({ name: `x${randomBytes(5).toString('hex')}`, ...session, user }, parts);
       } catch (error) {
@@ -90,23 +100,4 @@ export async function createSandboxes(deps: SandboxesDeps): Promise<Sandboxes> {
     },
     close: () => proxies?.close(),
   };
-}
-
-/** Probes with a box like that of a session. */
-async function probe(
-  { root, limits, path, wanted }: SandboxesDeps,
-  users: ReturnType<typeof createSessionUsers>,
-): Promise<Probed> {
-  const folder = join(root, 'probe');
-  mkdirSync(folder, { mode: 0o755 });
-  const etc = Object.fromEntries(Object.keys(ownEtc).map((file) => [file, join(folder, file)]));
-  for (const [file, text] of Object.entries(ownEtc)) writeFileSync(join(folder, file), text);
-  const user = users.take();
-  const box = { writable: [], readable: [], workspace: folder, etc, limits, uid: user?.uid };
-  try {
-    return await probeSandbox(box, { path, wanted });
-  } finally {
-    user?.release();
-    rmSync(folder, { recursive: true, force: true });
-  }
 }

@@ -1,6 +1,5 @@
 import { setTimeout as after } from 'node:timers/promises';
-import type { SandboxLevel } from './bubblewrap.ts';
-import { childrenOf, descendantsOf, isZombie } from './process-tree.ts';
+import { childrenOf, descendantsOf, isZombie, type SandboxLevel } from '@harness/sandbox';
 
 /** A stray that starts others is not caught at once. */
 const rounds = 20;

@@ -4,10 +4,12 @@ import { createGate, type TranscriptStore } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
 import type { Enclosure } from '../sandbox/enclosure.ts';
 import type { Sandboxes } from '../sandbox/sandboxes.ts';
+import type { SkillFolder } from '../workspace/skill-folders.ts';
 import type { Workspace } from '../workspace/workspace.ts';
-import { type OnTranscript, openSession, type Session } from './session.ts';
+import type { OnTranscript, Session } from './session.ts';
 import type { SessionHomes } from './session-home.ts';
 import type { SessionProcess, SessionProfile } from './session-options.ts';
+import { startSession } from './start-session.ts';
 
 /** A request for a session process. */
 export interface OpenRequest {
@@ -21,8 +23,8 @@ export interface OpenRequest {
   /** The store of its transcript; 'later' for a spare; undefined = not stored. */
   store?: TranscriptStore | 'later' | undefined;
   onTranscript?: OnTranscript | undefined;
-  /** The folder with the files of its tenant's skills, for a session with built-in tools. */
-  skills?: string | undefined;
+  /** The skills of its tenant, for a session with built-in tools. */
+  skills?: SkillFolder | undefined;
   /** The files of its thread, for a session with built-in tools. */
   workspace?: Workspace | undefined;
 }
@@ -71,13 +73,14 @@ export function createSessionOpener(deps: {
       const warn = (error: unknown) =>
         deps.logger.warn({ err: error, folder }, 'folder of a session not removed');
       const start = async () => {
-        if (profile.builtInTools) enclosure = await deps.sandboxes?.open({ home, skills });
+        if (profile.builtInTools) enclosure = await deps.sandboxes?.open({ home, skills: skills?.folder });
         await workspace?.fill(home.cwd, enclosure?.owner);
-        return openSession({
+        return startSession({
           profile,
           home,
           enclosure,
           workspace,
+          commandsOf: skills?.commandsOf,
           conversation: resume ? { resume } : { sessionId: randomUUID() },
           mcp: token === undefined ? undefined : { url: deps.mcpUrl, token },
           modelEnv: deps.modelEnv,

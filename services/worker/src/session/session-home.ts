@@ -1,9 +1,6 @@
-import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync } from 'node:fs';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { openScratchFolder, removeAll } from '@harness/sandbox';
 
 /**
  * Folders of sessions. Each session has its own HOME, configuration, temporary and working directory,
@@ -26,13 +23,9 @@ export interface SessionHome {
   env: Record<string, string>;
 }
 
-const prefix = 'harness-worker-';
-
 /** Creates the root folder, and deletes those of workers that have died. */
 export async function openSessionHomes(): Promise<SessionHomes> {
-  await sweepDeadHomes();
-  const root = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
-  await chmod(root, 0o711); // sessions of other users reach their folders, and see no names
+  const root = await openScratchFolder('harness-worker');
   return {
     root,
     open(name) {
@@ -52,37 +45,4 @@ export async function openSessionHomes(): Promise<SessionHomes> {
     remove: (name) => removeAll(join(root, name)),
     close: () => removeAll(root),
   };
-}
-
-const run = promisify(execFile);
-
-/**
- * Deletes a folder, whatever a session has made of it: folders without permissions, or nested deeper than a path can name. Those are
- * for the system's commands, which need no paths.
- */
-async function removeAll(path: string): Promise<void> {
-  try {
-    // Retries: a child of the session may still be writing there.
-    await rm(path, { recursive: true, force: true, maxRetries: 3 });
-  } catch {
-    await run('chmod', ['-R', 'u+rwX', path]).catch(() => undefined); // not all may be this user's
-    await run('rm', ['-rf', path]);
-  }
-}
-
-/** Deletes the folders of killed workers, by the pid in their names; those that another user has left, stay. */
-async function sweepDeadHomes(): Promise<void> {
-  for (const name of readdirSync(tmpdir())) {
-    const pid = name.startsWith(prefix) ? Number(name.slice(prefix.length).split('-')[0]) : Number.NaN;
-    if (Number.isInteger(pid) && !isAlive(pid)) await removeAll(join(tmpdir(), name)).catch(() => undefined);
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

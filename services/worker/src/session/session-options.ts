@@ -3,10 +3,11 @@ import type { Options, SpawnedProcess, SpawnOptions } from '@anthropic-ai/claude
 import { builtInTools } from '@harness/contracts';
 import type { TranscriptStore } from '@harness/dispatch';
 import { pdeathsig } from '@harness/runtime';
+import { workspacePath } from '@harness/sandbox';
 import { withBoundedLines } from '../sandbox/bounded-lines.ts';
-import { workspacePath } from '../sandbox/bubblewrap.ts';
 import type { Enclosure } from '../sandbox/enclosure.ts';
-import { createToolRelay } from '../sandbox/proxies/tool-relay.ts';
+import { createToolRelay, type FinishResult } from '../sandbox/proxies/tool-relay.ts';
+import type { BuiltInCall } from '../sandbox/tool-rules.ts';
 import type { McpEndpoint } from './mcp-endpoint.ts';
 import type { SessionHome } from './session-home.ts';
 import { defaultSystemPrompt } from './system-prompt.ts';
@@ -29,18 +30,14 @@ export interface SessionProfile {
   outputSchema?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** A call of a built-in tool. */
-export interface BuiltInCall {
-  tool: string;
-  input: unknown;
-}
-
 /** What the SDK options of a session are made from. */
 export interface SessionRequest {
   /** Answers questions of tools to a person. */
   onElicitation?: Options['onElicitation'];
   /** Why a call of a built-in tool is refused; undefined = it is not. */
   onBuiltInTool?: ((call: BuiltInCall) => Promise<string | undefined>) | undefined;
+  /** Finishes results of tools, for a session in a sandbox. */
+  finishResult?: FinishResult | undefined;
   profile: SessionProfile;
   home: SessionHome;
   /** The conversation: a new one, or one to resume from the store. */
@@ -84,11 +81,14 @@ const searchTool = 'ToolSearch';
 export const mcpServersOf = (
   mcp: McpEndpoint | undefined,
   { searches = false, builtInTools }: Pick<SessionProfile, 'searches' | 'builtInTools'>,
+  finishResult?: FinishResult,
 ): NonNullable<Options['mcpServers']> => {
   if (!mcp) return {};
   const rest = { ...(!searches && { alwaysLoad: true }), timeout: toolCallTimeoutMs };
   if (builtInTools)
-    return { harness: { type: 'sdk', name: 'harness', instance: createToolRelay(mcp), ...rest } };
+    return {
+      harness: { type: 'sdk', name: 'harness', instance: createToolRelay(mcp, finishResult), ...rest },
+    };
   const headers = { Authorization: `Bearer ${mcp.token}` };
   return { harness: { type: 'http', url: mcp.url, headers, ...rest } };
 };
@@ -115,7 +115,7 @@ export function sessionOptionsOf(request: SessionRequest): Options {
     verbatimPrompts: true,
     permissionMode: 'dontAsk',
     allowedTools: ['mcp__harness__*', ...own],
-    mcpServers: mcpServersOf(request.mcp, profile),
+    mcpServers: mcpServersOf(request.mcp, profile, request.finishResult),
     mcpServersDelivery: 'initialize', // keeps the token off the command line
     includePartialMessages: true,
     // Eager: an entry is stored before the next one is created, so a killed worker loses none that had a

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openSession } from './session.ts';
+import { startSession } from './start-session.ts';
 
 /** An agent that starts a child process and fails. */
 const failingAgent = `#!/bin/sh
@@ -19,7 +19,7 @@ test('a session that fails leaves no process behind, not even its children', asy
   await writeFile(executable, failingAgent);
   await chmod(executable, 0o755);
   const pidFile = join(dir, 'pid');
-  const opening = openSession({
+  const opening = startSession({
     profile: { model: undefined, systemPrompt: undefined, tools: [] },
     home: { root: dir, cwd: dir, env: {} },
     conversation: { sessionId: crypto.randomUUID() },

@@ -5,7 +5,9 @@
  * ended session cannot be reused.
  *
  * This folder:
+ *   start-session.ts       starts one
  *   session-options.ts     the SDK's options; starts the subprocess
+ *   mcp-endpoint.ts        its tool server
  *   session-events.ts      SDK messages -> thread events
  *   model-usage.ts         SDK messages -> tokens and cost of a turn
  *   session-home.ts        folders of sessions
@@ -18,32 +20,27 @@
  *   system-prompt.ts       the system prompt of a thread
  */
 import { setTimeout as after } from 'node:timers/promises';
-import {
-  type ElicitationRequest,
-  type ElicitationResult,
-  type Query,
-  query,
-  type SDKMessage,
-  type SDKResultMessage,
-  type SDKUserMessage,
+import type {
+  ElicitationRequest,
+  ElicitationResult,
+  Query,
+  SDKMessage,
+  SDKResultMessage,
+  SDKUserMessage,
 } from '@anthropic-ai/claude-agent-sdk';
 import { AppError } from '@harness/contracts';
 import type { TranscriptState, TranscriptStore } from '@harness/dispatch';
-import { withTimeLimit } from '@harness/plugin-kit';
+import { type Embedded, type EmbeddedDeps, type Outputs, outputsOf } from '../sandbox/embedded-commands.ts';
+import type { FinishResult } from '../sandbox/proxies/tool-relay.ts';
+import type { BuiltInCall } from '../sandbox/tool-rules.ts';
 import type { PromptBlock } from '../workspace/attachments.ts';
 import type { Workspace } from '../workspace/workspace.ts';
-import { createInbox } from './inbox.ts';
-import type { McpEndpoint } from './mcp-endpoint.ts';
+import type { createInbox } from './inbox.ts';
+import { connected, type McpEndpoint } from './mcp-endpoint.ts';
 import { createUsageMeter, type TurnUsage } from './model-usage.ts';
 import { eventsOf, type SessionEvent } from './session-events.ts';
-import {
-  type BuiltInCall,
-  mcpServersOf,
-  type SessionProcess,
-  type SessionRequest,
-  sessionOptionsOf,
-} from './session-options.ts';
-import { createTranscriptWriter, type TranscriptWriter } from './transcript-writer.ts';
+import { mcpServersOf, type SessionProcess, type SessionRequest } from './session-options.ts';
+import type { TranscriptWriter } from './transcript-writer.ts';
 
 /** The model's response to a prompt; `error`: the model or the SDK failed, but the session continues. */
 export type Answer =
@@ -80,6 +77,8 @@ export interface Session {
    * the session must end.
    */
   settle(): Promise<boolean>;
+  /** Before a prompt: runs the embedded commands of a skill. None without a sandbox. */
+  runEmbedded(embedded: Embedded, deps: Pick<EmbeddedDeps, 'refusalOf' | 'signal'>): Promise<Outputs>;
   /** Its files, in a sandbox. */
   readonly workspace?: Workspace | undefined;
   /** Sets new credentials for the MCP server; between turns only. */
@@ -97,78 +96,12 @@ export interface Session {
 /** Called when transcript entries could not be written, and when the store is complete again or full. */
 export type OnTranscript = (state: TranscriptState) => void;
 
-/** How to open a session. */
-export interface OpenSessionRequest
-  extends Omit<SessionRequest, 'store' | 'onElicitation' | 'onBuiltInTool' | 'onBreach'> {
-  /** The store of its transcript; 'later' for a spare; undefined = not stored. */
-  store?: TranscriptStore | 'later' | undefined;
-  onTranscript: OnTranscript;
-  workspace?: Workspace | undefined;
-}
-
-/** Longest wait for the MCP server to connect, ms; a turn must not run without its tools. */
-const connectLimitMs = 20_000;
-const connectPollMs = 25;
-/** Longest start of a session, including its tools, ms. */
-const startLimitMs = 30_000;
 /** Pauses between attempts to write missing transcript entries, ms, doubled each time. */
 const catchUpMs = { first: 500, longest: 30_000 };
 const nextWait = (ms: number) => Math.min(2 * ms, catchUpMs.longest);
 
-/** Starts the subprocess and waits until its tools are connected. Throws `session_failed`. */
-export async function openSession(request: OpenSessionRequest): Promise<Session> {
-  let subprocess: SessionProcess | undefined;
-  const { store } = request;
-  const writer = store && createTranscriptWriter(store === 'later' ? undefined : store);
-  const inbox = createInbox<SDKUserMessage>();
-  const asking: Asking = { onQuestion: undefined, onBuiltInTool: undefined };
-  const options = sessionOptionsOf({
-    ...request,
-    onElicitation: async (asked, { signal }) =>
-      (await asking.onQuestion?.(asked, signal)) ?? { action: 'decline' },
-    onBuiltInTool: async (call) =>
-      asking.onBuiltInTool ? asking.onBuiltInTool(call) : 'No turn is in progress.',
-    store: writer?.store,
-    onBreach: (reason) => breach(reason),
-    onProcess(process) {
-      subprocess = process;
-      request.onProcess(process);
-    },
-  });
-  /** A breach before the session exists ends its process. */
-  let breach = (_reason: string): void => subprocess?.kill();
-  const q = query({ prompt: inbox, options });
-  const session = createSession(q, inbox, { process: () => subprocess, writer, request, asking });
-  breach = session.breach;
-  try {
-    const ready = request.mcp ? connected(q) : q.initializationResult();
-    // A subprocess that never responds must not block its turn for ever.
-    const timeoutError = () => new Error(`it did not respond within ${startLimitMs} ms`);
-    await withTimeLimit<unknown>({ timeoutMs: startLimitMs, timeoutError }, () => ready);
-    return session;
-  } catch (cause) {
-    session.kill();
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new AppError('session_failed', `The agent session did not start: ${reason}`, { cause });
-  }
-}
-
-/** Resolves when the MCP server is connected; throws after `connectLimitMs`. */
-async function connected(q: Query): Promise<void> {
-  const limit = AbortSignal.timeout(connectLimitMs);
-  for (;;) {
-    const [server] = await q.mcpServerStatus();
-    if (server?.status === 'connected') return;
-    if (limit.aborted)
-      throw new Error(
-        `its tool server is ${server?.status ?? 'missing'} (${server?.error ?? 'no reason given'})`,
-      );
-    await new Promise((resolve) => setTimeout(resolve, connectPollMs));
-  }
-}
-
 /** Where questions of the session go: to the current turn. */
-interface Asking {
+export interface Asking {
   onQuestion: Question['onQuestion'] | undefined;
   onBuiltInTool: Question['onBuiltInTool'] | undefined;
 }
@@ -178,14 +111,19 @@ type Pending = Question & {
   reject(error: AppError): void;
 };
 
-function createSession(
+/** A session around a query that has been started. `breach` ends it, with the reason. */
+export function createSession(
   q: Query,
   inbox: ReturnType<typeof createInbox<SDKUserMessage>>,
   parts: {
     process(): SessionProcess | undefined;
     writer: TranscriptWriter | undefined;
-    request: OpenSessionRequest;
+    request: Pick<SessionRequest, 'profile' | 'conversation' | 'enclosure'> & {
+      onTranscript: OnTranscript;
+      workspace?: Workspace | undefined;
+    };
     asking: Asking;
+    finishResult: FinishResult | undefined;
   },
 ): Session & { breach(reason: string): void } {
   const { request } = parts;
@@ -200,6 +138,7 @@ function createSession(
     ended = true;
     inbox.end();
     parts.process()?.kill();
+    void enclosure?.stopRuns();
     pending?.reject(error);
     pending = undefined;
   };
@@ -264,13 +203,18 @@ function createSession(
       await q.interrupt();
     },
     workspace: request.workspace,
+    async runEmbedded(embedded, deps) {
+      if (!enclosure || ended) return new Map();
+      enclosure.beginTurn();
+      return outputsOf(embedded, { ...deps, run: enclosure.run });
+    },
     settle: async () => (await enclosure?.endTurn()) ?? true,
     breach(reason) {
       endWith(new AppError('sandbox_limit', `The session was ended: ${reason}.`));
       q.close();
     },
     async renewMcp(mcp) {
-      await q.setMcpServers(mcpServersOf(mcp, request.profile));
+      await q.setMcpServers(mcpServersOf(mcp, request.profile, parts.finishResult));
       await connected(q);
     },
     get movable() {
@@ -281,7 +225,7 @@ function createSession(
       onTranscript = told;
     },
     get exited() {
-      return parts.process()?.exited ?? Promise.resolve();
+      return Promise.resolve(parts.process()?.exited).then(() => enclosure?.stopRuns());
     },
     kill() {
       end('it was killed');

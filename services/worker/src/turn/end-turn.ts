@@ -1,8 +1,8 @@
 /**
  * The end of a turn: the writes that give its run a result, or give the thread back.
  */
-import type { FileChanges, SessionPath } from '@harness/contracts';
-import { type Ending, type Lease, type Turn, untilReached } from '@harness/dispatch';
+import type { SessionPath } from '@harness/contracts';
+import { type Ending, type Lease, type LeftFiles, type Turn, untilReached } from '@harness/dispatch';
 import type { HookRunner } from '@harness/plugin-kit';
 import type { Scrubber } from '@harness/runtime';
 import type { TurnUsage } from '../session/model-usage.ts';
@@ -108,8 +108,8 @@ export async function failTurn(
 }
 
 /** Hands the turn back: the attempt does not count, and the next ring starts it again. */
-export const handBack = (turn: Turn, deps: Writing, files?: FileChanges): Promise<void> =>
-  deps.write(() => deps.lease.handBack(turn, files));
+export const handBack = (turn: Turn, deps: Writing, left?: LeftFiles): Promise<void> =>
+  deps.write(() => deps.lease.handBack(turn, left));
 
 const refusals = {
   cancelled: { code: 'turn_cancelled', message: 'The run was cancelled while it waited.' },
@@ -126,7 +126,9 @@ const refusals = {
  */
 export function refuseTurn(turn: Turn, outcome: keyof typeof refusals, deps: EndDeps): Promise<TurnEnd> {
   const status = outcome === 'park' ? 'error' : outcome;
-  return failTurn(turn, { status, error: refusals[outcome] }, withWrite(deps));
+  // The next run must tell the model what no further attempt at this one will.
+  const filesLost = turn.died ? true : undefined;
+  return failTurn(turn, { status, error: refusals[outcome], filesLost }, withWrite(deps));
 }
 
 /** Ends a turn that was stopped from outside; `asked` is set when the model already had the prompt. */
@@ -141,13 +143,13 @@ export async function endStopped(
     return 'lost';
   }
   if (reason === 'drain' || reason === 'unhealthy') {
-    const files = asked && (await filesOf(asked, undefined)).files;
+    const left = asked && (await filesOf(asked, undefined));
     deps.evict(threadId);
-    await handBack(turn, deps, files);
+    await handBack(turn, deps, left && { files: left.files, filesLost: left.filesLost || undefined });
     return 'handed back';
   }
   const answer = asked && (await interrupted(asked));
-  const { lives: kept, files } = asked ? await filesOf(asked, answer) : { lives: false, files: undefined };
+  const { lives: kept, ...left } = asked ? await filesOf(asked, answer) : { lives: false };
   if (answer) asked?.onUsed(answer);
   if (!kept) deps.evict(threadId);
   const ends = {
@@ -157,7 +159,7 @@ export async function endStopped(
   };
   const warmForMs = kept ? deps.sessionTtlMs : undefined;
   const rest = asked
-    ? { timings: asked.timings(), path: asked.path, usage: answer?.usage, warmForMs, files }
+    ? { timings: asked.timings(), path: asked.path, usage: answer?.usage, warmForMs, ...left }
     : {};
   const end = await failTurn(turn, { ...rest, status: reason, error: ends[reason] }, deps);
   if (kept) deps.give(threadId);
@@ -169,7 +171,7 @@ async function filesOf({ session }: Asked, answer: Answer | undefined): Promise<
   try {
     return await keepFiles(session, { kill: answer === undefined });
   } catch {
-    return { lives: false, files: undefined };
+    return { lives: false, files: undefined, filesLost: true };
   }
 }
 

@@ -20,7 +20,7 @@ function openInvoker() {
   });
   /** Waits until the session was asked, and responds with the text. */
   const answer = async (nth: number, text: string) => {
-    await vi.waitFor(() => expect(opened[nth]?.asked.length).toBe(1));
+    await vi.waitFor(() => expect(opened[nth]?.asked.length).toBe(1), { interval: 1 });
     opened[nth]?.answer(text);
   };
   return { invoker, opened, answer, pool };
@@ -70,7 +70,7 @@ test('the model response is streamed through onMessage', async () => {
   const { invoker, opened, answer } = openInvoker();
   const seen: unknown[] = [];
   const call = invoker.invoke('q', { onMessage: (message) => void seen.push(message) });
-  await vi.waitFor(() => expect(opened[0]?.asked.length).toBe(1));
+  await vi.waitFor(() => expect(opened[0]?.asked.length).toBe(1), { interval: 1 });
   opened[0]?.asked[0]?.onEvent({ type: 'agent.message_delta', text: 'he' });
   opened[0]?.asked[0]?.onEvent({ type: 'agent.message', text: 'hello' });
   await answer(0, 'hello');

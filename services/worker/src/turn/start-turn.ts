@@ -168,6 +168,7 @@ function turnDepsOf(deps: TurnStarterDeps, onPath: TurnDeps['onPath']): TurnDeps
     hooks: deps.hooks,
     questions: dispatch.questions,
     authorityOf: dispatch.authorityOf,
+    commandsOf: dispatch.profiles.skillCommands,
     logger: deps.logger,
     scrubber: deps.scrubber,
     turnTimeoutMs: deps.turnTimeoutMs,

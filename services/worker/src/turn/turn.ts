@@ -4,6 +4,7 @@
  * This folder:
  *   start-turn.ts     claims the thread and begins its turn
  *   end-turn.ts       how a turn ends: its result, or the thread given back
+ *   skill-outputs.ts  output of the commands of skills, for the prompt
  *   emitter.ts        writes the events of a turn
  *   task-outcome.ts   what follows for a task from the end of its turn
  *   turn-scope.ts     the turn within which plugin code runs
@@ -20,10 +21,11 @@ import {
 } from '@harness/contracts';
 import { type Dispatch, type Ending, promptUuidOf, type Questions, type Turn } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
-import { refusalOf } from '../sandbox/tool-rules.ts';
+import { type BuiltInCall, refusalOf } from '../sandbox/tool-rules.ts';
 import type { TurnUsage } from '../session/model-usage.ts';
 import type { Lent } from '../session/pool/session-lending.ts';
-import type { Answer, Session } from '../session/session.ts';
+import type { Answer, Question, Session } from '../session/session.ts';
+import type { PromptBlock } from '../workspace/attachments.ts';
 import { type Kept, keepFiles } from '../workspace/keep-files.ts';
 import { askPerson } from './ask-person.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
@@ -36,6 +38,7 @@ import {
   type Writing,
   withWrite,
 } from './end-turn.ts';
+import { inputOf, skillOutputsOf } from './skill-outputs.ts';
 import { afterReview, afterWork } from './task-outcome.ts';
 import { type TurnScope, turnScope } from './turn-scope.ts';
 
@@ -53,6 +56,8 @@ export interface TurnDeps extends EndDeps {
   questions: Questions;
   /** What the session may do with tools at this moment. */
   authorityOf: Dispatch['authorityOf'];
+  /** The embedded commands of a skill. */
+  commandsOf: Dispatch['profiles']['skillCommands'];
   /** Called for every turn that got a session. */
   onPath(path: SessionPath): void;
   /** Called with what the model used. */
@@ -64,6 +69,12 @@ const continuation =
 
 /** A turn that was handed back has kept its files; one whose process died has not. */
 const lostFiles = 'Your workspace is as it was before that turn: what the turn had changed there is lost.';
+
+/** What a new prompt says after a turn whose files could not be stored. */
+const lostBefore: PromptBlock = {
+  type: 'text',
+  text: '<system-reminder>\nWhat your last turn changed in the workspace could not be stored and is lost. The files are as they were before that turn; repeat what you still need.\n</system-reminder>',
+};
 
 /** Runs one turn. Throws when it failed before the prompt was sent; the caller hands the turn back then. */
 export async function runTurn(turn: Turn, stop: AbortController, rest: TurnDeps): Promise<TurnEnd> {
@@ -128,32 +139,17 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   emitter.recordPath(path);
   await emitter.flush();
 
-  // Only the transcript shows whether an earlier attempt sent the prompt: the SDK never responds to the same
-  // message id twice.
-  const sent = path === 'resume' && (await deps.wasSent(turn, session));
-  const about = { runId: turn.runId, path, finishedRuns: turn.finishedRuns, kind: turn.kind };
-  const attachments = await session.workspace?.prepare(turn);
-  const lost = session.workspace && turn.died ? ` ${lostFiles}` : '';
-  const prompt = sent ? continuation + lost : await deps.hooks.beforeInvoke(turn.shownId, turn.input, about);
+  const question = await questionOf(turn, { session, path }, { ...deps, signal: stop.signal });
   if (stop.signal.aborted || !deps.healthy()) return endStopped(parts, undefined);
 
   deps.onAsked();
   const askedAt = performance.now();
   let firstTokenMs: number | null = null;
   const answering = session.ask({
-    prompt,
-    attachments: sent ? undefined : attachments,
-    uuid: promptUuidOf(turn, sent),
+    ...question,
     onEvent({ isFailure, ...event }) {
       firstTokenMs ??= performance.now() - askedAt;
       emitter.push(isFailure ? deps.scrubber.json(event) : event);
-    },
-    async onBuiltInTool(call) {
-      const atStart = builtInToolsAtStart(turn);
-      const { threadId, epoch, me: owner } = hold;
-      const rights = await deps.authorityOf({ threadId, epoch, owner });
-      if (rights.outcome !== 'ok') return 'The run is over.';
-      return refusalOf(call, rights.tools ? builtInToolsIn(rights.tools) : atStart, atStart);
     },
     onQuestion: (request, signal) =>
       askPerson(
@@ -182,7 +178,8 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   }
   if (answer instanceof AppError && answer.code === 'sandbox_limit') {
     deps.evict(threadId);
-    return failTurn(turn, { status: 'error', error: answer.toBody(), timings: timings(), path }, deps);
+    const found = { status: 'error' as const, error: answer.toBody(), timings: timings(), path };
+    return failTurn(turn, { ...found, filesLost: true }, deps);
   }
   if (answer === undefined || answer instanceof Error) {
     deps.logger.warn(
@@ -196,11 +193,13 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   const kept = await keepFiles(session).catch((error: unknown): Kept & { error?: AppError } => ({
     lives: false,
     files: undefined,
+    filesLost: true,
     error: toAppError(error),
   }));
   const giveBack = () => (kept.lives ? deps.give(threadId) : deps.evict(threadId));
   const warmForMs = kept.lives ? deps.sessionTtlMs : undefined;
-  const rest = { usage: answer.usage, timings: timings(), path, warmForMs, files: kept.files };
+  const { files, filesLost } = kept;
+  const rest = { usage: answer.usage, timings: timings(), path, warmForMs, files, filesLost };
   if ('error' in kept && kept.error) {
     deps.logger.warn(
       { err: kept.error, threadId, runId: turn.runId },
@@ -228,6 +227,42 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   if (end === 'committed') await deps.hooks.message(turn.shownId, 'assistant', answer.text);
   return end;
 }
+
+/** What the model is asked: the message with its files, or to continue the turn of an earlier attempt. */
+async function questionOf(
+  turn: Turn,
+  { session, path }: Pick<Lent, 'session' | 'path'>,
+  deps: AskingDeps & { signal: AbortSignal },
+): Promise<Pick<Question, 'prompt' | 'attachments' | 'uuid' | 'onBuiltInTool'>> {
+  const onBuiltInTool = builtInRefusals(turn, deps);
+  // Only the transcript shows whether an earlier attempt sent the prompt: the SDK never responds to the same
+  // message id twice.
+  const sent = path === 'resume' && (await deps.wasSent(turn, session));
+  const uuid = promptUuidOf(turn, sent);
+  const ofMessage = (await session.workspace?.prepare(turn)) ?? [];
+  const isLost = session.workspace !== undefined && turn.filesLost === true;
+  if (sent) {
+    const lost = isLost || (session.workspace && turn.died) ? ` ${lostFiles}` : '';
+    return { prompt: continuation + lost, uuid, onBuiltInTool };
+  }
+  const about = { runId: turn.runId, path, finishedRuns: turn.finishedRuns, kind: turn.kind };
+  const input = await inputOf(turn, session, { ...deps, onBuiltInTool });
+  const prompt = await deps.hooks.beforeInvoke(turn.shownId, input, about);
+  const outputs = await skillOutputsOf(turn, session, { onBuiltInTool, signal: deps.signal });
+  const attachments = [...(isLost ? [lostBefore] : []), ...ofMessage, ...outputs];
+  return { prompt, attachments, uuid, onBuiltInTool };
+}
+
+/** Says why a call of a built-in tool is refused, with what the run may do at that moment. */
+const builtInRefusals =
+  (turn: Turn, deps: AskingDeps) =>
+  async (call: BuiltInCall): Promise<string | undefined> => {
+    const atStart = builtInToolsAtStart(turn);
+    const { threadId, epoch, me: owner } = turn.hold;
+    const rights = await deps.authorityOf({ threadId, epoch, owner });
+    if (rights.outcome !== 'ok') return 'The run is over.';
+    return refusalOf(call, rights.tools ? builtInToolsIn(rights.tools) : atStart, atStart);
+  };
 
 /** A review is a separate turn in the child thread's mailbox: it runs the `onTaskComplete` hooks. */
 async function reviewTurn(turn: Turn, stop: AbortController, deps: AskingDeps): Promise<TurnEnd> {

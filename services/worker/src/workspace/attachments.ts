@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
+import { workspacePath } from '@harness/sandbox';
 import type { TenantFiles } from '@harness/workspaces';
-import { workspacePath } from '../sandbox/bubblewrap.ts';
 
 /** Part of a prompt, besides its text, as the Messages API takes it. */
 export type PromptBlock =

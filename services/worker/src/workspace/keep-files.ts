@@ -7,6 +7,8 @@ export interface Kept {
   lives: boolean;
   /** The new version of the thread's files; undefined = as before. */
   files: FileChanges | undefined;
+  /** Whether what the turn has changed could not be stored; undefined = the session has no files. */
+  filesLost: boolean | undefined;
 }
 
 /**
@@ -25,7 +27,7 @@ export async function keepFiles(
       session.kill();
       await session.exited;
     }
-    return { lives, files: await workspace?.keep() };
+    return { lives, files: await workspace?.keep(), filesLost: workspace && false };
   } finally {
     release?.();
   }

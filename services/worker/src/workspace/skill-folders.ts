@@ -1,13 +1,23 @@
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Dispatch, SkillFiles } from '@harness/dispatch';
+import type { Dispatch, EmbeddedCommands, SkillFiles } from '@harness/dispatch';
 import { openSkillStore } from '@harness/workspaces';
+
+/** What sandboxes have of the skills that a tenant may use. */
+export interface SkillFolder {
+  /** Their files, each skill's under its name. */
+  folder: string;
+  /** Changes with them. */
+  signature: string;
+  /** The embedded commands of a skill; undefined = there are none. Throws `unavailable`. */
+  commandsOf(skill: string): Promise<EmbeddedCommands | undefined>;
+}
 
 /** Folders with the files of skills, which sandboxes can read. */
 export interface SkillFolders {
   /** The one for a tenant, with the skills that are published now; undefined = there are none. Throws `unavailable`. */
-  of(tenant: string): Promise<{ folder: string; signature: string } | undefined>;
+  of(tenant: string): Promise<SkillFolder | undefined>;
 }
 
 /** Creates them below `folder`; each set of skills that some tenant may use has its own. */
@@ -56,7 +66,12 @@ export function createSkillFolders({
         await rm(folder, { recursive: true, force: true });
         throw error;
       }
-      return { folder, signature };
+      const own = new Set(skills.map(({ name }) => name));
+      return {
+        folder,
+        signature,
+        commandsOf: async (name) => (own.has(name) ? dispatch.profiles.skillCommands(name) : undefined),
+      };
     },
   };
 }

@@ -27,8 +27,8 @@ export interface Workspace {
   /** Before a turn: brings the folder to the thread's current version, with the files of the message; returns them for the model. */
   prepare(turn: Pick<Turn, 'files' | 'filesIn'>): Promise<PromptBlock[]>;
   /**
-   * After a turn, when nothing runs in the folder: stores it. Returns what differs from the thread's version; undefined =
-   * nothing. Throws `limit_reached`.
+   * After a turn, when nothing runs in the folder: stores it. Returns what differs from the thread's version, and what no
+   * version can hold; undefined = nothing, or the same as before. Throws `limit_reached`.
    */
   keep(): Promise<FileChanges | undefined>;
   /** While it is held, the folder stays after the session's end. Returns what ends that. */
@@ -48,6 +48,8 @@ export function createWorkspace(
   let held: Snapshot | undefined;
   /** The thread's version. */
   let version = thread.files;
+  /** What the latest version lacks, as JSON. */
+  let lacked = '[]';
   let holds = 0;
   let onReleased: (() => void)[] = [];
 
@@ -74,12 +76,15 @@ export function createWorkspace(
     },
     async keep() {
       held = await files.snapshot(folder, { limits, previous: held });
-      if (held.version === version || (version === undefined && held.manifest.entries.size === 0))
-        return undefined;
+      const { skipped } = held;
+      const lacks = JSON.stringify(skipped);
+      const isSame = held.version === version || (version === undefined && held.manifest.entries.size === 0);
+      if (isSame && lacks === lacked) return undefined;
+      lacked = lacks;
       // Since the thread's version: what came with the message counts, too.
       const changes = await files.changes(version, held.version);
       version = held.version;
-      return fileChangesOf({ version, changes });
+      return fileChangesOf({ version, changes, skipped });
     },
     hold() {
       holds++;

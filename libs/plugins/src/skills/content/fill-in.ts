@@ -4,11 +4,18 @@ export interface FillIn {
   args: string;
   /** The path at which the skill's files are found. */
   root: string;
+  /** The number of the first argument. Default: as the text counts them. */
+  first?: 0 | 1;
 }
 
-/** What stands for the folder of a skill or for its arguments; a number is `$1`, and not `$100` or `$1.50`. */
-const placeholder =
-  /(?<folder>\$\{CLAUDE_PLUGIN_ROOT\}\/skills\/[\w.-]+|\$\{CLAUDE_(?:SKILL_DIR|PLUGIN_ROOT)\}|\{baseDir\})|\$ARGUMENTS\[(?<index>\d{1,2})\]|(?<all>\$ARGUMENTS(?!\[\d))|\$(?<number>\d)(?!\d|[.,]\d)/g;
+/** What stands for the folder of a skill. */
+const folder =
+  /\$\{CLAUDE_PLUGIN_ROOT\}\/skills\/[\w.-]+|\$\{CLAUDE_(?:SKILL_DIR|PLUGIN_ROOT)\}|\{baseDir\}/g;
+/** What stands for its arguments, too; a number is `$1`, and not `$100` or `$1.50`. */
+const placeholder = new RegExp(
+  `(?<folder>${folder.source})|\\$ARGUMENTS\\[(?<index>\\d{1,2})\\]|(?<all>\\$ARGUMENTS(?!\\[\\d))|\\$(?<number>\\d)(?!\\d|[.,]\\d)`,
+  'g',
+);
 
 /** Whether the instructions say where their arguments belong. */
 export const placesArguments = (text: string): boolean => text.includes('$ARGUMENTS');
@@ -18,9 +25,8 @@ export const placesArguments = (text: string): boolean => text.includes('$ARGUME
  * `{baseDir}`. `$1` is the first argument, unless there is a `$0`. It stays as it is without that argument, since it may be
  * part of a script. What the arguments say is not read again.
  */
-export function fillIn(text: string, { args, root }: FillIn): string {
+export function fillIn(text: string, { args, root, first = firstNumberOf(text) }: FillIn): string {
   const words = wordsOf(args);
-  const first = /\$0(?!\d|[.,]\d)/.test(text) ? 0 : 1;
   return text.replace(placeholder, (whole, ...rest) => {
     const { folder, index, all, number } = rest.at(-1) as Record<string, string | undefined>;
     if (folder !== undefined) return root;
@@ -29,8 +35,14 @@ export function fillIn(text: string, { args, root }: FillIn): string {
   });
 }
 
+/** Fills folders in, and no arguments. */
+export const fillInFolder = (text: string, root: string): string => text.replace(folder, () => root);
+
+/** The number that stands for the first argument: 0 where there is a `$0`. */
+export const firstNumberOf = (text: string): 0 | 1 => (/\$0(?!\d|[.,]\d)/.test(text) ? 0 : 1);
+
 /** Splits arguments as a shell does: at blanks, but not within quotes. */
-function wordsOf(args: string): string[] {
+export function wordsOf(args: string): string[] {
   const words = args.match(/(?:[^\s"']|"[^"]*"|'[^']*')+|["']/g) ?? [];
   return words.map((word) => word.replaceAll(/"([^"]*)"|'([^']*)'/g, '$1$2'));
 }

@@ -3,8 +3,9 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import type { Diagnostic } from '@harness/plugin-kit';
 import type { z } from 'zod';
-import { foreignNames, type Skill, SkillFields, type SkillFile, withFormatNames } from '../skill.ts';
+import { foreignNames, rootOf, type Skill, SkillFields, type SkillFile, withFormatNames } from '../skill.ts';
 import { codeFile, type ImportModule, loadSkillTools } from '../skill-code.ts';
+import { embeddedCommandsIn } from './embedded-commands.ts';
 import { mainFile } from './find-content.ts';
 import { type FrontMatter, fieldsOf, fieldsOfAny, lineOf } from './front-matter.ts';
 import { lenient, slugOf } from './lenient.ts';
@@ -104,6 +105,7 @@ const skillOf = (
   tenants: fields.tenants,
   context: fields.context,
   instructions: body.trim(),
+  commands: embeddedCommandsIn(body.trim(), rootOf(fields)),
   frontMatter: data,
 });
 

@@ -1,6 +1,6 @@
 import type { Task } from '@harness/contracts';
 import { expect, test } from 'vitest';
-import { treesOf } from './task-tree.ts';
+import { rootThreadOf, treesOf } from './task-tree.ts';
 
 const task = (name: string, parent: string | null, [from, to]: [number, number | null]): Task =>
   ({
@@ -28,5 +28,21 @@ test('a task is below the one whose thread delegated it; a tree has one scale', 
     ['a', 1, 100, 1_000],
     ['a1', 2, 100, 1_000],
     ['b', 1, 100, 1_000],
+  ]);
+});
+
+test('the events of a tree are those of the thread that delegated its first task, or of that task itself', () => {
+  const [root, own, below] = [
+    task('root', 'a conversation', [0, 1]),
+    task('own', null, [0, 1]),
+    task('below', 'thread of root', [0, 1]),
+  ];
+  const deeper = task('deeper', 'thread of below', [0, 1]);
+  const all = [root, own, below, deeper];
+  expect(all.map((one) => rootThreadOf(one, all))).toEqual([
+    'a conversation',
+    'thread of own',
+    'a conversation',
+    'a conversation',
   ]);
 });

@@ -34,6 +34,12 @@ export function treesOf(tasks: readonly Task[], now: number): TaskNode[] {
     });
 }
 
+/** The thread whose event stream, with those of the threads below it, has everything of the task's tree. */
+export function rootThreadOf(task: Task, tasks: readonly Task[]): string {
+  const above = tasks.find(({ threadId }) => threadId === task.parentThreadId);
+  return above ? rootThreadOf(above, tasks) : (task.parentThreadId ?? task.threadId);
+}
+
 /** Whether a task may still change. */
 export const isOpen = ({ status }: Task): boolean => status === 'working' || status === 'input_required';
 

@@ -5,6 +5,7 @@ import { type ReactNode, useMemo } from 'react';
 import { get } from '../../lib/api.ts';
 import { durationOf, lineOf, numberOf, shortIdOf } from '../../lib/format.ts';
 import { useNow } from '../../lib/use-now.ts';
+import { useRefresh } from '../../lib/use-refresh.ts';
 import { Ago } from '../../parts/ago.tsx';
 import { type Column, DataTable, none } from '../../parts/data-table.tsx';
 import { Failure } from '../../parts/failure.tsx';
@@ -12,7 +13,7 @@ import { PageHead } from '../../parts/page-head.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { State, toneOf } from '../../parts/state.tsx';
 import { TaskPanel } from './task-panel.tsx';
-import { endOf, isOpen, type TaskNode, treesOf } from './task-tree.ts';
+import { endOf, isOpen, rootThreadOf, type TaskNode, treesOf } from './task-tree.ts';
 import './tasks.css';
 
 const most = 200;
@@ -107,6 +108,7 @@ export default function TasksPage(): ReactNode {
   }, [data, show]);
   const set = (search: TaskSearch) => void navigate({ to: '/tasks', search, replace: true });
   const found = data?.tasks.find(({ taskId }) => taskId === chosen);
+  useRefresh(data && found && `/v1/threads/${rootThreadOf(found, data.tasks)}/events?children=true`, 'tasks');
   return (
     <div className="page">
       <PageHead

@@ -117,12 +117,18 @@ test('changes of files are one line for each run, with the version that they beg
     files('v2', ['b', 'd', 'd/e', 'd/e/f', 'g'], { runId: 'r' }),
     event('run.started', 900, { attempt: 2 }),
     files('v3', ['g', 'h'], { runId: 'r', more: 2 }),
+    files('v3', [], { skipped: [{ path: 'pipe', why: 'neither a file nor a folder' }] }),
   ]);
   expect(changes).toMatchObject([
     { key: uploaded.id, version: 'v1', changed: ['a'] },
     { key: 'r', runId: 'r', before: 'v1', version: 'v3', changed: ['b', 'd/e/f', 'g', 'h'] },
+    { version: 'v3', changed: [] },
   ]);
   expect(changes[0]).not.toHaveProperty('before');
   const lines = rows.flatMap((row) => (row.kind === 'files' ? [summaryOf(row.change)] : []));
-  expect(lines).toEqual(['1 file changed: a', '6 files changed: b, d/e/f, g, h and 2 more']);
+  expect(lines).toEqual([
+    '1 file changed: a',
+    '6 files changed: b, d/e/f, g, h and 2 more',
+    'not kept: pipe (neither a file nor a folder)',
+  ]);
 });

@@ -104,6 +104,7 @@ export default function ThreadsPage(): ReactNode {
       {data && (
         <div className={`page ${isPlaceholderData ? 'is-old' : ''}`}>
           <DataTable
+            key={JSON.stringify(filter)} // another list begins at its top
             label="Threads"
             columns={columns}
             items={threads}

@@ -44,6 +44,12 @@ export function UpstreamPanel(props: {
         </dd>
         <dt>Held by</dt>
         <dd>{owner ?? 'every gateway'}</dd>
+        {upstream.sandbox != null && (
+          <>
+            <dt>Sandbox</dt>
+            <dd>{upstream.sandbox}</dd>
+          </>
+        )}
         <dt>Protocol</dt>
         <dd>{protocolVersion ?? '–'}</dd>
         <dt>Tenants</dt>

@@ -32,8 +32,8 @@ export function addUpstreamRoutes(
       },
     },
     async () => {
-      const diagnostics = scrubber.json(upstreams.diagnostics());
-      return { upstreams: (await upstreams.list()).map(shown), diagnostics };
+      const all = await upstreams.list();
+      return { upstreams: all.map(shown), diagnostics: scrubber.json(upstreams.diagnostics()) };
     },
   );
 
@@ -87,6 +87,7 @@ function resourceOf(report: UpstreamReport, isEnabled: boolean): Upstream {
     kind,
     scope,
     tenants,
+    sandbox: report.sandbox,
     enabled: isEnabled && !config.disabled,
     state: link?.state ?? 'disabled',
     owner: report.owner,

@@ -101,11 +101,14 @@ export function createToolIndex(): ToolIndex {
       return updating;
     },
     search(query, among, limit) {
-      const total = new Map<string, number>();
-      for (const concept of conceptsOf(query)) {
+      const concepts = conceptsOf(query);
+      const total = new Map<string, { score: number; matched: number }>();
+      for (const concept of concepts) {
         const weight = concept.isWeak ? weakWeight : 1;
-        for (const [id, score] of scoresOf(concept, among))
-          total.set(id, (total.get(id) ?? 0) + score * weight);
+        for (const [id, score] of scoresOf(concept, among)) {
+          const before = total.get(id) ?? { score: 0, matched: 0 };
+          total.set(id, { score: before.score + score * weight, matched: before.matched + 1 });
+        }
       }
       const named = new Set(wholeWordsOf(query.toLowerCase()));
       const isReading = asking.test(query);
@@ -114,7 +117,11 @@ export function createToolIndex(): ToolIndex {
         return (named.has(plugin) ? namedWeight : 1) * (isReading && isChanging ? changingWeight : 1);
       };
       return [...total]
-        .map(([id, score]) => ({ id, score: score * weightOf(id) }))
+        .map(([id, { score, matched }]) => {
+          // A tool that fits much of the question comes before one that fits a rare word of it very well.
+          const coverage = Math.sqrt(matched / concepts.length);
+          return { id, score: score * coverage * weightOf(id) };
+        })
         .sort((one, other) => other.score - one.score)
         .slice(0, limit)
         .map(({ id }) => among.get(id) as ToolDescriptor);

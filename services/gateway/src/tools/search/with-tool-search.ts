@@ -16,11 +16,15 @@ import type { ToolCall } from '../tool-call.ts';
 import type { ToolCalls } from '../tool-calls.ts';
 import { createToolIndex } from './tool-index.ts';
 
-/** Who searches: `auto` = sessions with more than 500 tools; `on` = all sessions; `off` = none. Outside callers search if they ask. */
+/** Who searches: `auto` = sessions whose tools have too many names; `on` = all sessions; `off` = none. Outside callers search if they ask. */
 export type ToolSearchMode = 'auto' | 'on' | 'off';
 
-/** Above this, the names alone would fill a model's context. */
-const manyTools = 500;
+/**
+ * Above this, the names alone cost a model too much, characters: the Agent SDK's own search puts all of them into the first request,
+ * as lines with a prefix. With all else, a request then has 4,900 tokens.
+ */
+const maxNameChars = 13_000;
+const charsAround = 'mcp__harness__\n'.length;
 /**
  * Above this, a session loads tools when it needs them, by the Agent SDK's own search: the worker turns it on, and these lists name
  * the tools that are loaded at once.
@@ -75,12 +79,19 @@ const corePlugins = new Set(
 
 const isCore = ({ name }: ToolDescriptor) => corePlugins.has(name.split('__', 1)[0] ?? '');
 const alwaysLoad = Object.freeze({ 'anthropic/alwaysLoad': true });
+/** The tool marked so that the Agent SDK's own search, where it is on, loads it at once. */
+const loadedAtOnce = (tool: ToolDescriptor): ToolDescriptor => Object.freeze({ ...tool, _meta: alwaysLoad });
 
-/** How many tools a session lists that may use all of them; 0 = sessions do not search. */
+/** Whether the gateway searches among these tools of a session, by default. */
+export const isMany = (tools: readonly ToolDescriptor[]): boolean =>
+  tools.reduce((chars, { name }) => chars + name.length + charsAround, 0) > maxNameChars;
+
+/**
+ * The number of tools by which workers turn on the Agent SDK's own search; 0 = sessions do not search. It is of all tools also where
+ * the gateway searches: a session that may use fewer may list them all, and the SDK's search costs nothing where all is loaded at once.
+ */
 export function listedCountOf(tools: readonly ToolDescriptor[], mode: ToolSearchMode): number {
-  if (mode === 'off') return 0;
-  const isShort = mode === 'on' || tools.length > manyTools;
-  return isShort ? own.length + tools.filter(isCore).length : tools.length;
+  return mode === 'off' ? 0 : tools.length;
 }
 
 /** Adds the search to the tool calls of a gateway. */
@@ -95,14 +106,18 @@ export function withToolSearch(
   const bytes = new WeakMap<readonly ToolDescriptor[], Buffer>();
   const byName = new WeakMap<readonly ToolDescriptor[], ReadonlyMap<string, ToolDescriptor>>();
 
+  const many = new WeakMap<readonly ToolDescriptor[], boolean>();
   const searches = (caller: Caller, tools: readonly ToolDescriptor[]): boolean => {
     if (!caller.session) return caller.search === true;
-    return mode === 'on' || (mode === 'auto' && tools.length > manyTools);
+    if (mode !== 'auto') return mode === 'on';
+    const known = many.get(tools) ?? isMany(tools);
+    many.set(tools, known);
+    return known;
   };
   const shortListOf = (tools: readonly ToolDescriptor[]): readonly ToolDescriptor[] => {
     const known = shortLists.get(tools);
     if (known) return known;
-    const short = Object.freeze([...own, ...tools.filter(isCore)]);
+    const short = Object.freeze([...own, ...tools.filter(isCore)].map(loadedAtOnce));
     shortLists.set(tools, short);
     return short;
   };
@@ -112,13 +127,10 @@ export function withToolSearch(
     return caller.session && mode !== 'off' && tools.length > someTools ? markedOf(tools) : tools;
   };
   const marked = new WeakMap<readonly ToolDescriptor[], readonly ToolDescriptor[]>();
-  /** The same list with core tools marked, so that the Agent SDK loads them at once. */
+  /** The same list with core tools marked. */
   const markedOf = (tools: readonly ToolDescriptor[]): readonly ToolDescriptor[] => {
     const known =
-      marked.get(tools) ??
-      Object.freeze(
-        tools.map((tool) => (isCore(tool) ? Object.freeze({ ...tool, _meta: alwaysLoad }) : tool)),
-      );
+      marked.get(tools) ?? Object.freeze(tools.map((tool) => (isCore(tool) ? loadedAtOnce(tool) : tool)));
     marked.set(tools, known);
     return known;
   };

@@ -5,6 +5,7 @@
  *   stdio-transport.ts     a child process
  *   child-slots.ts         how many there may be
  *   bounded-fetch.ts       HTTP to the named addresses alone
+ *   bounded-response.ts    as much of a response as is read
  *   client-credentials.ts  OAuth access tokens
  *   message-budget.ts      cuts off a server that floods
  *   asked-calls.ts         tool calls in which a server of the 2025 versions asks the user
@@ -24,13 +25,12 @@ import { tasksExtension } from '../../mcp/wire/server-identity.ts';
 import type { HttpUpstream, StdioUpstream } from '../file/upstream-config.ts';
 import { createAskedCalls } from './asked-calls.ts';
 import { createBoundedFetch } from './bounded-fetch.ts';
-import type { ChildSlots } from './child-slots.ts';
 import { createClientCredentials } from './client-credentials.ts';
 import { createTaskCalls, type Send } from './follow-task.ts';
 import { createMessageBudget } from './message-budget.ts';
 import { passTasks, sendableMethodOf } from './pass-tasks.ts';
 import type { RawResult, RequestOptions } from './request.ts';
-import { createStdioTransport, type StdioTransport } from './stdio-transport.ts';
+import { type ChildDeps, createStdioTransport, type StdioTransport } from './stdio-transport.ts';
 
 /** An open connection. */
 export interface Connection {
@@ -65,14 +65,10 @@ export interface ConnectionEvents {
 }
 
 /** What opening needs. */
-export interface ConnectDeps {
-  /** The gateway's environment, of which a child inherits a few variables. */
-  env: Readonly<Record<string, string | undefined>>;
+export interface ConnectDeps extends ChildDeps {
   /** Longest wait for the first answer, or for the whole document of an API, ms. */
   timeoutMs: number;
   signal: AbortSignal;
-  /** Places for children. Default: there is always one. */
-  children?: ChildSlots | undefined;
 }
 
 type McpUpstream = StdioUpstream | HttpUpstream;
@@ -108,9 +104,9 @@ const isFinal = (error: unknown) =>
 async function open(
   upstream: McpUpstream,
   events: ConnectionEvents,
-  { env, timeoutMs, signal, mode, children }: ConnectDeps & { mode: 'auto' | 'legacy' },
+  { timeoutMs, signal, mode, ...deps }: ConnectDeps & { mode: 'auto' | 'legacy' },
 ): Promise<Connection> {
-  const stdio = upstream.kind === 'stdio' ? createStdioTransport(upstream, env, children?.take) : undefined;
+  const stdio = upstream.kind === 'stdio' ? createStdioTransport(upstream, deps) : undefined;
   const transport = stdio ?? httpTransportOf(upstream as HttpUpstream);
   const listChanged = { autoRefresh: false, debounceMs: 0, onChanged: () => events.onListChanged() };
   const isAsking = upstream.scope === 'thread';

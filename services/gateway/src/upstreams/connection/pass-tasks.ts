@@ -9,13 +9,14 @@ export const sendableMethodOf = (method: string): string =>
   reused.has(method) ? `${alias}${method}` : method;
 
 /**
- * Lets the tasks extension of MCP 2026-07-28 pass the SDK's client: its methods on their way out, and the result of a tool call that
- * became a task on its way in, as `{content: [], task}`, which is the shape that 2025-11-25 has.
+ * Lets pass the SDK's client what it refuses of MCP 2026-07-28. The tasks extension: its methods on their way out, and the result of a
+ * tool call that became a task on its way in, as `{content: [], task}`, which is the shape that 2025-11-25 has. And results without
+ * `resultType`, which that version requires: servers that grew from the versions before forget it, and mean a complete result.
  */
 export function passTasks(transport: Transport): void {
   const [send, read] = [transport.send.bind(transport), transport.onmessage];
   transport.send = (message, options) => send(withOwnMethod(message), options);
-  transport.onmessage = (message, extra) => read?.(withReadableTask(message), extra);
+  transport.onmessage = (message, extra) => read?.(withReadableResult(message), extra);
 }
 
 function withOwnMethod(message: JSONRPCMessage): JSONRPCMessage {
@@ -23,7 +24,10 @@ function withOwnMethod(message: JSONRPCMessage): JSONRPCMessage {
   return { ...message, method: message.method.slice(alias.length) };
 }
 
-function withReadableTask(message: JSONRPCMessage): JSONRPCMessage {
-  if (!('result' in message) || message.result?.resultType !== 'task') return message;
-  return { ...message, result: { resultType: 'complete', content: [], task: message.result } };
+function withReadableResult(message: JSONRPCMessage): JSONRPCMessage {
+  if (!('result' in message)) return message;
+  const { result } = message;
+  if (result?.resultType === undefined) return { ...message, result: { ...result, resultType: 'complete' } };
+  if (result.resultType !== 'task') return message;
+  return { ...message, result: { resultType: 'complete', content: [], task: result } };
 }

@@ -7,6 +7,7 @@ import type { Readable, Writable } from 'node:stream';
 import { pdeathsig } from '@harness/runtime';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { StdioUpstream } from '../file/upstream-config.ts';
+import type { Launch, UpstreamSandboxes } from '../sandbox/upstream-sandboxes.ts';
 import type { ChildSlots } from './child-slots.ts';
 
 /** What a child inherits; everything else must be written in `env`. */
@@ -37,15 +38,18 @@ export interface StdioTransport extends Transport {
   readonly pid: number | undefined;
 }
 
-/**
- * Creates the transport of an upstream; `start` starts the child. `env`: the gateway's environment. `takeSlot` takes a place for the
- * child, or rejects; default: there is always one.
- */
-export function createStdioTransport(
-  upstream: StdioUpstream,
-  env: Readonly<Record<string, string | undefined>>,
-  takeSlot: ChildSlots['take'] = async () => () => undefined,
-): StdioTransport {
+/** What children need. */
+export interface ChildDeps {
+  /** The gateway's environment, of which a child inherits a few variables. */
+  env: Readonly<Record<string, string | undefined>>;
+  /** Places for children. Default: there is always one. */
+  children?: Pick<ChildSlots, 'take'> | undefined;
+  /** For upstreams that ask for a sandbox, which are not started without it. */
+  sandboxes?: Pick<UpstreamSandboxes, 'launch'> | undefined;
+}
+
+/** Creates the transport of an upstream; `start` starts the child. */
+export function createStdioTransport(upstream: StdioUpstream, deps: ChildDeps): StdioTransport {
   let child: Child | undefined;
   let words = '';
   let gone: Promise<void> = Promise.resolve();
@@ -55,8 +59,16 @@ export function createStdioTransport(
     },
     lastWords: () => words.trim(),
     async start() {
-      const giveBack = await takeSlot();
-      const started = startChild(upstream, env);
+      const free = (await deps.children?.take()) ?? (() => undefined);
+      const launch = await launchOf(upstream, deps).catch((error) => {
+        free();
+        throw error;
+      });
+      const giveBack = () => {
+        launch.release();
+        free();
+      };
+      const started = startChild(launch);
       child = started;
       started.stderr.setEncoding('utf8').on('data', (text: string) => {
         words = (words + text).slice(-keptErrorChars);
@@ -123,22 +135,30 @@ export function createStdioTransport(
   return transport;
 }
 
-function startChild(upstream: StdioUpstream, env: Readonly<Record<string, string | undefined>>): Child {
+async function launchOf(upstream: StdioUpstream, { env, sandboxes }: ChildDeps): Promise<Launch> {
+  if (upstream.sandbox) {
+    if (!sandboxes) throw new Error('it asks for a sandbox, and there is none here');
+    return sandboxes.launch(upstream);
+  }
   const base = Object.fromEntries(
-    inherited.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
+    inherited.flatMap((name) => {
+      const value = env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
   );
-  const [command = '', ...args] = [
-    ...pdeathsig('TERM'),
-    '/bin/sh',
-    '-c',
-    guard,
-    'sh',
-    upstream.command,
-    ...upstream.args,
-  ];
-  return spawn(command, args, {
+  return {
+    command: [upstream.command, ...upstream.args],
     env: { ...base, ...upstream.env },
-    ...(upstream.cwd === undefined ? {} : { cwd: upstream.cwd }),
+    cwd: upstream.cwd,
+    release: () => undefined,
+  };
+}
+
+function startChild({ command: own, env, cwd }: Launch): Child {
+  const [command = '', ...args] = [...pdeathsig('TERM'), '/bin/sh', '-c', guard, 'sh', ...own];
+  return spawn(command, args, {
+    env,
+    ...(cwd === undefined ? {} : { cwd }),
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true, // a process group of its own
   });

@@ -30,11 +30,27 @@ const common = {
   disabled: z.boolean().default(false),
 };
 
+const absolutePath = z.string().regex(/^\/(?!$)/, 'must be an absolute path, and not all of the machine');
+
+/** What encloses a child process; `true`: it has nothing but its own. */
+const Sandbox = z.preprocess(
+  (written) => (written === true ? {} : written === false ? undefined : written),
+  z
+    .strictObject({
+      /** Whether it has the network of the machine. */
+      network: z.boolean().default(false),
+      /** Files and folders that it may read, besides the system. */
+      read: z.array(absolutePath).default([]),
+    })
+    .optional(),
+);
+
 const Stdio = z.object({
   command: z.string().min(1),
   args: z.array(z.string()).default([]),
   env: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String)).default({}),
   cwd: z.string().optional(),
+  sandbox: Sandbox,
   ...common,
 });
 

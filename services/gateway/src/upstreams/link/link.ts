@@ -10,6 +10,8 @@
  *   request-failure.ts  why a request has failed
  *   call-statistics.ts  how many, how fast
  *   owned-link.ts       a link that only one gateway has; the others ask it
+ *   ownership.ts        which gateway that is
+ *   remote-link.ts      what the others ask
  */
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@harness/contracts';
@@ -20,6 +22,7 @@ import { openConnection } from '../connection/open-connection.ts';
 import { type Catalog, readCatalog } from '../connection/read-catalog.ts';
 import type { RawResult } from '../connection/request.ts';
 import type { UpstreamConfig } from '../file/upstream-config.ts';
+import type { UpstreamSandboxes } from '../sandbox/upstream-sandboxes.ts';
 import { type CallStatistics, createCallStatistics } from './call-statistics.ts';
 import type { LineState } from './healing-connection.ts';
 import { createLine, type Line, type LineRequest, type RequestHooks } from './line.ts';
@@ -73,6 +76,7 @@ export interface LinkDeps {
   config: UpstreamConfig;
   env: Readonly<Record<string, string | undefined>>;
   children: ChildSlots;
+  sandboxes: UpstreamSandboxes;
   scrub(text: string): string;
   logger: Logger;
   /** The description has changed. */
@@ -105,6 +109,7 @@ export function createLink(deps: LinkDeps): Link {
         timeoutMs: connectMs,
         signal,
         children: deps.children,
+        sandboxes: deps.sandboxes,
       }),
   };
   const describe = async (connection: Connection, signal: AbortSignal) => {

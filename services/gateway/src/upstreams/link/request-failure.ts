@@ -51,7 +51,7 @@ function answeredErrorOf({ code, message, data }: ProtocolError): AppError {
   return new AppError(code === -32602 ? 'invalid_request' : 'tool_failed', message, { details });
 }
 
-/** The reason below "fetch failed". */
+/** The reason below an error of the SDK. */
 function causeOf(thrown: unknown): string {
   const cause = (thrown as { cause?: unknown })?.cause;
   if (!(cause instanceof Error)) return '';

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import type { FollowedFile } from '../../../src/follow-file.ts';
 import type { UpstreamsFile } from '../../../src/upstreams/file/upstreams-file.ts';
@@ -68,6 +69,31 @@ test('a gateway as upstream of another, in 2026-07-28: questions, notifications 
   await behind.call('PATCH', '/v1/plugins/play', { body: { enabled: false } });
   await expect.poll(async () => (await shownOf(gateway, 'b')).tools).not.toContain('b__play__ask');
   expect((await shownOf(gateway, 'b')).tools).toContain('b__probe__steps');
+});
+
+test('results of 2026-07-28 without a resultType, which it requires, are complete', async () => {
+  const behind = await openGateway({ plugins: [probe] });
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    const { 'content-length': _, host: __, connection: ___, ...headers } = request.headers;
+    const answer = await fetch(`${behind.url}/mcp`, {
+      method: 'POST',
+      headers: headers as Record<string, string>,
+      body,
+    });
+    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
+    if (JSON.parse(body).method === 'tools/call')
+      return response.end((await answer.text()).replace(/"resultType":"complete",?/, ''));
+    for await (const chunk of answer.body ?? []) response.write(chunk);
+    response.end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close().closeAllConnections());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  const gateway = await openGateway({ upstreams: fileOf({ b: { url } }), plugins: [] });
+  await untilReady(gateway, ['b']);
+  expect(await shownOf(gateway, 'b')).toMatchObject({ era: 'modern' });
+  expect(await callOf(gateway, 'b__probe__steps')).toMatchObject({ content: [{ text: 'finished' }] });
 });
 
 test('a server that forgets its sessions is asked again in a new one', async () => {

@@ -70,7 +70,7 @@ test('a gateway runs so many children: an idle one of a thread makes room, and n
 test('children end when the gateway is killed', async () => {
   const script = `
     import { createStdioTransport } from ${JSON.stringify(new URL('../../../src/upstreams/connection/stdio-transport.ts', import.meta.url).href)};
-    const transport = createStdioTransport({ command: 'sh', args: ['-c', 'sleep 1000 & echo "[$$,$!]"; wait'], env: {} }, process.env);
+    const transport = createStdioTransport({ command: 'sh', args: ['-c', 'sleep 1000 & echo "[$$,$!]"; wait'], env: {} }, { env: process.env });
     transport.onmessage = (pids) => console.log(JSON.stringify(pids));
     await transport.start();
   `;

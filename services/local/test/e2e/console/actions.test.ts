@@ -67,7 +67,11 @@ test('delegated work is a tree with its reviews, and is cancelled with what is b
   await fleet.send(threadId, 'delegate: say: a draft\\nreject: 1');
   const { page } = await openPage(fleet.url, '/tasks');
   await page.getByText('satisfied').waitFor();
+  const followed = page.waitForResponse((response) =>
+    response.url().includes(`/v1/threads/${threadId}/events?children=true`),
+  );
   await page.getByRole('button', { name: /say: a draft/ }).click();
+  expect((await followed).status()).toBe(200);
   const panel = page.getByRole('complementary', { name: 'The chosen task' });
   await panel.getByText(/sent back:/).waitFor();
   await panel.getByText('accepted by the review').waitFor();

@@ -72,5 +72,24 @@ describe.runIf(hasSandbox)('files of a thread', () => {
     );
     const parent = await fleet.get<Thread>(`/v1/threads/${threadId}`);
     expect(parent.files).not.toBe(task.files?.version);
+
+    // The parent reads them; another thread, and a caller without the task's id, does not.
+    const get = (more: object) => `call: delegation__get_files ${JSON.stringify({ taskId, ...more })}`;
+    const lines = [
+      get({}),
+      get({ path: '/workspace/a.txt' }),
+      get({ path: 'a.txt', offset: 6 }),
+      get({ path: 'c' }),
+    ];
+    const { results } = await work(fleet, threadId, ...lines, 'say: x');
+    expect(results).toEqual([
+      { isError: false, text: 'a.txt (11 bytes)\nb.txt (6 bytes)' },
+      { isError: false, text: 'hello\nmore\n' },
+      { isError: false, text: 'more\n' },
+      { isError: true, text: expect.stringContaining('c') },
+    ]);
+    const other = await fleet.thread();
+    const [refused] = (await work(fleet, other, get({ path: 'a.txt' }), 'say: x')).results;
+    expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('There is no task') });
   });
 });

@@ -119,6 +119,23 @@ describe.runIf(hasSandbox)('workspaces', () => {
     expect([next.path, results[0]?.text]).toEqual(['warm', 'newdata\nout.txt']);
   });
 
+  test.each([
+    ['could not be stored', /limit/, 'true'],
+    ['took more than the sandbox allows', /^sandbox_limit$/, 'sleep 20; true'],
+  ])('that the files of a turn %s is told to the model by the next one, once', async (_, code, last) => {
+    const fleet = await openFleet({ env: { HARNESS_WORKSPACES: 'on', HARNESS_THREAD_FILES: '20' } });
+    const threadId = await fleet.thread();
+    await work(fleet, threadId, bash('echo kept > kept.txt'), 'say: done');
+    const tooMany = bash(`for i in $(seq 30); do echo $i > f$i; done; ${last}`);
+    const { run } = await work(fleet, threadId, tooMany, 'say: done');
+    expect(run).toMatchObject({ status: 'error', error: { code: expect.stringMatching(code) } });
+    // What the model got is in the agent's own record of the conversation.
+    for (const _ of [1, 2]) expect(await resultOf(fleet, threadId, 'ls')).toBe('kept.txt');
+    const seen =
+      'grep -rhoE "your last turn [c]hanged in the workspace could not" $CLAUDE_CONFIG_DIR | wc -l';
+    expect(await resultOf(fleet, threadId, seen)).toBe('1');
+  });
+
   test('a worker that drains in mid-turn hands the files on; what a killed one lost is told to the model', async () => {
     const fleet = await openFleet({
       workers: 1,

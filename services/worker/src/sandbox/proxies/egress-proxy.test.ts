@@ -103,7 +103,7 @@ async function openSite() {
   return { proxy, port, seen, plain, tunnel };
 }
 
-test('during a turn plain requests and tunnels reach an allowed host; others are told why not', async () => {
+test('during a turn plain requests and tunnels reach an allowed host; others are refused with the reason', async () => {
   const { proxy, port, seen, plain, tunnel } = await openSite();
   const url = `http://site.example:${port}/a?b=1`;
   expect(await plain(url)).toEqual([403, expect.stringContaining('no turn is in progress')]);

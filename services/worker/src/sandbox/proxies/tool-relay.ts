@@ -2,7 +2,11 @@ import type { McpSdkServerConfigWithInstance } from '@anthropic-ai/claude-agent-
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 
-import type { JSONRPCMessage, JSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
+import type {
+  JSONRPCMessage,
+  JSONRPCRequest,
+  JSONRPCResultResponse,
+} from '@modelcontextprotocol/sdk/types.js';
 import type { McpEndpoint } from '../../session/mcp-endpoint.ts';
 
 /** JSON-RPC's code for a server that failed. */
@@ -11,12 +15,21 @@ const internalError = -32603;
 /** Most messages that are on their way at the same time: a hostile session must not take the worker's time and connections. */
 export const mostAtOnce = 64;
 
+/** Changes the result of a tool before the session gets it. Rejects: the session gets it as it is. */
+export type FinishResult = (
+  call: { name: string; input: Record<string, unknown> },
+  result: JSONRPCResultResponse['result'],
+) => Promise<JSONRPCResultResponse['result']>;
+
 /**
  * Creates what the Agent SDK takes for an MCP server in this process: it passes every message to the gateway and back, so that a
  * session without a network reaches its tools, and its token stays in the worker. What comes while too many are on their way is
  * refused.
  */
-export function createToolRelay({ url, token }: McpEndpoint): McpSdkServerConfigWithInstance['instance'] {
+export function createToolRelay(
+  { url, token }: McpEndpoint,
+  finish?: FinishResult,
+): McpSdkServerConfigWithInstance['instance'] {
   let remote: StreamableHTTPClientTransport | undefined;
   const relay = {
     async connect(session: Transport): Promise<void> {
@@ -27,7 +40,7 @@ export function createToolRelay({ url, token }: McpEndpoint): McpSdkServerConfig
       let initializing: string | number | undefined;
       let isInitialized = false;
       /** Requests without a response, by id, and how many other messages are being sent. */
-      const waiting = new Set<string | number>();
+      const waiting = new Map<string | number, JSONRPCRequest>();
       let sending = 0;
       const answer = (message: JSONRPCMessage) => void session.send(message).catch(() => undefined); // the session has ended
       const fail = (id: string | number, reason: string) => {
@@ -37,8 +50,18 @@ export function createToolRelay({ url, token }: McpEndpoint): McpSdkServerConfig
       gateway.onmessage = (message) => {
         if ('result' in message && message.id === initializing)
           gateway.setProtocolVersion(String(message.result.protocolVersion));
-        if (!('method' in message) && message.id !== undefined) waiting.delete(message.id);
-        answer(message);
+        const id = 'method' in message ? undefined : message.id;
+        const called = id === undefined ? undefined : callOf(waiting.get(id));
+        if (id === undefined || !called || !finish || !('result' in message)) {
+          if (id !== undefined) waiting.delete(id);
+          return answer(message);
+        }
+        void finish(called, message.result)
+          .catch(() => message.result)
+          .then((result) => {
+            waiting.delete(id);
+            answer({ ...message, result });
+          });
       };
       const sendRequest = (message: JSONRPCRequest) => {
         const { id, method } = message;
@@ -46,7 +69,7 @@ export function createToolRelay({ url, token }: McpEndpoint): McpSdkServerConfig
         if (waiting.size + sending >= mostAtOnce)
           return fail(id, `more than ${mostAtOnce} requests at the same time.`);
         if (method === 'initialize') initializing = id;
-        waiting.add(id);
+        waiting.set(id, message);
         gateway.send(message).catch((error: unknown) => {
           waiting.delete(id);
           fail(id, error instanceof Error ? error.message : String(error));
@@ -74,4 +97,11 @@ export function createToolRelay({ url, token }: McpEndpoint): McpSdkServerConfig
   };
   // The SDK only connects and closes it; the type wants a whole McpServer.
   return relay as unknown as McpSdkServerConfigWithInstance['instance'];
+}
+
+/** The call of a tool that a request is. What a session sends may have any shape. */
+function callOf(request: JSONRPCRequest | undefined): Parameters<FinishResult>[0] | undefined {
+  const { name, arguments: input } = request?.method === 'tools/call' ? (request.params ?? {}) : {};
+  if (typeof name !== 'string') return undefined;
+  return { name, input: typeof input === 'object' && input !== null ? { ...input } : {} };
 }

@@ -17,7 +17,7 @@ import type { ToolServer } from '@harness/plugin-kit';
 import { skillPluginName } from '@harness/plugins';
 import type { Logger } from '@harness/runtime';
 import type { OpenWorkspace } from '../../workspace/open-workspaces.ts';
-import type { SkillFolders } from '../../workspace/skill-folders.ts';
+import type { SkillFolder, SkillFolders } from '../../workspace/skill-folders.ts';
 import type { Opened, OpenSession } from '../open-session.ts';
 import type { OnTranscript, Session } from '../session.ts';
 import type { SessionProfile } from '../session-options.ts';
@@ -93,7 +93,7 @@ export function createSessionLending(deps: SessionLendingDeps): SessionLending {
     const lent = await pool.lend({
       key: thread.hold.threadId,
       profile,
-      open: () => opener.open(thread, held, { profile, skills: skills?.folder }),
+      open: () => opener.open(thread, held, { profile, skills }),
     });
     if (lent.path === 'warm' && access.isOutdated(thread, held)) {
       const token = await access.tokenFor(thread, held);
@@ -199,7 +199,7 @@ function createThreadOpener(deps: SessionLendingDeps, access: ReturnType<typeof 
   const open = async (
     thread: HeldThread,
     held: HeldSlot,
-    { profile, skills }: { profile: SessionProfile; skills: string | undefined },
+    { profile, skills }: { profile: SessionProfile; skills: SkillFolder | undefined },
   ): Promise<Opened> => {
     const { threadId } = thread.hold;
     await succeed(held);

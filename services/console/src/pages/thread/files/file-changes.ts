@@ -17,15 +17,24 @@ export interface FileChange {
   /** Paths, without the folders of others among them; and the number of those that the event leaves out. */
   changed: readonly string[];
   more: number;
+  /** What lies in the workspace and no version can hold. */
+  skipped?: readonly { path: string; why: string }[];
 }
 
 /** Adds the change of a `files.changed` event to those before it. What a run changes in several steps is one change. */
 export function addChange(changes: FileChange[], { id, data }: ThreadEvent): FileChange {
-  const { runId, at, version, changed, more } = data as unknown as FileChange;
+  const { runId, at, version, changed, more, skipped } = data as unknown as FileChange;
   const last = changes.at(-1);
   if (runId !== undefined && last?.runId === runId) {
     const paths = new Set([...last.changed, ...changed]);
-    const merged = { ...last, at, version, changed: innermost([...paths]), more: Math.max(last.more, more) };
+    const merged = {
+      ...last,
+      at,
+      version,
+      changed: innermost([...paths]),
+      more: Math.max(last.more, more),
+      ...(skipped && { skipped }),
+    };
     changes[changes.length - 1] = merged;
     return merged;
   }
@@ -37,6 +46,7 @@ export function addChange(changes: FileChange[], { id, data }: ThreadEvent): Fil
     ...(last && { before: last.version }),
     changed: innermost(changed),
     more,
+    ...(skipped && { skipped }),
   };
   changes.push(change);
   return change;
@@ -56,6 +66,14 @@ export function countOf({ changed, more }: FileChange): string {
   return count === 1 ? '1 file changed' : `${numberOf(count)} files changed`;
 }
 
-/** `3 files changed: a, b, c`. */
-export const summaryOf = (change: FileChange): string =>
-  `${countOf(change)}: ${change.changed.join(', ')}${change.more > 0 ? ` and ${numberOf(change.more)} more` : ''}`;
+/** `3 files changed: a, b, c; not kept: d (why)`. */
+export function summaryOf(change: FileChange): string {
+  const { changed, more, skipped = [] } = change;
+  const rest = more > 0 ? ` and ${numberOf(more)} more` : '';
+  return [
+    ...(changed.length > 0 ? [`${countOf(change)}: ${changed.join(', ')}${rest}`] : []),
+    ...(skipped.length > 0
+      ? [`not kept: ${skipped.map(({ path, why }) => `${path} (${why})`).join(', ')}`]
+      : []),
+  ].join('; ');
+}

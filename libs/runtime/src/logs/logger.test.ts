@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { createScrubber } from '../secrets/scrubber.ts';
 import { createLogger, type LoggerOptions } from './logger.ts';
-import { createScrubber } from './secrets/scrubber.ts';
 
 const secret = `sk-${'ant'}-api03-${'x1'.repeat(20)}`;
 

@@ -1,6 +1,6 @@
 import { openSync } from 'node:fs';
 import { pino } from 'pino';
-import { ConfigError } from './config.ts';
+import { ConfigError } from '../config.ts';
 
 /** Where whole lines are written: standard output, or a file. Writing never throws. */
 export interface LineOutput {
@@ -11,9 +11,6 @@ export interface LineOutput {
 
 /** Lines in memory that the disk has not taken yet, characters; further ones are dropped. */
 const maxUnwritten = 16 * 1024 * 1024;
-
-/** Standard output. Loggers and others that write to it must share one, so that no line is split. */
-export const openStandardOutput = (): LineOutput => pino.destination({ dest: 1, sync: true });
 
 /**
  * Opens a file to append to; writing to it does not block. Throws ConfigError, with the variable that names the file, when

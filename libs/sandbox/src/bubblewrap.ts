@@ -8,17 +8,25 @@ export type SandboxLevel = 'bubblewrap' | 'bubblewrap-bound-proc';
 
 /** Where the workspace is for the session, in every process: a conversation that moves finds the paths it has seen. */
 export const workspacePath = '/workspace';
+/** Where a home in memory is. */
+export const homePath = '/home/agent';
 /** Where the folders of skills are for the session, each under its name; instructions name files with it. */
 const skillsPath = '/skills';
 
 /** What a sandbox consists of. Paths are those of the worker. */
 export interface Box {
-  /** The session's own folders; it finds them at the same paths. */
+  /** Folders it may change, at the same paths. */
   writable: readonly string[];
   /** Files and folders it may read, at the same paths. */
   readable: readonly string[];
-  /** The folder of the workspace. */
-  workspace: string;
+  /** The folder of the workspace; absent: an empty one in memory. */
+  workspace?: string | undefined;
+  /** Where it starts. Default: in the workspace. */
+  cwd?: string | undefined;
+  /** Whether it has a home of its own in memory, `homePath`. */
+  hasHome?: boolean;
+  /** Whether it has the network of the machine. Default: none. */
+  hasNetwork?: boolean;
   /** A folder with those of skills. */
   skills?: string | undefined;
   /** Own copies of files below /etc: name to path. */
@@ -39,8 +47,8 @@ export interface ProcessLimits {
   tmpBytes: number;
 }
 
-/** Who the session is inside. */
-const insideId = '1000';
+/** The user and group that a sandbox has inside. */
+export const insideId = '1000';
 /** Out of memory, the kernel ends agents before the worker. */
 const oomScore = '500';
 /** Folders of the system that are links to /usr on most systems. */
@@ -56,14 +64,6 @@ const readableEtc = [
 ];
 /** Of /proc, where it cannot be mounted: figures of the machine. `self` is added. */
 const readableProc = ['cpuinfo', 'filesystems', 'loadavg', 'meminfo', 'stat', 'uptime', 'version'];
-
-/** The files of /etc that every sandbox has of its own: name to text. */
-export const ownEtc: Readonly<Record<string, string>> = {
-  passwd: `agent:x:${insideId}:${insideId}::/home/agent:/bin/bash\n`,
-  group: `agent:x:${insideId}:\n`,
-  hosts: '127.0.0.1 localhost sandbox\n',
-  'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
-};
 
 /** The command that runs `command` in the sandbox. */
 export function enclose(level: SandboxLevel, box: Box, command: readonly string[]): string[] {
@@ -99,14 +99,18 @@ const limited = ({ processes, dataBytes, fileBytes }: ProcessLimits) => [
 
 function argumentsOf(
   level: SandboxLevel,
-  { writable, readable, workspace, skills, etc, limits }: Box,
+  { writable, readable, workspace, skills, etc, limits, ...box }: Box,
 ): string[] {
+  const ofNetwork = box.hasNetwork
+    ? ['--share-net', '--ro-bind-try', '/etc/resolv.conf', '/etc/resolv.conf']
+    : [];
   return [
     ...['--unshare-user', '--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
     ...(level === 'bubblewrap' ? ['--disable-userns'] : ['--as-pid-1']),
     ...['--uid', insideId, '--gid', insideId, '--hostname', 'sandbox'],
     ...['--ro-bind', '/usr', '/usr', ...systemFolders.flatMap(systemFolder)],
     ...readableEtc.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+    ...ofNetwork,
     ...Object.entries(etc).flatMap(([name, path]) => ['--ro-bind', path, `/etc/${name}`]),
     ...(level === 'bubblewrap' ? ['--proc', '/proc'] : boundProc()),
     ...[
@@ -117,10 +121,12 @@ function argumentsOf(
       '/dev',
       ...inMemory('/tmp', limits),
     ],
+    ...(box.hasHome ? inMemory(homePath, limits) : []),
     ...readable.flatMap((path) => ['--ro-bind', path, path]),
     ...writable.flatMap((path) => ['--bind', path, path]),
     ...(skills === undefined ? [] : ['--ro-bind', skills, skillsPath]),
-    ...['--bind', workspace, workspacePath, '--chdir', workspacePath, '--remount-ro', '/'],
+    ...(workspace === undefined ? inMemory(workspacePath, limits) : ['--bind', workspace, workspacePath]),
+    ...['--chdir', box.cwd ?? workspacePath, '--remount-ro', '/'],
   ];
 }
 

@@ -1,13 +1,21 @@
+/**
+ * Structured logs: one JSON object per line, without secrets.
+ *
+ * This folder:
+ *   standard-output.ts   standard output that never blocks
+ *   line-output.ts       files for whole lines
+ *   once-in-a-while.ts   at most one report of an error per second
+ */
 import { TraceFlags, trace } from '@opentelemetry/api';
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
-import { createScrubber, type Scrubber } from './secrets/scrubber.ts';
+import { createScrubber, type Scrubber } from '../secrets/scrubber.ts';
 
 /** The logger of pino. */
 export type { Logger } from 'pino';
 
 /** Where log lines go, and what is removed from them. */
 export interface LoggerOptions {
-  /** Default: standard output. */
+  /** Default: standard output, which blocks while it is not read: see `openStandardOutput`. */
   destination?: DestinationStream | undefined;
   /** Default: one for the known shapes of secrets. */
   scrubber?: Scrubber | undefined;

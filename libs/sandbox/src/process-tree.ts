@@ -45,6 +45,6 @@ export function isZombie(pid: number): boolean {
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return ['Z', 'X'].includes(fields[statFields.state] ?? '') && Number(fields[statFields.threads]) <= 1;
   } catch {
-    return false; // nobody waits for it any more
+    return false; // its parent has already read its exit
   }
 }
