@@ -26,7 +26,10 @@ test('of the workers that fit, the one that has waited longest is first', async 
   const order: string[] = [];
   for (const name of names) {
     await register(name, name === 'a' ? [] : ['gpu']);
-    void bus.poll({ tenant, name, timeoutMs: patient }).then((task) => order.push(`${name} ${task?.taskId}`));
+    void bus.poll({ tenant, name, timeoutMs: patient }).then(
+      (task) => order.push(`${name} ${task?.taskId}`),
+      () => undefined, // the test is over
+    );
     await waiting(name);
   }
   for (const taskId of ['1', '2', '3']) {
@@ -130,7 +133,7 @@ test('waiting workers of a dead gateway are skipped', async () => {
 test('a poll whose end was never reported is removed by the sweep', async () => {
   const { bus, register, waiting, redis, dispatch, stateOfWorker } = await openBus();
   await register('w');
-  void bus.poll({ tenant, name: 'w', timeoutMs: patient });
+  void bus.poll({ tenant, name: 'w', timeoutMs: patient }).catch(() => undefined);
   await waiting('w');
   await redis.zadd(`${dispatch.keys.prefix}bpolls`, Date.now() - 60_000, `${tenant}:w`);
   await bus.sweep();
