@@ -22,7 +22,8 @@ import type { OAuthSettings } from './oauth/settings.ts';
 import type { EventStreams } from './rest/threads/event-stream.ts';
 import type { ToolSearchMode } from './tools/search/with-tool-search.ts';
 import type { ToolCalls } from './tools/tool-calls.ts';
-import type { Upstreams, UpstreamsDeps } from './upstreams/follow-upstreams.ts';
+import type { Upstreams } from './upstreams/follow-upstreams.ts';
+import type { UpstreamsDeps } from './upstreams/upstream-entries.ts';
 
 /** What `createApp` needs. */
 export interface AppDeps {

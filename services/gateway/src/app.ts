@@ -159,6 +159,7 @@ async function openParts(
     app,
     followUpstreams({ ...deps, ...(deps.upstreams ?? noUpstreams), changes }),
   );
+  app.addHook('onListen', async () => upstreams.start());
   if (files)
     closedWith(app, { close: startCollectingFiles({ ...deps, store: files.store }, files.collecting) });
   const offered = { ...deps, upstreams, tools, skills, agents };
