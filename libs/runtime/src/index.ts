@@ -12,6 +12,7 @@
  *   child.ts           a service of the fleet as a child process
  *   pdeathsig.ts       ends a child with its parent
  *   listen.ts          errors of a server that cannot listen
+ *   free-port.ts       a free port, for servers that take no port 0
  *   escapes.ts         uncaught errors
  *   shutdown.ts        orderly exit
  *   event-stream.ts    reads the SSE stream of a gateway
@@ -24,6 +25,7 @@ export * from './escapes.ts';
 export * from './event-stream.ts';
 export * from './files/workspaces-config.ts';
 export * from './fleet-limits.ts';
+export * from './free-port.ts';
 export * from './listen.ts';
 export * from './logs/line-output.ts';
 export * from './logs/logger.ts';

@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Run, ThreadEvent } from '@harness/contracts';
-import { type Child, readEventStream, startChild } from '@harness/runtime';
+import { type Child, freePort, readEventStream, startChild } from '@harness/runtime';
 import { searchPath } from './config.ts';
-import { freePort } from './free-port.ts';
 
 const mainOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 

@@ -1,13 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { type Child, compileCache, startChild, startEmbeddedRedis } from '@harness/runtime';
+import { type Child, compileCache, freePort, startChild, startEmbeddedRedis } from '@harness/runtime';
 import { afterAll, onTestFinished } from 'vitest';
 
 const inRepository = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
@@ -92,15 +90,6 @@ export async function openHouse(
       await once(child, 'exit');
     },
   };
-}
-
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }
 
 export const bridgeEnv = (url: string): Record<string, string> => ({

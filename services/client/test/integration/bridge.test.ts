@@ -1,15 +1,8 @@
+import { freePort } from '@harness/runtime';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, onTestFinished, test } from 'vitest';
-import {
-  apiKey,
-  bridgeEnv,
-  bridgeMain,
-  freePort,
-  openBridge,
-  openHouse,
-  shareHouse,
-} from '../bridge-fixture.ts';
+import { apiKey, bridgeEnv, bridgeMain, openBridge, openHouse, shareHouse } from '../bridge-fixture.ts';
 
 /** For tests that start processes more than once. */
 const inTime = { timeout: 90_000 };

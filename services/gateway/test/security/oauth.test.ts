@@ -1,10 +1,7 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { signThreadToken } from '@harness/contracts';
 import { definePlugin } from '@harness/plugin-kit';
-import type { Logger } from '@harness/runtime';
+import { freePort, type Logger } from '@harness/runtime';
 import { ClientCredentialsProvider } from '@modelcontextprotocol/sdk/client/auth-extensions.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -284,12 +281,3 @@ test('a token is neither logged nor passed to a tool', async () => {
     expect(JSON.stringify([onRest.body, onMcp.body])).not.toContain(part);
   }
 });
-
-async function freePort(): Promise<number> {
-  const holder = createServer().listen(0, '127.0.0.1');
-  await once(holder, 'listening');
-  const { port } = holder.address() as AddressInfo;
-  holder.close();
-  await once(holder, 'close');
-  return port;
-}

@@ -1,7 +1,7 @@
 /** docker-compose.yml on a Docker engine: builds its images and runs its containers, with scripted-model as the model. */
 import { get } from 'node:http';
-import { createServer } from 'node:net';
 import type { Run } from '@harness/contracts';
+import { freePort } from '@harness/runtime';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type ComposeProject, findCompose, openProject } from './compose-project.ts';
 
@@ -294,12 +294,3 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
   const healthOf = async (container: string) =>
     (await project.docker('inspect', '--format', '{{.State.Health.Status}}', container)).trim();
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const address = server.address();
-  await new Promise((closed) => server.close(closed));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}

@@ -1,22 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '@harness/runtime';
 import { expect, onTestFinished, test } from 'vitest';
 import { descendantsOf } from '../faults/processes.ts';
 
 const start = fileURLToPath(new URL('../../src/start.ts', import.meta.url));
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
-}
 
 test('npm start restarts a gateway or a worker that dies, at the same address', async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'harness-start-'));

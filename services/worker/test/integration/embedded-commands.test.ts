@@ -114,7 +114,7 @@ describe.runIf(hasSandbox).each(levels)('at level %s', (level) => {
 
   test('time and output are bounded, and nothing stays', async () => {
     const { run, files, enclosure } = await open(level);
-    // It ends only when nobody has its output open any more, also not the process that it left.
+    // The command ends only when every process with its output open has ended, the one that it left included.
     const [slow, next] = await run(['echo first; sleep 100 & sleep 100', 'echo next'], { limitMs: 3_000 });
     expect(slow).toBe('first\n[the command was ended: it took longer than 3 s]');
     expect(next).toBe('[not run: the commands before it took 3 s]');

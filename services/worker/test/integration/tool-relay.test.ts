@@ -7,7 +7,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { expect, onTestFinished, test } from 'vitest';
 import { createToolRelay, mostAtOnce } from '../../src/sandbox/proxies/tool-relay.ts';
 
-/** A session behind a relay, to a gateway that keeps its responses until it is told. */
+/** A session behind a relay, to a gateway that holds its responses until their `release` event. */
 async function open() {
   const held: ServerResponse[] = [];
   let streams = 0;

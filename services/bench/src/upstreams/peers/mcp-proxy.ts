@@ -3,11 +3,12 @@
  * server of its own, and all share one client of the upstream, as with its command, which knows only stdio upstreams.
  * `mcp-proxy.ts http <url>`, or `mcp-proxy.ts stdio <command> <arguments…>`.
  */
+
+import { freePort } from '@harness/runtime';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Server } from '@modelcontextprotocol/server';
 import { proxyServer, startHTTPServer } from 'mcp-proxy';
-import { freePort } from '../../free-port.ts';
 
 const [kind, target = '', ...args] = process.argv.slice(2);
 const client = new Client({ name: 'mcp-proxy', version: '1' });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { freePort } from '../../free-port.ts';
+import { freePort } from '@harness/runtime';
 
 const [main = '', ...command] = process.argv.slice(2);
 const port = await freePort();

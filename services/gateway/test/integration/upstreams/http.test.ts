@@ -1,8 +1,9 @@
 /** Upstreams over HTTP, of both eras. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, createServer as createSocketServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { freePort } from '@harness/runtime';
 import { expect, onTestFinished, test } from 'vitest';
 import type { FollowedFile } from '../../../src/follow-file.ts';
 import type { UpstreamsFile } from '../../../src/upstreams/file/upstreams-file.ts';
@@ -17,14 +18,6 @@ const shownOf = async (gateway: Gateway, name: string) =>
   ) as Shown;
 const callOf = async (gateway: Gateway, tool: string, args: object = {}) =>
   (await gateway.call('POST', `/v1/tools/${tool}`, { body: { arguments: args } })).body;
-
-async function freePort(): Promise<number> {
-  const server = createSocketServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
 
 test('a gateway as upstream of another, in 2026-07-28: questions, notifications and changes pass', async () => {
   const play = createPlay('behind');
