@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './services/local/test/longest-first.ts';
 
 /** Long limits: a test fails when something never happens, not when a busy machine is slow. */
 const patient = { expect: { poll: { timeout: 10_000, interval: 25 } } };
@@ -25,6 +26,7 @@ const inTest = (kind: string) => [`{libs,services}/*/test/${kind}/**/*.test.ts`]
 export default defineConfig({
   test: {
     reporters: ['default', './services/local/test/slowest-reporter.ts'],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {

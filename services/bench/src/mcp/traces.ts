@@ -7,6 +7,9 @@ import { startOurs } from './contenders.ts';
 import { fire, pinTo } from './load.ts';
 import type { McpOptions } from './measure-mcp.ts';
 
+/** One call in ten is traced: until V8 has compiled that path for good, its compiler is most of what it costs. */
+const warmUpSeconds = 20;
+
 /** A collector that reads and forgets. */
 async function openCollector() {
   const server = createServer((request, response) => {
@@ -34,7 +37,7 @@ export async function reportTraces({ redisUrl, rounds, seconds }: McpOptions): P
         try {
           pinTo(0, gateway.pid);
           const load = { method: 'tools/call' as const, connections: 16 };
-          await fire(gateway, { ...load, seconds: 2 }); // warms up
+          await fire(gateway, { ...load, seconds: warmUpSeconds });
           const { cpuMs } = await fire(gateway, { ...load, seconds });
           cpuUs[kind]?.push(1000 * cpuMs);
         } finally {
