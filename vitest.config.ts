@@ -61,6 +61,7 @@ export default defineConfig({
           name: 'e2e',
           include: inTest('e2e'),
           ...withRedis,
+          ...shared,
           testTimeout: 60_000,
           maxWorkers: 2, // they wait more than they work
           sequence: { groupOrder: 1 },
@@ -71,6 +72,7 @@ export default defineConfig({
           name: 'faults',
           include: inTest('faults'),
           ...patient,
+          ...shared,
           testTimeout: 240_000, // one fault after another
           maxWorkers: 2,
           sequence: { groupOrder: 2 }, // after all others: its time limits are its subject
@@ -81,6 +83,7 @@ export default defineConfig({
           name: 'conformance',
           include: inTest('conformance'),
           ...patient,
+          ...shared,
           testTimeout: 120_000,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
