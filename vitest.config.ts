@@ -27,6 +27,8 @@ export default defineConfig({
   test: {
     reporters: ['default', './services/local/test/slowest-reporter.ts'],
     sequence: { sequencer: LongestFirst },
+    // For --changed, which follows imports: tests read these files themselves, so a change of one runs all of them.
+    forceRerunTriggers: ['**/*.{lua,md,txt,yaml,json,jsonl,svg,css}', '**/vitest.config.ts'],
     projects: [
       {
         test: {

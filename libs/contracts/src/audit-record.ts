@@ -22,4 +22,5 @@ export const AuditRecord = z.object({
   requestId: z.string().nullable().describe('As in the log of the gateway'),
   count: z.number().int().optional().describe('Equal refusals within a second; absent for one'),
 });
+/** A record of the audit. */
 export type AuditRecord = z.infer<typeof AuditRecord>;

@@ -13,10 +13,12 @@ export const busTaskStates = [
 ] as const;
 /** The state of a bus task. */
 export const BusTaskState = z.enum(busTaskStates);
+/** The state of a bus task. */
 export type BusTaskState = z.infer<typeof BusTaskState>;
 
 /** The state of an external worker. lost: its assignment expired. */
 export const BusWorkerState = z.enum(['idle', 'polling', 'pending', 'executing', 'lost']);
+/** The state of an external worker. */
 export type BusWorkerState = z.infer<typeof BusWorkerState>;
 
 /** Largest payload and largest result, bytes of JSON. */
@@ -48,6 +50,7 @@ export const BusTask = z.object({
   createdAt: Instant,
   updatedAt: Instant.describe('When it entered this state'),
 });
+/** A bus task in a list. */
 export type BusTask = z.infer<typeof BusTask>;
 
 /** A task with its payload and result. */
@@ -55,6 +58,7 @@ export const BusTaskDetail = BusTask.extend({
   payload: z.unknown().optional(),
   result: z.unknown().optional(),
 });
+/** A bus task with its payload and result. */
 export type BusTaskDetail = z.infer<typeof BusTaskDetail>;
 
 /** An external worker. */
@@ -67,6 +71,7 @@ export const BusWorker = z.object({
   seenAt: Instant,
   registeredAt: Instant,
 });
+/** An external worker. */
 export type BusWorker = z.infer<typeof BusWorker>;
 
 /** Counts of one tenant's bus. */
@@ -81,6 +86,7 @@ export const BusStats = z.object({
   done: z.int().describe('Done tasks that are still kept'),
   workers: z.int(),
 });
+/** Counts of one tenant's bus. */
 export type BusStats = z.infer<typeof BusStats>;
 
 /** What a poll returns: a task and the lease on it. */
@@ -93,4 +99,5 @@ export const BusAssignment = z.object({
   lease: z.string().describe('Proves that the task is still yours: send it with every further call'),
   acknowledgeBy: Instant,
 });
+/** A task and the lease on it. */
 export type BusAssignment = z.infer<typeof BusAssignment>;

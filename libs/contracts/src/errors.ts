@@ -32,7 +32,7 @@ const table = {
   /** The bus: the task already has another result. */
   result_conflict: { status: 409, retry: false },
   events_trimmed: { status: 410, retry: false },
-  /** It has changed since the caller read it (If-Match); `details` names what it is now. */
+  /** The resource has changed since the caller read it (If-Match); `details` names its current version. */
   precondition_failed: { status: 412, retry: false },
   /** The bus: the task was assigned to another worker meanwhile. */
   lease_lost: { status: 412, retry: false },
@@ -49,7 +49,7 @@ const table = {
   idempotency_conflict: { status: 422, retry: false },
   task_depth_exceeded: { status: 422, retry: false },
   task_chain_exceeded: { status: 422, retry: false },
-  /** A workspace was asked for where there is none; the message has the reason. */
+  /** The request asks for a workspace, which is not available; the message has the reason. */
   workspace_refused: { status: 422, retry: false },
   too_many_children: { status: 429, retry: true },
   mailbox_full: { status: 429, retry: true },
@@ -128,7 +128,9 @@ export class AppError extends Error {
   /** What a caller may see: the message of an `internal` error stays in the log. */
   toBody(): ErrorBody {
     const message =
-      this.code === 'internal' ? 'Something went wrong in the server; the log has the cause.' : this.message;
+      this.code === 'internal'
+        ? 'The server failed unexpectedly. Try again later, or ask the operator: the log has the cause.'
+        : this.message;
     return {
       code: this.code,
       message,

@@ -88,5 +88,5 @@ export const Promises = z.object({
       'The latest runs of your latest 100 threads, read back: messages missing in between, messages with two results, results out of order. All should be 0',
     ),
 });
-/** The promises as measured. */
+/** What the harness promises, with the figures that were measured. */
 export type Promises = z.infer<typeof Promises>;

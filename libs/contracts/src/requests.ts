@@ -31,6 +31,7 @@ export const CreateThread = z.strictObject({
     .optional()
     .describe('true: it has files of its own; false: never; default: as its agent or skill asks'),
 });
+/** The request that creates a thread. */
 export type CreateThread = z.infer<typeof CreateThread>;
 
 /** Makes a thread with the conversation and the files of another one. */
@@ -54,6 +55,7 @@ export const UpdateThread = z.strictObject({
       'null: all. A delegated thread may have only tools that its parent has; threads below it keep theirs',
     ),
 });
+/** A change of a thread. */
 export type UpdateThread = z.infer<typeof UpdateThread>;
 
 /**
@@ -61,6 +63,7 @@ export type UpdateThread = z.infer<typeof UpdateThread>;
  * runs.
  */
 export const MultitaskStrategy = z.enum(['enqueue', 'reject', 'interrupt']);
+/** What to do with a message while a run is in progress. */
 export type MultitaskStrategy = z.infer<typeof MultitaskStrategy>;
 
 /** Sends a message to a thread. */
@@ -77,10 +80,12 @@ export const CreateRun = z.strictObject({
     .optional()
     .describe('Lie in the workspace when the turn starts, and replace files of these paths'),
 });
+/** A message to a thread. */
 export type CreateRun = z.infer<typeof CreateRun>;
 
 /** Requests the start of a thread's session. */
 export const Prewarm = z.strictObject({ threadId: ThreadId });
+/** A request for the start of a thread's session. */
 export type Prewarm = z.infer<typeof Prewarm>;
 
 /** Largest number of reviews that a task may ask for. */
@@ -114,6 +119,7 @@ export const CreateTask = z.strictObject({
     .describe('Where the work is done: fleet = by a sub-agent here (default); bus = by an external worker'),
   workspace: TaskWorkspace.optional(),
 });
+/** The request that delegates a task. */
 export type CreateTask = z.infer<typeof CreateTask>;
 
 /** Enables or disables a plugin. */
@@ -124,6 +130,7 @@ export const UpdatePlugin = z.strictObject({
     .optional()
     .describe('The caller’s tenant (default), or all tenants, which needs the scope fleet'),
 });
+/** A change of a plugin. */
 export type UpdatePlugin = z.infer<typeof UpdatePlugin>;
 
 /** Calls a tool over REST. */
@@ -131,12 +138,14 @@ export const CallTool = z.strictObject({
   arguments: z.record(z.string(), z.unknown()).optional(),
   threadId: ThreadId.optional(),
 });
+/** A tool call over REST. */
 export type CallTool = z.infer<typeof CallTool>;
 
 /** Runs a slash command on a thread. */
 export const RunCommand = z.strictObject({
   command: NonBlank.describe('As a person types it, e.g. "/use release-notes"'),
 });
+/** A slash command on a thread. */
 export type RunCommand = z.infer<typeof RunCommand>;
 
 /** Enables or disables an upstream for the whole fleet. */

@@ -69,10 +69,12 @@ export const Thread = z.object({
   createdAt: Instant,
   updatedAt: Instant,
 });
+/** A thread. */
 export type Thread = z.infer<typeof Thread>;
 
 /** The kinds of mail. `message` comes from callers; the system writes the others. */
 export const RunKind = z.enum(['message', 'delegate', 'feedback', 'review', 'notification']);
+/** A kind of mail. */
 export type RunKind = z.infer<typeof RunKind>;
 
 /** Status of a run; the last five are final. */
@@ -85,6 +87,7 @@ export const RunStatus = z.enum([
   'interrupted',
   'cancelled',
 ]);
+/** The status of a run. */
 export type RunStatus = z.infer<typeof RunStatus>;
 /** Status of a run that has ended. */
 export type FinalRunStatus = Exclude<RunStatus, 'pending' | 'running'>;
@@ -94,6 +97,7 @@ export type FinalRunStatus = Exclude<RunStatus, 'pending' | 'running'>;
  * history. cold: a new process without history.
  */
 export const SessionPath = z.enum(['warm', 'spare', 'resume', 'cold']);
+/** How a run got its session. */
 export type SessionPath = z.infer<typeof SessionPath>;
 
 /** Tokens and cost of a run. */
@@ -102,6 +106,7 @@ export const Usage = z.object({
   outputTokens: z.number(),
   costUsd: z.number(),
 });
+/** Tokens and cost of a run. */
 export type Usage = z.infer<typeof Usage>;
 
 /** Durations of a run. */
@@ -111,6 +116,7 @@ export const Timings = z.object({
   firstTokenMs: Milliseconds,
   totalMs: Milliseconds,
 });
+/** Durations of a run. */
 export type Timings = z.infer<typeof Timings>;
 
 /** A run: one message and its result. */
@@ -133,6 +139,7 @@ export const Run = z.object({
   startedAt: Instant.nullable(),
   endedAt: Instant.nullable(),
 });
+/** A run. */
 export type Run = z.infer<typeof Run>;
 
 /** The latest run of a thread in a list; its texts are cut. */
@@ -167,6 +174,7 @@ export const Verdict = z.enum([
   'failed',
   'interrupted',
 ]);
+/** The outcome of a review. */
 export type Verdict = z.infer<typeof Verdict>;
 
 /** A delegated task. */
@@ -192,6 +200,7 @@ export const Task = z.object({
   createdAt: Instant,
   updatedAt: Instant,
 });
+/** A delegated task. */
 export type Task = z.infer<typeof Task>;
 
 /** The session of a thread. `expiresAt`: when a warm session ends unless it is used. */
@@ -206,6 +215,7 @@ export const ThreadSession = z.object({
     .boolean()
     .describe('False while its transcript is incomplete: then the thread stays on its worker'),
 });
+/** The session of a thread. */
 export type ThreadSession = z.infer<typeof ThreadSession>;
 
 /** The session of a thread on a worker; of any tenant. */
@@ -243,6 +253,7 @@ export const WorkerInfo = z.object({
     .optional()
     .describe('How sessions with a workspace are enclosed; off: HARNESS_WORKSPACES is off'),
 });
+/** A worker's latest report. */
 export type WorkerInfo = z.infer<typeof WorkerInfo>;
 
 /** A plugin in this fleet. */
@@ -264,4 +275,5 @@ export const Plugin = z.object({
   crashes: z.number().int().describe('Times that its process crashed or had to be ended'),
   lastCrash: z.string().nullable().describe('Reason of the last crash'),
 });
+/** A plugin in this fleet. */
 export type Plugin = z.infer<typeof Plugin>;

@@ -27,9 +27,9 @@ import { createToolAuthority, type ToolAuthority } from './gateway/tool-authorit
 import { createDoorbell, type Doorbell } from './lease/doorbell.ts';
 import { createLease, type Lease } from './lease/lease.ts';
 import { defaultLimits, type Limits } from './limits.ts';
-import { type AnswerLog, createAnswerLog } from './mcp/answer-log.ts';
 import { type CallTasks, createCallTasks } from './mcp/call-tasks.ts';
 import { createMcpSessions, type McpSessions } from './mcp/mcp-sessions.ts';
+import { createStreamLog, type StreamLog } from './mcp/stream-log.ts';
 import { type QuotaOf, quotaInScript } from './quota/quota.ts';
 import { createRequestBudget, type RequestBudget } from './quota/request-budget.ts';
 import { createFeed, type Feed } from './redis/feed.ts';
@@ -71,7 +71,7 @@ export interface Dispatch extends ToolAuthority {
   requestBudget: RequestBudget;
   keyRights: KeyRights;
   mcpSessions: McpSessions;
-  answerLog: AnswerLog;
+  streamLog: StreamLog;
   callTasks: CallTasks;
   bus: Bus;
   pluginStates: PluginStates;
@@ -93,7 +93,7 @@ export interface Dispatch extends ToolAuthority {
   checkOrder(tenant: string): Promise<OrderCheck>;
   /** Reads the counters of the fleet. Throws `unavailable`. */
   counters(): Promise<Counters>;
-  /** Called when Redis has become another one, by a fail-over or a restart: recent writes may be lost. */
+  /** Adds a listener for the takeover of another Redis, by a fail-over or a restart: recent writes may be lost. */
   onRedisChange(listener: () => void): void;
   /**
    * Counts a process that ends because of an uncaught error. Throws `unavailable`: then it is not counted.
@@ -113,8 +113,8 @@ export interface Dispatch extends ToolAuthority {
  * Creates all rooms on one Redis. `subscriber`: a separate connection, since Redis lets a subscribed
  * connection do nothing else. `tag`: the hash tag of all keys. `acks`: number of replicas that must confirm a
  * write before callers and workers are notified of it; 0 = none. `quotaOf`: what tenants and keys may hold; absent = no
- * limits. `workspacesOff`: why threads
- * here can have no workspace; asking for one is refused with it. `traceNow`: the span of this context as a traceparent; what it causes in other processes joins its trace.
+ * limits. `workspacesOff`: why threads here can have no workspace, for the refusal of requests that ask for one. `traceNow`:
+ * the traceparent of the current span, so that other processes continue its trace.
  */
 export function createDispatch(deps: {
   redis: Redis;
@@ -158,7 +158,7 @@ export function createDispatch(deps: {
     keyRights: createKeyRights(parts),
     bus,
     mcpSessions: createMcpSessions(withReplicas),
-    answerLog: createAnswerLog(withReplicas),
+    streamLog: createStreamLog(withReplicas),
     callTasks: createCallTasks(withReplicas),
     pluginStates: createPluginStates(withReplicas),
     gatewayCalls,

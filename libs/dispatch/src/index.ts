@@ -14,6 +14,8 @@
  *   files/       versions of threads' files
  *   events/      the event log and its subscribers
  *   access/      API keys made by the API; the audit log
+ *   fair/        the order of tenants and threads that wait for a worker
+ *   mcp/         sessions of MCP clients, their calls and their streams
  *   quota/       what tenants and keys may hold and request
  *   bus/         tasks for external workers
  *   figures/     totals of the fleet, and the check of its promises
@@ -70,9 +72,9 @@ export type {
   Turn,
 } from './lease/turn.ts';
 export { defaultLimits, type Limits } from './limits.ts';
-export type { AnswerLog, LoggedMessage } from './mcp/answer-log.ts';
 export type { CallTask, CallTaskChange, CallTasks } from './mcp/call-tasks.ts';
 export type { McpSession, McpSessions } from './mcp/mcp-sessions.ts';
+export type { LoggedMessage, StreamLog } from './mcp/stream-log.ts';
 export type { Quota, QuotaOf } from './quota/quota.ts';
 export type { Bucket, Draw, RequestBudget } from './quota/request-budget.ts';
 export { createGate } from './redis/gate.ts';

@@ -11,7 +11,7 @@
  */
 
 export type * from './contract/contract.ts';
-export { definePlugin, defineTool, type ZodTool } from './contract/define.ts';
+export { defineCommand, definePlugin, defineTool, type ZodTool } from './contract/define.ts';
 export { type CollectedTool, collectTools } from './host/collect.ts';
 export {
   type Command,
@@ -36,6 +36,7 @@ export { invisibleIn, withoutInvisible } from './load/invisible-text.ts';
 export { type Diagnostic, loadPlugins, type PluginSources, specifierOf } from './load/loader.ts';
 export { offerOwnPackages } from './load/own-packages.ts';
 export { exportOf, type PluginValidation, validatePluginExport } from './load/validate.ts';
+export { createLinearPattern } from './schema/linear-pattern.ts';
 export { type ProofLimits, proveSchemas } from './schema/prove-schemas.ts';
 export { maxErrors, readableErrors, type SchemaError, schemaErrorOf } from './schema/readable-errors.ts';
 export { createSchemaCompiler, type SchemaCheck, type SchemaCompiler } from './schema/schema.ts';
@@ -61,7 +62,7 @@ export {
   type ToolLock,
   type ToolLocking,
 } from './tools/tool-lock.ts';
-export { parseToolResult } from './tools/tool-result.ts';
+export { failedResultOf, parseToolResult } from './tools/tool-result.ts';
 export {
   createToolServer,
   type ToolServer,

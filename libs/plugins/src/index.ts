@@ -7,6 +7,8 @@
  * - `follow-up.ts`             how callers learn how a task ends
  * - `plugin-logger.ts`         a logger that accepts fields before or after the message
  * - `follow-plugin-states.ts`  applies which plugins are disabled
+ * - `plugin-tenants.ts`        plugins of named tenants only
+ * - `scrub-errors.ts`          secrets in results of tools that failed
  * - `isolation/`               plugins in separate processes
  * - `skills/`                  skills and agents: reading, watching, the plugin `skill`
  * - `bus/` `context/` `delegation/` `time/` `validation/`  one built-in plugin each

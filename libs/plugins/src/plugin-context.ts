@@ -1,5 +1,12 @@
 /** Builds the context of a plugin on top of dispatch. */
-import { AppError, defaultThreadIdOf, derivedThreadId, type Task, toAppError } from '@harness/contracts';
+import {
+  AppError,
+  defaultThreadIdOf,
+  derivedThreadId,
+  type Task,
+  type ThreadEvent,
+  toAppError,
+} from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
 import type {
   Invoker,
@@ -196,11 +203,12 @@ function createPluginTasks({
     async wait(taskId, { timeoutMs, signal, onCheckin }) {
       const { threadId } = await findOrThrow(taskId);
       const limit = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]);
-      for await (const { type, data } of dispatch.events.follow({ threadId }, {}, limit)) {
-        if (data.taskId !== taskId) continue;
+      const isLast = ({ type, data }: ThreadEvent) => {
+        if (data.taskId !== taskId) return false;
         if (type === 'task.checkin') onCheckin?.(String(data.message));
-        if (endings.has(type)) break;
-      }
+        return endings.has(type);
+      };
+      await dispatch.events.until({ threadId }, {}, { isLast, signal: limit });
       return findOrThrow(taskId);
     },
     watch: (taskId) => dispatch.tasks.watch(tenantNow(), taskId),

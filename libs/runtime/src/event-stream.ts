@@ -12,7 +12,7 @@ export class GatewayRefusal extends Error {
   }
 }
 
-/** How to open and when to give up a stream. */
+/** How to open a stream, and when to close a silent one. */
 export interface EventStreamOptions {
   headers?: Record<string, string>;
   signal?: AbortSignal;

@@ -3,7 +3,7 @@
  *
  *   config.ts          configuration from environment and command line
  *   fleet-limits.ts    limits that gateways and workers must agree on
- *   files/             where files of threads are, and who has any
+ *   files/             configuration of workspaces: which threads have files, and where
  *   logs/              structured logs, and where their lines go
  *   secrets/           replaces secrets in errors, logs and records
  *   redis.ts           connections to Redis
@@ -27,9 +27,9 @@ export * from './files/workspaces-config.ts';
 export * from './fleet-limits.ts';
 export * from './free-port.ts';
 export * from './listen.ts';
+export * from './logs/at-most-once-per-second.ts';
 export * from './logs/line-output.ts';
 export * from './logs/logger.ts';
-export * from './logs/once-in-a-while.ts';
 export * from './logs/standard-output.ts';
 export * from './pdeathsig.ts';
 export * from './redis.ts';

@@ -100,6 +100,6 @@ function decoded(text: string | undefined): string {
   try {
     return decodeURIComponent(text ?? '');
   } catch {
-    throw new ConfigError('REDIS_URL has a % that begins no percent-encoded character.');
+    throw new ConfigError('REDIS_URL has a % that begins no percent-encoded character: write it as %25.');
   }
 }

@@ -1,6 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
+import { atMostOncePerSecond } from './logs/at-most-once-per-second.ts';
 import type { Logger } from './logs/logger.ts';
-import { onceInAWhile } from './logs/once-in-a-while.ts';
 import { redisAddressOf } from './redis-address.ts';
 
 export type { Redis } from 'ioredis';
@@ -47,7 +47,7 @@ export function connectRedis(url: string, deps: { logger: Logger; patience: Redi
     typeof address === 'string' ? new Redis(address, options) : new Redis({ ...options, ...address });
   redis.on(
     'error',
-    onceInAWhile((error) => deps.logger.warn({ err: error }, 'redis: connection error')),
+    atMostOncePerSecond((error) => deps.logger.warn({ err: error }, 'redis: connection error')),
   );
   return redis;
 }

@@ -49,7 +49,7 @@ export interface ProcessLimits {
 
 /** The user and group that a sandbox has inside. */
 export const insideId = '1000';
-/** Out of memory, the kernel ends agents before the worker. */
+/** When the machine is out of memory, the kernel kills agents before the worker. */
 const oomScore = '500';
 /** Folders of the system that are links to /usr on most systems. */
 const systemFolders = ['bin', 'lib', 'lib64', 'sbin'];
@@ -62,7 +62,7 @@ const readableEtc = [
   'ssl/certs',
   'ca-certificates',
 ];
-/** Of /proc, where it cannot be mounted: figures of the machine. `self` is added. */
+/** Files of the machine's /proc that a sandbox gets where it cannot mount its own; `self` is added. */
 const readableProc = ['cpuinfo', 'filesystems', 'loadavg', 'meminfo', 'stat', 'uptime', 'version'];
 
 /** The command that runs `command` in the sandbox. */
@@ -87,7 +87,7 @@ export function enclose(level: SandboxLevel, box: Box, command: readonly string[
   ];
 }
 
-/** Set inside, where no other process of the user counts. */
+/** Limits that are set inside the sandbox, where processes of the same user outside do not count. */
 const limited = ({ processes, dataBytes, fileBytes }: ProcessLimits) => [
   'prlimit',
   `--nproc=${processes}`,

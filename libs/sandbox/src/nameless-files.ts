@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 
-/** Files that processes hold open and that no folder has any more, or ever had. */
+/** Open files without a name in any folder: deleted ones, and those that never had one. */
 export interface NamelessFiles {
   /** Of files in memory, bytes. */
   memoryBytes: number;
@@ -11,8 +11,8 @@ export interface NamelessFiles {
 }
 
 /**
- * Sums them up for some processes; `disk`: the number of the device that counts as the disk. Stops when more than `most` files are
- * open. Processes that have ended, or may not be looked into, count as none.
+ * Sums up the nameless files of processes; `disk`: the number of the device that counts as the disk. Stops when more than `most`
+ * files are open. Processes that have ended, or that this user may not inspect, are left out.
  */
 export async function namelessFilesOf(
   pids: readonly number[],

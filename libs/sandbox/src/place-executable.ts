@@ -2,8 +2,8 @@ import { constants, copyFileSync, linkSync, mkdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Creates what finds a path of an executable that sessions of other users can reach. A project in the home of root is closed to
- * them: then it is linked, or copied, into `folder` once.
+ * Creates the function that returns a path of an executable which sessions of other users can reach. They cannot enter the home
+ * of root: an executable there is linked, or copied, into `folder` once.
  */
 export function createExecutablePlace(folder: string, isRoot = process.getuid?.() === 0) {
   const placed = new Map<string, string>();

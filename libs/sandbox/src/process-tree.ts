@@ -38,7 +38,7 @@ export function residentBytesOf(pid: number): number {
 /** Where the state and the number of threads are in /proc/<pid>/stat, after the name. */
 const statFields = { state: 0, threads: 17 };
 
-/** Whether a process has ended, with all of its threads, and only waits for its parent to notice. */
+/** Whether a process has ended, with all of its threads, and its parent has not read its exit yet. */
 export function isZombie(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -1,4 +1,4 @@
-/** A user of the system that no account has, for one sandbox at a time. */
+/** A user id of the system without an account, for one sandbox at a time. */
 export interface SandboxUser {
   uid: number;
   release(): void;
@@ -11,12 +11,12 @@ export interface SandboxUsers {
 }
 
 const firstUid = 1_000_000;
-/** More than a process has sandboxes, so that the processes of one machine use different ones. */
+/** User ids of one process, more than it has sandboxes: the processes of one machine use different ranges. */
 const usersPerProcess = 1_200;
 const maxProcesses = 1_000_000;
 
 /**
- * Creates the giver of users. A process that is root gives each sandbox its own, so that the kernel keeps them apart even outside
+ * Creates the pool of users. A process that is root gives each sandbox its own user, so that the kernel separates them even outside
  * their sandboxes; any other process cannot, and gives none.
  */
 export function createSandboxUsers({ uid = process.getuid?.(), pid = process.pid } = {}): SandboxUsers {

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 /**
  * Creates a folder of this process for what its sandboxes need, and deletes those of processes that have died. `name`: the kind of
- * process. Every user may enter it, and sees no names.
+ * process. Every user may enter it, but not list it.
  */
 export async function openScratchFolder(name: string): Promise<string> {
   const prefix = `${name}-`;
@@ -20,8 +20,8 @@ export async function openScratchFolder(name: string): Promise<string> {
 const run = promisify(execFile);
 
 /**
- * Deletes a folder, whatever a sandbox has made of it: folders without permissions, or nested deeper than a path can name. Those are
- * for the system's commands, which need no paths.
+ * Deletes a folder, whatever a sandbox has made of it: folders without permissions, or nested deeper than the longest path. For these it
+ * uses the system's commands, which do not need whole paths.
  */
 export async function removeAll(path: string): Promise<void> {
   try {

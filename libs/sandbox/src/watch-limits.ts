@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { namelessFilesOf } from './nameless-files.ts';
 import { descendantsOf, residentBytesOf } from './process-tree.ts';
 
-/** What all processes and files of a sandbox may take together. */
+/** Limits of all processes and files of a sandbox together. */
 export interface SandboxLimits {
   memoryBytes: number;
   diskBytes: number;
@@ -78,7 +78,7 @@ export function watchLimits(
   return end;
 }
 
-/** Files that all processes of a sandbox have open: each is looked at. */
+/** Most files that all processes of a sandbox may have open, since each must be checked. */
 const mostOpen = 50_000;
 
 /** The agent's own files: its configuration and transcripts. */
@@ -86,7 +86,7 @@ const ofHome = { diskBytes: 512 * 1024 * 1024, files: 50_000 };
 
 const mib = (bytes: number) => Math.round(bytes / 1024 / 1024);
 
-/** What a session may do to a folder to hide what is in it: close it to a worker of the same user, or nest it too deep for a path. */
+/** Errors of folders that hide their content: closed to a worker of the same user, or nested too deep for a path. */
 const hides = new Set(['EACCES', 'ENAMETOOLONG']);
 
 interface Size {

@@ -1,12 +1,7 @@
 /**
  * A store of files by content, in a folder that gateways and workers share. Below it each tenant has a folder of its own,
- * and nothing is shared between tenants. Redis is not needed: which version is current, and which are still referred to, the
- * caller knows.
- *
- *   tenant-files.ts  the files of one tenant: every operation
- *   store/     blobs, manifests, edits, usage, garbage collection
- *   folder/    a workspace on disk: reading it into the store, writing a version into it
- *   exchange/  unified diffs and tar archives
+ * and nothing is shared between tenants. It does not use Redis: callers know which version is current, and which ones are
+ * still referred to.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,7 +1,12 @@
 /**
  * Files of threads, stored by content: snapshot, restore, versions, garbage collection. README.md describes the design.
  *
- *   file-store.ts  openFileStore: everything below, by tenant
+ *   file-store.ts    openFileStore: everything below, by tenant
+ *   tenant-files.ts  the files of one tenant: every operation
+ *   skill-store.ts   the store of the files of skills
+ *   store/           blobs, manifests, edits, usage, garbage collection
+ *   folder/          a workspace on disk: reading it into the store, writing a version into it
+ *   exchange/        unified diffs and tar archives
  */
 export type { DiffLimits, FilesDiff } from './exchange/diff.ts';
 export { readTar, type TarLimits } from './exchange/tar.ts';

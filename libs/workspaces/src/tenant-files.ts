@@ -21,7 +21,7 @@ import type { ManifestCache } from './store/manifest-cache.ts';
 import { tenantFolder } from './store/tenant-folder.ts';
 import { createUsage } from './store/usage.ts';
 
-/** What a tenant's and a thread's files may be at most. */
+/** Limits of a thread's files and of a tenant's. */
 export interface FileLimits extends FolderLimits {
   /** Bytes that the store holds for the tenant, of all threads and versions; undefined = no limit. */
   tenantBytes?: number | undefined;
@@ -36,8 +36,8 @@ export interface Edited {
 }
 
 /**
- * The files of one tenant. Everything that a method returns the version of is durable. Methods throw `file_damaged` for what
- * is missing or damaged in the store, and `storage_full` when the disk is full; the store stays whole in either case.
+ * The files of one tenant. A version that a method returns is durable. Methods throw `file_damaged` for what is missing or
+ * damaged in the store, and `storage_full` when the disk is full; the store stays consistent in either case.
  */
 export interface TenantFiles {
   /**
@@ -51,8 +51,8 @@ export interface TenantFiles {
   /** Writes a version into an empty folder that exists. If it throws, the folder holds parts: remove it. */
   restore(version: string, folder: string, owner?: Owner): Promise<Snapshot>;
   /**
-   * Changes a folder that holds `from` so that it holds `to`: only what differs is written. If it throws, the folder is of no
-   * use any more: remove it and restore.
+   * Changes a folder that holds `from` so that it holds `to`: only what differs is written. If it throws, remove the folder and
+   * restore it.
    */
   update(
     from: Snapshot,
@@ -92,7 +92,7 @@ export interface OpenFile {
   stream(range?: { start: number; end: number }): Promise<Readable>;
 }
 
-/** What they are opened with. */
+/** What the files of a tenant are opened with. */
 interface TenantDeps {
   dir: string;
   tenant: string;
@@ -199,7 +199,10 @@ export function openTenant({ dir, tenant, cache }: TenantDeps): TenantFiles {
     async open(version, path) {
       const entry = (await manifest(version)).entries.get(path);
       if (entry?.kind !== 'file')
-        throw new AppError('file_not_found', `There is no file ${JSON.stringify(path)} in this version.`);
+        throw new AppError(
+          'file_not_found',
+          `There is no file ${JSON.stringify(path)} in this version. List the files to see their paths.`,
+        );
       return { entry, stream: (range) => blobs.stream(entry.sha256, range) };
     },
     async diff(from, to, limits) {

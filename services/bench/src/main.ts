@@ -1,6 +1,21 @@
 /**
  * `npm run bench`: measures each figure in several rounds, next to its peer or the raw limit in the same
  * round. With the name of a section (`npm run bench -- sse`), only that one.
+ *
+ * This folder:
+ *   config.ts      PATH of the processes
+ *   fleet.ts       a fleet (`npm start`) under measurement
+ *   gateway.ts     a gateway process under measurement
+ *   figures.ts     the median and range of several rounds
+ *   limits-file.ts limits that no load reaches
+ *   drawing/       draws the tables of README.md as SVG
+ *   mcp/           calls and lists of tools, limits, traces, changes
+ *   plugins/       plugin hosts
+ *   upstreams/     calls through upstreams; a start with dead ones
+ *   sse/           one thread with many subscribers
+ *   dispatch/      mailbox, bus, fail-over, growth
+ *   sessions/      cold, resumed and warm sessions
+ *   workspaces/    versions of files
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -95,12 +110,12 @@ async function reportBus(redisUrl: string): Promise<void> {
   const bus = await inRounds(() => measureDispatch(redisUrl));
   const of = (name: keyof (typeof bus)[number]) => bus.map((round) => round[name]);
   console.log('Dispatch overhead: append -> committed, a turn that takes no time, 3 workers');
-  console.log(`  p50                     ${textOf(figureOf(of('busP50Ms')), 'ms')}`);
-  console.log(`  p99                     ${textOf(figureOf(of('busP99Ms')), 'ms')}`);
+  console.log(`  p50                     ${textOf(figureOf(of('oursP50Ms')), 'ms')}`);
+  console.log(`  p99                     ${textOf(figureOf(of('oursP99Ms')), 'ms')}`);
   console.log(`  peer BullMQ, p50        ${textOf(figureOf(of('bullP50Ms')), 'ms')}    add -> processed`);
   console.log(`  peer BullMQ, p99        ${textOf(figureOf(of('bullP99Ms')), 'ms')}`);
-  console.log(`  ratio to BullMQ, p50    ${textOf(ratioOf(of('busP50Ms'), of('bullP50Ms')), '×')}`);
-  console.log(`  ratio to one PING, p50  ${textOf(ratioOf(of('busP50Ms'), of('pingP50Ms')), '×')}`);
+  console.log(`  ratio to BullMQ, p50    ${textOf(ratioOf(of('oursP50Ms'), of('bullP50Ms')), '×')}`);
+  console.log(`  ratio to one PING, p50  ${textOf(ratioOf(of('oursP50Ms'), of('pingP50Ms')), '×')}`);
 }
 
 async function reportAccept(redisUrl: string): Promise<void> {

@@ -43,7 +43,7 @@ export interface AppDeps {
   oauth?: OAuthSettings | undefined;
   /** Limits of tenants and keys. Default: the built-in ones. */
   limits?: TenantLimits | undefined;
-  /** Proxies whose `X-Forwarded-For` counts. Default: none. */
+  /** Proxies whose `X-Forwarded-For` is believed. Default: none. */
   trustedProxies?: readonly string[] | undefined;
   /** Refused credentials per second from one address, beyond which the answer is 429. Default: 20. */
   failuresPerSecond?: number | undefined;
@@ -83,14 +83,14 @@ export interface AppDeps {
   /** Longest wait of `runs/wait`, ms. */
   waitLimitMs: number;
   /** Aborted when shutdown begins: requests are still served, but /readyz fails. */
-  leaving?: AbortSignal | undefined;
+  shutdown?: AbortSignal | undefined;
   /** Registry for the gateway's metrics; it may already hold those of the process. Default: a new one. */
   registry?: Registry | undefined;
   /** Called for every route when it is registered; tests list the endpoints with it. */
   onRoute?: (route: RouteOptions) => void;
 }
 
-/** Places for what is in progress at this gateway. */
+/** Slots for calls, streams and subscriptions in progress at this gateway. */
 export interface GatewaySlots {
   calls: Slots;
   streams: Slots;

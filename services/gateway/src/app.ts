@@ -6,12 +6,14 @@
  *   config.ts     environment -> typed config
  *   server.ts     the Fastify server without routes: limits, JSON bodies, errors, its end
  *   app-deps.ts   what the app and its routes are created from
+ *   follow-file.ts  follows a file that its owner may change
  * Folders:
  *   http/         what every request passes: credentials, Host, Origin, body, errors, disconnects
  *   openapi/      JSON Schemas of the routes; openapi.yaml and /docs
  *   rest/         REST routes, one file per resource
  *   mcp/          the /mcp endpoint: both protocol eras, and the short path for tool calls
  *   console/      the operator's console: its files, signing in
+ *   keys/         API keys
  *   oauth/        access tokens of an OAuth issuer
  *   limits/       what tenants and keys may use at most
  *   tools/        tool calls from REST and MCP: rights, audit, ledger, tool lock
@@ -226,7 +228,7 @@ async function addPages(scope: FastifyInstance, deps: AppDeps): Promise<void> {
 
 const noUpstreams = { file: undefined, env: {}, unprefixed: [] };
 
-/** Places of the whole gateway: what one process serves well. */
+/** The slots of the whole gateway: what one process serves well. */
 const slotsOf = (limits: TenantLimits): GatewaySlots => ({
   calls: createSlots({ limits, name: 'concurrentCalls', most: 5_000 }),
   streams: createSlots({ limits, name: 'streams', most: 5_000, code: 'too_many_streams' }),

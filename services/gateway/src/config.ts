@@ -47,7 +47,7 @@ const schema = z.object({
   HARNESS_ALLOWED_HOSTS: envList.default([]),
   /** Limits of tenants and keys. */
   HARNESS_LIMITS_FILE: z.string().optional(),
-  /** Proxies whose `X-Forwarded-For` counts. */
+  /** Proxies whose `X-Forwarded-For` is believed. */
   HARNESS_TRUSTED_PROXIES: envList.default([]),
   /** Origins (`https://app.example.com`) whose web pages may call the gateway. */
   HARNESS_ALLOWED_ORIGINS: envList.default([]),
@@ -140,7 +140,7 @@ export async function loadGatewayConfig(env = process.env) {
 /** What `loadGatewayConfig` returns. */
 export type GatewayConfig = Awaited<ReturnType<typeof loadGatewayConfig>>;
 
-/** Whether a credential is needed. Without one, everybody who reaches the gateway (on loopback only) may use it. */
+/** Whether a credential is needed. Otherwise every process that reaches the gateway (on loopback only) may use it. */
 export const hasKeys = ({ keys, keyFile, oauth }: GatewayConfig): boolean =>
   keys.length > 0 || keyFile !== undefined || oauth !== undefined;
 

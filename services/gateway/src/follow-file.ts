@@ -4,6 +4,8 @@ import type { Logger } from '@harness/runtime';
 /** The content of a file that its owner may change at any time. */
 export interface FollowedFile<Content> {
   current(): Content;
+  /** Why the file as it is now is not used; undefined while it is. */
+  problem?(): string | undefined;
   /** Calls the listener after each change. */
   onChange(listener: () => void): void;
   close(): void;
@@ -22,8 +24,8 @@ export interface FollowOptions<Content> {
   logger: Pick<Logger, 'info' | 'error'>;
 }
 
-/** A change counts within this and the time to read the file, ms. */
-const lookMs = 1_000;
+/** Interval between checks of the file, ms: a change takes effect within this and the time to read the file. */
+const pollMs = 1_000;
 
 /**
  * Follows a file by polling it, which also works for replaced files and in containers. A file that cannot be read or is
@@ -32,24 +34,28 @@ const lookMs = 1_000;
 export function followFile<Content>(file: string, options: FollowOptions<Content>): FollowedFile<Content> {
   const { load, what, logger, summaryOf = () => ({}) } = options;
   let current = options.initial;
+  let problem: string | undefined;
   const listeners: (() => void)[] = [];
   const read = async () => {
     try {
       const next = await load(file);
+      problem = undefined;
       if (JSON.stringify(next) === JSON.stringify(current)) return;
       current = next;
       for (const listener of listeners) listener();
       logger.info({ file, ...summaryOf(next) }, `${what} changed`);
     } catch (error) {
+      problem = error instanceof Error ? error.message : String(error);
       logger.error({ err: error, file }, `${what} not changed: correct the file`);
     }
   };
-  const onLook = () => void read();
-  watchFile(file, { interval: lookMs, persistent: false }, onLook);
-  onLook(); // the file may have changed while the process waited for Redis
+  const onPoll = () => void read();
+  watchFile(file, { interval: pollMs, persistent: false }, onPoll);
+  onPoll(); // the file may have changed while the process waited for Redis
   return {
     current: () => current,
+    problem: () => problem,
     onChange: (listener) => void listeners.push(listener),
-    close: () => unwatchFile(file, onLook),
+    close: () => unwatchFile(file, onPoll),
   };
 }

@@ -4,6 +4,7 @@ import { createDispatch, type Dispatch, startBusSweeper } from '@harness/dispatc
 import type { PluginHost } from '@harness/plugin-kit';
 import { builtInPluginsWith, type StartedPlugins, skillPluginName, startPlugins } from '@harness/plugins';
 import {
+  atMostOncePerSecond,
   ConfigError,
   connectRedis,
   createLogger,
@@ -11,7 +12,6 @@ import {
   type LineOutput,
   type Logger,
   listenErrorOf,
-  onceInAWhile,
   onShutdown,
   openLineFile,
   openStandardOutput,
@@ -58,7 +58,7 @@ runMain(async () => {
   const app = await createApp({
     ...configuredDepsOf(config),
     registry,
-    leaving: leave.signal,
+    shutdown: leave.signal,
     dispatch,
     plugins,
     logger,
@@ -218,7 +218,7 @@ function auditOutputsOf(
   { HARNESS_AUDIT_FILE: file, HARNESS_AUDIT_STDOUT: stdout }: GatewayConfig,
   { output, logger }: { output: LineOutput; logger: Logger },
 ): LineOutput[] {
-  const onTrouble = onceInAWhile((error) =>
+  const onTrouble = atMostOncePerSecond((error) =>
     logger.error({ err: error, file }, 'audit records are not written to the file'),
   );
   return [

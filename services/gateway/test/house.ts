@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { definePlugin } from '@harness/plugin-kit';
 import { builtInPlugins } from '@harness/plugins';
 import { onTestFinished } from 'vitest';
 import { openAuthorizationServer, trusting } from './authorization-server.ts';
+import { createCounter } from './counter.ts';
 import { bearer, connectTestRedis, type Gateway, keyFor, openFakeWorker, openGateway } from './fixture.ts';
 import { fileOf } from './published-servers.ts';
 
@@ -42,18 +42,12 @@ interface Sent {
 
 /** A gateway with a thread in mid-turn, a run, a task and a worker of tenant acme. */
 export async function openHouse(): Promise<House> {
-  let ran = 0;
-  const counter = definePlugin({
-    name: 'counter',
-    version: '1.0.0',
-    tools: [{ name: 'count', description: 'Counts', schema: {}, handler: () => `${++ran}` }],
-    register: () => ({}),
-  });
+  const counter = createCounter();
   const tag = randomUUID();
   const server = await openAuthorizationServer();
   const gateway = await openGateway({
     tag,
-    plugins: [counter, ...builtInPlugins.filter(({ name }) => name === 'bus')],
+    plugins: [counter.plugin, ...builtInPlugins.filter(({ name }) => name === 'bus')],
     oauth: trusting(server),
     keys: [
       keyFor('key-of-acme', { tenant: 'acme' }),
@@ -219,7 +213,7 @@ export async function openHouse(): Promise<House> {
             .update(String(dumps[at]?.toString('hex')))
             .digest('hex')}`,
       );
-      return { ran, published: [...published], stored };
+      return { ran: counter.ran(), published: [...published], stored };
     },
   };
 }

@@ -6,6 +6,8 @@ interface Step {
   name: string;
   fits(event: ThreadEvent, context: Context): boolean;
   describe(event: ThreadEvent): string;
+  /** Later steps do not wait for it. */
+  isAsync?: true;
 }
 
 interface Context {
@@ -17,7 +19,7 @@ interface Context {
 const inParent = (event: ThreadEvent, { parent }: Context) => event.data.threadId === parent;
 const first = (text: unknown) => String(text).split('\n')[0];
 
-/** The main use case. Each step must be seen after the previous one. */
+/** The main use case. Each step must be seen after the previous one that is not asynchronous. */
 const steps: Step[] = [
   {
     name: 'the parent’s run starts',
@@ -44,6 +46,7 @@ const steps: Step[] = [
   },
   {
     name: 'the sub-agent checks in',
+    isAsync: true, // its mail to the parent goes through a queue, which the next tool call may overtake
     fits: (event, context) => event.type === 'task.checkin' && inParent(event, context),
     describe: (event) => `The sub-agent checks in with its parent: “${event.data.message}”.`,
   },
@@ -93,20 +96,26 @@ const steps: Step[] = [
 export function createStory(parent: string) {
   const context: Context = { parent, kinds: new Map() };
   const startedAt = performance.now();
-  let next = 0;
+  const seen = new Set<Step>();
+  /** The unseen steps up to the first that the others wait for. */
+  const expected = () => {
+    const unseen = steps.filter((step) => !seen.has(step));
+    const last = unseen.findIndex(({ isAsync }) => !isAsync);
+    return last === -1 ? unseen : unseen.slice(0, last + 1);
+  };
   let taskId = '';
   return {
     /** Returns a line to print if the event is the next step. */
     see(event: ThreadEvent): string | undefined {
       if (event.type === 'run.queued') context.kinds.set(String(event.data.runId), String(event.data.kind));
       if (event.type === 'task.created') taskId = String(event.data.taskId);
-      const step = steps[next];
-      if (!step?.fits(event, context)) return undefined;
-      next++;
+      const step = expected().find(({ fits }) => fits(event, context));
+      if (!step) return undefined;
+      seen.add(step);
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(2).padStart(6);
       return `${seconds} s  ${step.describe(event)}`;
     },
-    missing: () => steps.slice(next).map((step) => step.name),
+    missing: () => steps.filter((step) => !seen.has(step)).map((step) => step.name),
     taskId: () => taskId,
   };
 }

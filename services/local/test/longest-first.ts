@@ -17,9 +17,10 @@ const longFiles = [
   'fuzz',
   'bridge',
   'fair-turns',
+  'code-blocks',
   'external-workers',
   'questions',
-  'doors',
+  'credentials',
   'checker',
 ];
 

@@ -1,6 +1,6 @@
 /** Reads the script and its progress from the messages of a request. */
 import { type Block, type Message, toolResultContent } from './request.ts';
-import { goesOn } from './script.ts';
+import { isContinuedBy } from './script.ts';
 
 /** The part of the messages that is needed to execute a script. */
 export interface Conversation {
@@ -41,7 +41,7 @@ function readBlock(conversation: Conversation, role: string, block: Block): void
   if (block.type === 'tool_result') conversation.toolResult = toolResultOf(block);
   if (block.type !== 'text') return;
   const text = typedTextOf(block.text ?? '');
-  if (text === '' || goesOn(conversation.texts.at(-1) ?? '', text)) return;
+  if (text === '' || isContinuedBy(conversation.texts.at(-1) ?? '', text)) return;
   conversation.texts.push(text);
   conversation.toolUses = 0;
   conversation.toolResult = '';
@@ -59,10 +59,10 @@ const reminder = /<system-reminder>(?<=^(?!>).*<system-reminder>)[\s\S]*?<\/syst
 /** Texts that Claude Code writes in the user's name: for an interrupted turn, and for a response of the wrong form. */
 const interruption = /^\[Request interrupted by user[^\]\n]*\]$/gm;
 const enforcement = /^\[structured-output-enforce\].*$/gm;
-/** And after a search for tools. */
+/** The text that Claude Code writes after a search for tools. */
 const loaded = /^Tools? loaded\.$/gm;
 
-/** And for an image of a message. */
+/** The text that Claude Code writes for an image of a message. */
 const imageSource = /^\[Image: source: [^\]\n]*\]$/gm;
 
 const withoutReminders = (text: string): string => text.replace(reminder, '').trim();

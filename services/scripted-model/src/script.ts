@@ -31,7 +31,7 @@ const isContinuation = (text: string) =>
   text.startsWith('The agent process ended in the middle of your last turn.');
 
 /** Whether `next` asks to continue `script`, and the script allows it. */
-export const goesOn = (script: string, next: string): boolean =>
+export const isContinuedBy = (script: string, next: string): boolean =>
   isContinuation(next) && linesOf(script).includes(persistence);
 
 /** Parses a script. Ignores blank lines and quoted lines; every other line is one step. */

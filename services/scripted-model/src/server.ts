@@ -4,7 +4,7 @@
  *
  * - `main.ts`         starts the server
  * - `config.ts`       configuration from the environment
- * - `answer.ts`       the two endpoints
+ * - `endpoints.ts`    the two endpoints
  * - `body.ts`         reads and parses request bodies
  * - `request.ts`      schemas of requests
  * - `conversation.ts` the script and its progress, from the messages of a request
@@ -20,8 +20,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from '@harness/runtime';
-import { answerCount, answerMessages } from './answer.ts';
 import { RequestError } from './body.ts';
+import { answerCount, answerMessages } from './endpoints.ts';
 import { createFailures } from './failures.ts';
 import { sendError, sendJson } from './wire.ts';
 

@@ -17,7 +17,7 @@ export interface ToolUseBlock {
 /** The content of a response, streamed or not. */
 export type ContentBlock = TextBlock | ToolUseBlock;
 
-/** Typical for English. */
+/** A typical value for English. */
 const charactersPerToken = 4;
 
 /** An estimate of the tokens of a text. */

@@ -11,6 +11,8 @@
  * Folders:
  *   turn/       one turn: hooks, model, events, commit; `ctx.invoker` of plugins
  *   session/    Agent SDK sessions: start, pool, spares, transcripts, lease
+ *   sandbox/    the sandbox of a session's process
+ *   workspace/  the files of a thread on this machine
  *   process/    the worker’s process: what it builds on, HTTP endpoint, metrics, the leash
  */
 import type { SessionPath } from '@harness/contracts';
@@ -40,23 +42,23 @@ export interface FleetWorker {
   /** Releases a thread after the pool has ended its idle session. */
   onEvict(threadId: string): void;
   /** Turns that could start now; with 0 the worker leaves unowned threads to others. */
-  freeSlots(): number;
-  /** Free slots: sessions that could start without ending an idle one. */
-  room(): number;
+  freeTurnSlots(): number;
+  /** Sessions that could start without ending an idle one. */
+  freeSessionSlots(): number;
   /** Ids of the threads that this worker holds. */
   held(): string[];
   /** Turns since the start of the process, in total and by session path. */
   stats(): { turns: number; paths: Record<SessionPath, number> };
   /**
    * Called when this process may no longer own its threads: stops every turn, ends its session and hands it
-   * back. Idle sessions are kept until `proveHolds` has checked them.
+   * back. Idle sessions are kept until `checkHolds` has checked them.
    */
   fence(): void;
   /**
    * Checks all held threads after messages may have been missed: gives up those that another worker has
    * taken, and applies missed cancels, interrupts and drains.
    */
-  proveHolds(): Promise<void>;
+  checkHolds(): Promise<void>;
   /** Takes no more threads. Gives up every idle thread now, and each other one when its turn ends. */
   retire(): Promise<void>;
   /** Stops every turn; each is handed back, so its attempt does not count. */
@@ -73,17 +75,17 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
   const stopping = { retiring: false, leaving: false };
   const starter = createTurnStarter(deps, stopping);
 
-  /** No turn starts here from now on, although the process receives its SIGTERM a moment later. */
+  /** Starts no more turns, even before the process receives its SIGTERM. */
   const beginDrain = () => {
     stopping.retiring = true;
     deps.onDrain();
   };
 
-  const proveHolds = async () => {
+  const checkHolds = async () => {
     const held = holds.list().map(({ threadId, epoch }) => {
       return { threadId, epoch, runId: turnOf(threadId)?.runId };
     });
-    const found = await dispatch.lease.look(liveness.me(), held);
+    const found = await dispatch.lease.catchUp(liveness.me(), held);
     for (const threadId of found.lost) {
       const asked = held.find((one) => one.threadId === threadId);
       if (holds.get(threadId)?.epoch !== asked?.epoch) continue; // claimed again meanwhile
@@ -126,7 +128,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
     onControl(control) {
       if (control.action === 'drain') return beginDrain();
       if (control.action === 'missed') {
-        proveHolds().catch((error) => logger.error({ err: error }, 'held threads not checked'));
+        checkHolds().catch((error) => logger.error({ err: error }, 'held threads not checked'));
         return;
       }
       const turn = turnOf(control.threadId);
@@ -143,8 +145,8 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       if (turnOf(threadId)) return; // its turn opens a new session at the next epoch
       holds.release(threadId).catch((error) => logger.warn({ err: error, threadId }, 'thread not released'));
     },
-    freeSlots: () => (stopping.retiring ? 0 : deps.maxTurns() - turns().length),
-    room() {
+    freeTurnSlots: () => (stopping.retiring ? 0 : deps.maxTurns() - turns().length),
+    freeSessionSlots() {
       const { sessions, busy } = pool.counts();
       // Every running turn has a session or is starting one.
       return deps.maxTurns() - turns().length - (sessions - busy);
@@ -154,7 +156,7 @@ export function createWorker(deps: WorkerDeps): FleetWorker {
       stopAll('unhealthy');
       pool.evictBusy();
     },
-    proveHolds,
+    checkHolds,
     async retire() {
       stopping.retiring = true;
       const idle = holds.list().filter(({ threadId }) => !turnOf(threadId));

@@ -1,9 +1,9 @@
-import type { Answer, Question, Session } from '../src/session/session.ts';
+import type { ModelResponse, Prompt, Session } from '../src/session/session.ts';
 
 /** A fake Agent SDK session for unit tests: it responds when the test calls `answer`. */
 export interface FakeSession extends Session {
   /** Prompts without a response. */
-  readonly asked: Question[];
+  readonly asked: Prompt[];
   answer(text: string): void;
   die(): void;
 }
@@ -12,7 +12,7 @@ const usage = { inputTokens: 1, outputTokens: 1, costUsd: 0 };
 
 /** Creates a fake session. */
 export function createFakeSession(sessionId = 'session'): FakeSession {
-  const open: { question: Question; resolve(answer: Answer): void; reject(error: Error): void }[] = [];
+  const open: { prompt: Prompt; resolve(response: ModelResponse): void; reject(error: Error): void }[] = [];
   let ended = false;
   return {
     sessionId,
@@ -20,12 +20,12 @@ export function createFakeSession(sessionId = 'session'): FakeSession {
       return ended;
     },
     get asked() {
-      return open.map(({ question }) => question);
+      return open.map(({ prompt }) => prompt);
     },
-    ask: (question) =>
+    ask: (prompt) =>
       new Promise((resolve, reject) => {
         if (ended) reject(new Error('ended'));
-        else open.push({ question, resolve, reject });
+        else open.push({ prompt, resolve, reject });
       }),
     answer(text) {
       open.shift()?.resolve({ outcome: 'success', text, usage, models: [], requests: [] });

@@ -28,8 +28,8 @@ export function builtInToolsIn(tools: readonly string[] | undefined): string[] {
 }
 
 /**
- * The built-in tools of a thread's session; undefined: it has no workspace. A thread asks for one, or a list of tools that counts
- * for it names a built-in tool.
+ * The built-in tools of a thread's session; undefined: it has no workspace. In mode `auto` a thread has one if its `workspace`
+ * is true or if its allowed tools name a built-in tool.
  */
 export function builtInToolsOf(
   thread: ToolsOfThread & { workspace?: boolean | null | undefined },

@@ -1,4 +1,11 @@
-/** Cutting and encoding text without leaving half of a surrogate pair. */
+/**
+ * Cutting and encoding text without leaving half of a surrogate pair.
+ *
+ * This folder:
+ *   clean-text.ts text without characters that people do not see
+ *   json-depth.ts how deeply a JSON value is nested
+ *   quote.ts      quotes foreign text behind `> `
+ */
 
 /** The first `most` code points of a text. */
 export function cutText(text: string, most: number): string {
@@ -9,7 +16,7 @@ export function cutText(text: string, most: number): string {
   return text.slice(0, end);
 }
 
-/** The same, at most `most` code points including `…` where text was cut. */
+/** The first code points of a text, at most `most` including the `…` that marks a cut. */
 export const shortened = (text: string, most: number): string =>
   cutText(text, most).length === text.length ? text : `${cutText(text, most - 1)}…`;
 

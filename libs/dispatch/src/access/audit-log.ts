@@ -5,7 +5,7 @@
  *   append-audit.lua   script: stores a batch of records
  *   issued-keys.ts     API keys that were made by the API; create-key.lua, delete-key.lua
  *   key-rights.ts      ends the rights of messages of revoked keys; revoke.lua, revoked.lua
- *   tickets.ts         tickets that count once; create-ticket.lua, redeem-ticket.lua
+ *   tickets.ts         one-time tickets; create-ticket.lua, redeem-ticket.lua
  *   console-sessions.ts sessions of the operator's console; create-console-session.lua
  *   token-secrets.ts   the secrets of tokens, and of the names of default threads
  */

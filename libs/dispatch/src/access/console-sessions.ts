@@ -10,15 +10,15 @@ const lua = scriptsBeside(import.meta.url, { unconfirmed: ['create-console-sessi
 
 /** A new session of the console. */
 export interface NewConsoleSession {
-  /** Whose sessions it counts among: beyond the limit, the oldest of them ends. */
+  /** The principal whose sessions it counts among: beyond the limit, the oldest one ends. */
   holder: string;
   content: object;
-  /** When the credential ends that it stands for, ms since 1970; undefined = never. */
+  /** When the credential behind the session ends, ms since 1970; undefined = never. */
   endsAt?: number | undefined;
 }
 
 /**
- * Sessions of the operator's console: opaque tokens, which count at every gateway until they end. Redis has their SHA-256.
+ * Sessions of the operator's console: opaque tokens, valid at every gateway until they end. Redis has their SHA-256.
  * Every method throws `unavailable`.
  */
 export interface ConsoleSessions {
@@ -29,7 +29,7 @@ export interface ConsoleSessions {
   end(token: string): Promise<void>;
 }
 
-/** Creates them on Redis. */
+/** Creates the sessions on Redis. */
 export function createConsoleSessions(deps: {
   redis: Redis;
   keys: Keys;

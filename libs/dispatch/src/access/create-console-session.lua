@@ -1,4 +1,4 @@
--- Stores a session of the operator's console. Its holder's oldest sessions make room for it.
+-- Stores a session of the operator's console. Beyond the limit, its holder's oldest sessions end.
 -- A: digest, holder, ttlMs, text (JSON object)
 -- outcome: ok
 -- Repair: a list without its session, or a session without its entry there, expires.

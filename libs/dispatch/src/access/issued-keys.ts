@@ -57,7 +57,8 @@ export function createIssuedKeys(deps: { redis: Redis; keys: Keys; scripts: Scri
         tenant,
         id,
       });
-      if (outcome === 'unknown') throw new AppError('key_not_found', `There is no key "${id}".`);
+      if (outcome === 'unknown')
+        throw new AppError('key_not_found', `There is no key "${id}". GET /v1/keys lists the keys.`);
     },
     async of(tenant) {
       const texts = await reached(redis.hvals(keys.of('apikeys', tenant)));

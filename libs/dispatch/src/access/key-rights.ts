@@ -16,16 +16,16 @@ export interface NotedKey extends KeyName {
 /** Ends the rights that messages of revoked keys carry. */
 export interface KeyRights {
   /**
-   * Notes the keys that exist and those that were revoked. Runs of a revoked key begin without tools, and one that is in
-   * progress loses them; what a key of the same id sends later keeps its rights. `isFirst`: no other gateway runs, so keys
-   * that were noted before and are not known now, or differ, were revoked. Throws `unavailable`.
+   * Records the keys that exist and those that were revoked. Runs of a revoked key begin without tools, and one that is in
+   * progress loses them; messages of a later key with the same id keep their rights. `isFirst`: no other gateway runs, so
+   * recorded keys that are unknown now, or differ, were revoked. Throws `unavailable`.
    */
   note(keys: { known: readonly NotedKey[]; revoked: readonly KeyName[]; isFirst?: boolean }): Promise<void>;
 }
 
 const idOf = ({ tenant, keyId }: KeyName) => `${tenant}/${keyId}`;
 
-/** Creates it on Redis. */
+/** Creates the rights of keys on Redis. */
 export const createKeyRights = ({ scripts }: { scripts: Scripts }): KeyRights => ({
   async note({ known, revoked, isFirst = false }) {
     const noted = Object.fromEntries(known.map((key) => [idOf(key), key.fingerprint]));

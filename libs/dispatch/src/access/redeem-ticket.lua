@@ -1,4 +1,4 @@
--- Deletes a ticket and returns what it was for: it counts once.
+-- Redeems a one-time ticket: deletes it and returns its content.
 -- A: digest
 -- outcome: ok {text} | unknown
 local ticket = key('ticket', A.digest)

@@ -1,4 +1,4 @@
--- Notes which keys exist, and whose rights have ended: those of mail that they have sent before.
+-- Records which keys exist, and ends the rights of the mail that revoked keys have sent.
 -- A: known {tenant/keyId = fingerprint of its secret and rights}, revoked [tenant/keyId], isFirst (no other gateway runs:
 --    keys that are noted and not known, or known with another fingerprint, were revoked while none ran)
 -- outcome: ok {revoked (how many)}

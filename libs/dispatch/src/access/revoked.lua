@@ -1,7 +1,7 @@
--- Keys whose rights have ended, by when: mail that they sent before has none. A key that is made anew under the same id
--- gives nothing back to older mail.
+-- Revoked keys, by the time of revocation: mail that a key sent before that time has no rights. A new key with the same
+-- id does not restore them.
 
--- Whether the rights that a key gave at `grantedAt` (absent: long ago) have ended. `untilMs`: when they end by themselves.
+-- Whether the rights that a key granted at `rights.grantedAt` (absent: long ago) have ended. `rights.untilMs`: their expiry.
 local function isRevoked(tenant, keyId, rights)
   if rights.untilMs and now >= tonumber(rights.untilMs) then return true end
   local revokedAt = keyId and redis.call('ZSCORE', P .. 'revoked', tenant .. '/' .. keyId)

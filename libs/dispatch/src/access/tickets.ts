@@ -4,20 +4,20 @@ import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 
 const lua = scriptsBeside(import.meta.url, { unconfirmed: ['create-ticket', 'redeem-ticket'] });
 
-/** Tickets that count once, at any gateway. Redis has their SHA-256. Every method throws `unavailable`. */
+/** One-time tickets, valid at any gateway. Redis has their SHA-256. Every method throws `unavailable`. */
 export interface Tickets {
   /**
-   * Makes a ticket. `holder`: whose tickets it counts among. Throws `limit_reached` when the holder has too many that are
-   * not used.
+   * Makes a ticket. `holder`: the principal whose tickets it counts among. Throws `limit_reached` when the holder has too
+   * many unused ones.
    */
   create(ticket: { holder: string; content: object; ttlMs: number }): Promise<string>;
-  /** The content of a ticket, which is spent with it; undefined for one that is unknown, spent or expired. */
+  /** Redeems a ticket: returns its content, once. Undefined for one that is unknown, redeemed or expired. */
   redeem(ticket: string): Promise<unknown>;
 }
 
 const digestOf = (ticket: string) => hash('sha256', ticket, 'hex');
 
-/** Creates them on Redis. */
+/** Creates the tickets on Redis. */
 export function createTickets({ scripts }: { scripts: Scripts }): Tickets {
   return {
     async create({ holder, content, ttlMs }) {
@@ -29,9 +29,13 @@ export function createTickets({ scripts }: { scripts: Scripts }): Tickets {
         text: jsonOf({ holder, content }),
       });
       if (outcome === 'full')
-        throw new AppError('limit_reached', 'Too many stream tickets are not used yet. Use them, or wait.', {
-          details: { limit: 'streamTickets' },
-        });
+        throw new AppError(
+          'limit_reached',
+          'This key has too many unused stream tickets. Open streams with them, or wait until they expire.',
+          {
+            details: { limit: 'streamTickets' },
+          },
+        );
       return ticket;
     },
     async redeem(ticket) {

@@ -1,10 +1,10 @@
 /**
- * The secrets of an installation: they sign and verify thread tokens and what travels through clients, and name threads that
- * nobody named.
+ * The secrets of an installation. They sign and verify thread tokens and the state that clients carry for the gateway, and
+ * derive the ids of default threads.
  *
- * Tokens follow a rotation; names must not, or every caller's default thread would change with it. So names are made with a
- * secret of their own, which is the first token secret that the installation ever had. Redis keeps it encrypted, once for
- * each token secret: whoever has a current one can read it, also after the first one is gone.
+ * Token secrets are rotated. The naming secret must stay, since with another one every caller's default thread would change:
+ * it is the first token secret that the installation ever had. Redis keeps it encrypted, once with each token secret, so
+ * that a process with any current secret can read it after the first one was rotated out.
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
@@ -65,7 +65,7 @@ export function createTokenSecrets(deps: { redis: Redis; keys: Keys; logger: Log
   };
 }
 
-/** Tells which secret an entry is for, and nothing else about it. */
+/** Identifies the secret that an entry is encrypted with, without revealing it. */
 const nameOf = (secret: string) => derived(secret, 'name').toString('hex').slice(0, 16);
 const derived = (secret: string, use: string) =>
   createHmac('sha256', secret).update(`harness/naming/${use}`).digest();

@@ -44,7 +44,10 @@ export function createBusMoves(deps: { scripts: Scripts; doorbell: Doorbell }): 
 
 /** The error for a task that the bus does not have. */
 export const taskNotFound = (taskId: string): AppError =>
-  new AppError('task_not_found', `There is no task "${taskId}" on the bus.`);
+  new AppError(
+    'task_not_found',
+    `There is no task "${taskId}" on the bus: it was never submitted, or is no longer kept. Check the id.`,
+  );
 
 function refusalOf({ outcome, state }: BusAnswer, taskId: string): AppError {
   switch (outcome) {

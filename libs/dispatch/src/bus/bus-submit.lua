@@ -1,4 +1,4 @@
--- Submits a task. One id is one task for as long as it is kept: the payload of the first submission counts.
+-- Submits a task. One id is one task for as long as it is kept: a repeat does not change its payload.
 -- A: tenant, taskId, payload (JSON text), priority, requires
 -- outcome: queued {state} | existing {state} | full {limit}
 local state = redis.call('HGET', taskKey(A.tenant, A.taskId), 'state')

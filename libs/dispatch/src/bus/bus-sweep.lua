@@ -1,5 +1,5 @@
 -- Takes back overdue assignments and ends expired polls. Every gateway runs it every 1-2 s.
--- A: count, expire? (also delete what has expired, and repair lists)
+-- A: count, tidy? (also delete what has expired and repair lists, of at most this many tenants)
 -- outcome: ok {rung [{threadId, owner?}], more (call again)}
 local rung, handled = {}, 0
 local last = tonumber(redis.call('GET', P .. 'bswept') or now)
@@ -39,9 +39,10 @@ end
 
 countAll()
 
--- Some tenants at a time, least recently checked first; an empty bus is removed.
-if A.expire then
-  for _, T in ipairs(redis.call('ZRANGE', P .. 'btidy', 0, A.count - 1)) do
+-- A twentieth of the tenants at a time, least recently checked first; an empty bus is removed.
+if A.tidy then
+  local some = math.min(A.tidy, math.ceil(redis.call('ZCARD', P .. 'btidy') / 20))
+  for _, T in ipairs(some > 0 and redis.call('ZRANGE', P .. 'btidy', 0, some - 1) or {}) do
     redis.call('ZADD', P .. 'btidy', now, T)
     local function drop(state, ids)
       for _, id in ipairs(ids) do

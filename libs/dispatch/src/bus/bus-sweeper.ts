@@ -1,13 +1,12 @@
 import type { Log } from '../redis/log.ts';
 import type { Bus } from './bus-contract.ts';
 
-/** Every 60th sweep also deletes what has expired. */
-const expireEvery = 60;
+/** Every third sweep also deletes what has expired, of a few tenants. */
+const expireEvery = 3;
 
 /**
  * Sweeps the bus every 1-2 s, in every gateway: overdue assignments are taken back. The cost does not depend
- * on the number of waiting workers. Every 60th sweep also deletes what has
- * expired.
+ * on the number of waiting workers, of tenants or of tasks.
  */
 export function startBusSweeper(deps: { bus: Pick<Bus, 'sweep'>; logger: Log }): { close(): void } {
   let timer: NodeJS.Timeout;

@@ -37,8 +37,18 @@ export interface EventLog {
    * the returned function ends the subscription. Throws like `read`.
    */
   subscribe(scope: EventScope, start: Start, subscriber: Subscriber): Promise<() => void>;
-  /** The same as a generator; it ends when `signal` aborts. */
-  follow(scope: EventScope, start: Start, signal: AbortSignal): AsyncGenerator<ThreadEvent>;
+  /**
+   * Passes the same events to `isLast`, one by one. Resolves when it has returned true, when the log is deleted with
+   * its thread, or when `signal` aborts. Throws like `read`.
+   */
+  until(scope: EventScope, start: Start, reading: EventReading): Promise<void>;
+}
+
+/** What `until` calls, and how long it reads. */
+export interface EventReading {
+  /** Takes one event; whether it is the last one wanted. */
+  isLast(event: ThreadEvent): boolean;
+  signal: AbortSignal;
 }
 
 /** Where to start: after event `after`, or at event `from` itself. */
@@ -88,30 +98,7 @@ export function createEventLog(deps: { redis: Redis; keys: Keys; scripts: Script
     const { entries, full } = await scripts.call<TreePage>(lua['tree-events'], args);
     return { entries: listOf(entries), full };
   };
-  /** The oldest kept event, if events after the cursor have been trimmed. */
-  const oldestOf = async (stream: string, after: string) => {
-    const [oldest] = await reached(redis.xrange(stream, '-', '+', 'COUNT', 1));
-    if (!oldest || !isBefore(after, oldest[0])) return undefined;
-    const info = await reached(redis.xinfo('STREAM', stream));
-    return numberIn(info, 'entries-added') > numberIn(info, 'length') ? oldest[0] : undefined;
-  };
-  const oldestOfTree = async ({ threadId }: TreeScope, after: string) => {
-    const args = { threadId, start: '+', count: 1, after };
-    const answer = await scripts.call<TreePage>(lua['tree-events'], args);
-    return answer.oldest;
-  };
-  const check = async (scope: EventScope, after: string | undefined) => {
-    if (after === undefined || /^0(-0)?$/.test(after)) return;
-    if (!cursorPattern.test(after))
-      throw new AppError(
-        'invalid_request',
-        `"${after}" is not an event id, which looks like 1700000000000-0.`,
-      );
-    const oldest = await (isTree(scope) ? oldestOfTree(scope, after) : oldestOf(streamOf(scope), after));
-    if (oldest === undefined) return;
-    const message = 'Events after this one are no longer kept; start again without a cursor.';
-    throw new AppError('events_trimmed', message, { details: { oldest } });
-  };
+  const check = createCursorCheck({ redis, scripts, streamOf });
   const startOf = (after: string | undefined) => (after === undefined ? '-' : `(${after}`);
 
   const logOf = (scope: EventScope): Log => ({
@@ -152,59 +139,65 @@ export function createEventLog(deps: { redis: Redis; keys: Keys; scripts: Script
       await check(scope, after);
       return readerOf(scope).join(subscriber, from ?? startOf(after));
     },
-    async *follow(scope, start, signal) {
-      const inbox = createInbox();
-      const leave = await log.subscribe(scope, start, inbox);
-      signal.addEventListener('abort', inbox.close, { once: true });
-      if (signal.aborted) inbox.close();
-      try {
-        yield* inbox.read();
-      } finally {
-        leave();
-        signal.removeEventListener('abort', inbox.close);
-      }
-    },
+    until: (scope, start, reading) =>
+      untilLast((subscriber) => log.subscribe(scope, start, subscriber), reading),
   };
   return log;
 }
 
-/** Buffers events until the generator is asked for them; takes no more while a page is unread. */
-function createInbox() {
-  const unread: ThreadEvent[] = [];
-  let failure: { error: unknown } | undefined;
-  let closed = false;
-  let wake: (() => void) | undefined;
-  let room: (() => void) | undefined;
-  const close = () => {
-    closed = true;
-    wake?.();
+/** Creates the check of a cursor. It throws `invalid_request` and `events_trimmed`. */
+function createCursorCheck(deps: { redis: Redis; scripts: Scripts; streamOf(scope: EventScope): string }) {
+  const { redis, scripts, streamOf } = deps;
+  /** The oldest kept event, if events after the cursor have been trimmed. */
+  const oldestOf = async (stream: string, after: string) => {
+    const [oldest] = await reached(redis.xrange(stream, '-', '+', 'COUNT', 1));
+    if (!oldest || !isBefore(after, oldest[0])) return undefined;
+    const info = await reached(redis.xinfo('STREAM', stream));
+    return numberIn(info, 'entries-added') > numberIn(info, 'length') ? oldest[0] : undefined;
   };
-  return {
-    take(events: readonly ThreadEvent[]) {
-      unread.push(...events);
-      wake?.();
-      if (unread.length < pageSize) return undefined;
-      return new Promise<void>((resolve) => {
-        room = resolve;
-      });
-    },
-    end(error?: unknown) {
-      failure = { error };
-      close();
-    },
-    close,
-    async *read(): AsyncGenerator<ThreadEvent> {
-      for (;;) {
-        for (let event = unread.shift(); event && (!closed || failure); event = unread.shift()) yield event;
-        room?.();
-        if (failure) throw failure.error;
-        if (closed) return;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    },
+  const oldestOfTree = async ({ threadId }: TreeScope, after: string) => {
+    const args = { threadId, start: '+', count: 1, after };
+    const answer = await scripts.call<TreePage>(lua['tree-events'], args);
+    return answer.oldest;
   };
+  return async (scope: EventScope, after: string | undefined): Promise<void> => {
+    if (after === undefined || /^0(-0)?$/.test(after)) return;
+    if (!cursorPattern.test(after))
+      throw new AppError(
+        'invalid_request',
+        `"${after}" is not an event id, which looks like 1700000000000-0. Send the id of an event, or no cursor.`,
+      );
+    const oldest = await (isTree(scope) ? oldestOfTree(scope, after) : oldestOf(streamOf(scope), after));
+    if (oldest === undefined) return;
+    const message = 'Events after this one are no longer kept; start again without a cursor.';
+    throw new AppError('events_trimmed', message, { details: { oldest } });
+  };
+}
+
+/** Passes events to `isLast` until it returns true, the log ends or the signal aborts. */
+async function untilLast(
+  subscribe: (subscriber: Subscriber) => Promise<() => void>,
+  { isLast, signal }: EventReading,
+): Promise<void> {
+  const ended = Promise.withResolvers<void>();
+  let isOver = false;
+  const end = (error?: unknown) => {
+    isOver = true;
+    if (error === undefined) ended.resolve();
+    else ended.reject(error);
+  };
+  const take = (events: readonly ThreadEvent[]) => {
+    for (const event of events) if (!isOver && isLast(event)) end();
+    return undefined;
+  };
+  const onAbort = () => end();
+  const leave = await subscribe({ take, end });
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) end();
+  await ended.promise.finally(() => {
+    leave();
+    signal.removeEventListener('abort', onAbort);
+  });
 }
 
 type Entry = [id: string, fields: string[]];

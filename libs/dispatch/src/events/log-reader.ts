@@ -3,7 +3,7 @@
  * them as the same batch.
  *
  * A subscriber is *behind* (reads the log itself, from its own cursor), then *live* (the reader passes it
- * events), *behind* again when it is busy, and finally *gone*. D7: a subscriber goes live in one synchronous
+ * events), *behind* again when it is busy, and finally *ended*. D7: a subscriber goes live in one synchronous
  * step, and only once its own read has found everything that the reader has passed on so far. Events that
  * this read found beyond that position are skipped for it when the reader passes them on.
  */
@@ -60,29 +60,29 @@ const beforeAll = '0-0';
  * `onEmpty`: called when the last subscriber has left and the reader has ended; it cannot be joined again.
  */
 export function createLogReader(log: Log, onEmpty: () => void): LogReader {
-  const seats = new Set<Seat>();
+  const subscriptions = new Set<Subscription>();
   const over = new AbortController();
   /** Everything up to this event has been passed to the live subscribers. */
   let position = beforeAll;
 
-  const onLeave = (seat: Seat) => {
-    if (!seats.delete(seat) || seats.size > 0) return;
+  const onLeave = (subscription: Subscription) => {
+    if (!subscriptions.delete(subscription) || subscriptions.size > 0) return;
     over.abort();
     onEmpty();
   };
   const endAll = (error?: unknown) => {
-    for (const seat of seats) seat.end(error);
+    for (const subscription of subscriptions) subscription.end(error);
   };
   const passOn = (events: ThreadEvent[]) => {
     const newest = events.at(-1)?.id ?? null;
     if (newest !== null) position = newest;
-    for (const seat of seats) seat.pass(events);
+    for (const subscription of subscriptions) subscription.pass(events);
   };
 
   /** Reads the new events, and passes them on. */
   const readOn = async () => {
     let found = false;
-    for (let full = true; full && seats.size > 0; ) {
+    for (let full = true; full && subscriptions.size > 0; ) {
       const page = await log.page(`(${position}`);
       found ||= page.batches.length > 0;
       for (const events of page.batches) {
@@ -111,16 +111,16 @@ export function createLogReader(log: Log, onEmpty: () => void): LogReader {
 
   return {
     async join(subscriber, start) {
-      const seat = createSeat(subscriber, start, { log, position: () => position, onLeave });
-      seats.add(seat);
+      const subscription = createSubscription(subscriber, start, { log, position: () => position, onLeave });
+      subscriptions.add(subscription);
       try {
         await opened;
       } catch (error) {
-        seat.leave();
+        subscription.leave();
         throw error;
       }
-      seat.begin();
-      return seat.leave;
+      subscription.begin();
+      return subscription.leave;
     },
   };
 }
@@ -128,30 +128,30 @@ export function createLogReader(log: Log, onEmpty: () => void): LogReader {
 /** Live deltas kept for a subscriber that is behind; more are dropped, since the stored message follows. */
 const maxHeld = 1000;
 
-/** A subscriber in one of the states of the head of this file. */
-interface Seat {
+/** One subscriber, in one of the states that the head of this file describes. */
+interface Subscription {
   /** Starts its own reads. */
   begin(): void;
   /** Takes events of the reader, unless it reads the log itself. */
   pass(events: ThreadEvent[]): void;
-  /** It becomes gone. */
+  /** Ends the subscription. */
   leave(): void;
-  /** It becomes gone, and its subscriber is notified. */
+  /** Ends the subscription, and notifies its subscriber. */
   end(error?: unknown): void;
 }
 
-function createSeat(
+function createSubscription(
   subscriber: Subscriber,
   start: string,
   reader: {
     log: Log;
     /** Everything up to this event has been passed to the live subscribers. */
     position(): string;
-    onLeave(seat: Seat): void;
+    onLeave(subscription: Subscription): void;
   },
-): Seat {
+): Subscription {
   const { log, position } = reader;
-  let state: 'behind' | 'live' | 'gone' = 'behind';
+  let state: 'behind' | 'live' | 'ended' = 'behind';
   /** Where its next own read starts. */
   let next = start;
   /** Behind: the last event that it got or can skip. Live: set while it is ahead of the reader. */
@@ -159,34 +159,35 @@ function createSeat(
   let replayed = false;
   let held: ThreadEvent[] = [];
   /** A function, because the state changes during awaits and callbacks, which the compiler cannot see. */
-  const isGone = (): boolean => state === 'gone';
+  const isEnded = (): boolean => state === 'ended';
 
   const catchUp = async () => {
-    while (!isGone()) {
+    while (!isEnded()) {
       const passed = position();
       const { batches, full } = await log.page(next);
       for (const events of batches) {
-        if (isGone()) return;
+        if (isEnded()) return;
         seen = events.at(-1)?.id as string;
         next = `(${seen}`;
         await subscriber.take(events);
       }
-      if (full || isGone()) continue;
+      if (full || isEnded()) continue;
       if (!replayed) {
         replayed = true;
         await subscriber.take([log.replayed()]);
       }
-      for (let event = held.shift(); event && !isGone(); event = held.shift()) await subscriber.take([event]);
+      for (let event = held.shift(); event && !isEnded(); event = held.shift())
+        await subscriber.take([event]);
       // The read began after `passed` was reached, so it has found everything up to there that is still kept.
       if (isBefore(seen ?? beforeAll, passed)) seen = passed;
-      if (isGone() || isBefore(seen ?? beforeAll, position())) continue;
+      if (isEnded() || isBefore(seen ?? beforeAll, position())) continue;
       state = 'live';
       held = [];
       if (seen === position()) seen = undefined;
       return;
     }
   };
-  const begin = () => void catchUp().catch(seat.end);
+  const begin = () => void catchUp().catch(subscription.end);
 
   /** Passes events to the live subscriber; a busy one falls behind. */
   const give = (events: ThreadEvent[], stored: boolean) => {
@@ -196,17 +197,17 @@ function createSeat(
     if (stored) seen = undefined;
     try {
       const busy = subscriber.take(due);
-      if (!busy || isGone()) return;
+      if (!busy || isEnded()) return;
       state = 'behind';
       seen ??= position();
       next = `(${seen}`;
-      busy.then(begin, seat.end);
+      busy.then(begin, subscription.end);
     } catch (error) {
-      seat.end(error); // a failing subscriber must not affect the others
+      subscription.end(error); // a failing subscriber must not affect the others
     }
   };
 
-  const seat: Seat = {
+  const subscription: Subscription = {
     begin,
     pass(events) {
       const stored = events.at(-1)?.id !== null;
@@ -214,16 +215,16 @@ function createSeat(
       else if (!stored && held.length < maxHeld) held.push(...events);
     },
     leave() {
-      state = 'gone';
-      reader.onLeave(seat);
+      state = 'ended';
+      reader.onLeave(subscription);
     },
     end(error) {
-      if (isGone()) return;
-      seat.leave();
+      if (isEnded()) return;
+      subscription.leave();
       subscriber.end(error);
     },
   };
-  return seat;
+  return subscription;
 }
 
 const partsOf = (id: string) => id.split('-').map(Number) as [number, number?];

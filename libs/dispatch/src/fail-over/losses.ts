@@ -1,7 +1,7 @@
 /**
  * What a fail-over of Redis took back. Without acks, a replica that lacks the latest writes may be promoted,
  * and only the processes that wrote them know what is missing. So each gateway remembers for a minute which
- * messages it accepted, and checks them when Redis has become another one.
+ * messages it accepted, and checks them when another Redis has taken over.
  */
 import type { Redis } from 'ioredis';
 import type { Keys } from '../redis/keys.ts';

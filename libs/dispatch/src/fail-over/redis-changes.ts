@@ -1,5 +1,5 @@
 /**
- * Notices when Redis has become another one, by a fail-over or a restart.
+ * Notices when another Redis has taken over, by a fail-over, or when Redis was restarted.
  *
  * This folder:
  *   redis-server.ts  which Redis process and data history a connection talks to
@@ -16,7 +16,7 @@ import type { RedisServer } from './redis-server.ts';
 const lua = scriptsBeside(import.meta.url, { unconfirmed: ['note-server'] });
 
 /**
- * Receives which Redis this process is connected to, and notifies listeners when it has become another one.
+ * Receives which Redis this process is connected to, and notifies listeners of each change.
  */
 export interface RedisChanges {
   /** The connection is to this server now. */
@@ -35,7 +35,7 @@ export function createRedisChanges(deps: { scripts: Scripts; losses: Losses; log
   let known: string | undefined;
 
   const changed = (from: string, to: string) => {
-    logger.warn({ from, to }, 'redis: another one has taken over, or the same one has started anew');
+    logger.warn({ from, to }, 'redis: another one has taken over, or the same one was restarted');
     for (const listener of listeners) listener();
     const until = performance.now() + retryForMs;
     untilReached(losses.count, () => performance.now() > until).catch((err) =>

@@ -10,13 +10,13 @@ import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 
 const lua = scriptsBeside(import.meta.url, { unconfirmed: ['want', 'next-wanted', 'others-wait'] });
 
-/** Whose turn it is. Every method throws `unavailable` when Redis does not answer. */
+/** Which thread gets the next turn. Every method throws `unavailable` when Redis does not answer. */
 export interface FairShare {
-  /** Lists an unowned thread; a repeat keeps its place. */
+  /** Lists an unowned thread; a repeat keeps its position. */
   want(threadId: string): Promise<void>;
   /**
-   * Takes the next thread off the lists. `threadId`: the thread whose doorbell was received; it is the answer when the
-   * lists are empty. Undefined if it has an owner by now.
+   * Takes the next thread off the lists. `threadId`: the thread whose doorbell was received; it is returned when the
+   * lists are empty, or undefined if it has an owner by now.
    */
   next(threadId: string): Promise<string | undefined>;
   /** Whether a tenant other than the thread's waits for a slot. */

@@ -1,8 +1,8 @@
--- Turns are shared among tenants: which unowned threads want one, by tenant, and whose turn it is.
+-- Fair queueing: turns are shared among tenants, and within a tenant among its unowned threads.
 --
--- want:<tenant> holds the tenant's threads by when they were rung; `wants` the tenants by how many threads they were
--- given, on a clock that all share: a tenant that comes later begins at the clock's present time, so that it neither
--- waits for those before it nor overtakes them for ever.
+-- want:<tenant> holds the tenant's threads by when they were rung. `wants` holds the tenants by virtual time, which each
+-- chosen thread advances by one. A tenant without waiting threads joins at the current virtual time (`wantclock`), so
+-- that it neither starves nor overtakes the others for ever.
 
 local function want(threadId, tenant)
   redis.call('ZADD', key('want', tenant), 'NX', now, threadId)

@@ -1,5 +1,5 @@
--- Chooses the thread for which a worker has a slot: the longest-waiting thread of the tenant that was given the fewest.
--- A: threadId (whose doorbell the worker received; chosen when no thread is listed, for a list may be lost)
+-- Chooses the thread for a worker's free slot: the longest-waiting thread of the tenant with the lowest virtual time.
+-- A: threadId (whose doorbell the worker received; chosen when no thread is listed, since a list may be lost)
 -- outcome: next {threadId} | none (every thread has its owner)
 for _ = 1, 100 do
   local first = redis.call('ZRANGE', P .. 'wants', 0, 0, 'WITHSCORES')

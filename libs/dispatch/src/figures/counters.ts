@@ -16,7 +16,7 @@ export interface Counters {
   escapes: number;
   /** Accepted messages that a fail-over of Redis took back. */
   lost: number;
-  /** How often Redis became another one, by a fail-over or a restart. */
+  /** How often another Redis took over, by a fail-over, or Redis was restarted. */
   redisChanges: number;
   /** Threads with uncommitted mail, now. */
   pending: number;

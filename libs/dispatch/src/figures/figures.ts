@@ -29,7 +29,7 @@ export interface Figures {
   /** Adds a batch; a repeat of the latest batch of the process is not added again. */
   add(from: { process: string; batch: string }, counted: Counted): Promise<void>;
   read(): Promise<FleetTotals>;
-  /** The process ends: nothing of its batches is kept. */
+  /** Deletes what recognizes repeated batches of a process that ends. */
   forget(process: string): Promise<void>;
 }
 

@@ -28,7 +28,7 @@ local function setVersion(threadId, files)
   redis.call('HSET', key('task', taskId), 'changes', text)
 end
 
--- Notes whether changes of the latest turn were lost, for the next one to tell the model. nil = as before.
+-- Records whether changes of the latest turn were lost: the next turn reports it to the model. nil = unchanged.
 local function noteLost(threadId, isLost)
   if isLost then redis.call('HSET', key('th', threadId), 'filesLost', '1')
   elseif isLost == false then redis.call('HDEL', key('th', threadId), 'filesLost') end

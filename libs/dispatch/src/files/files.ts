@@ -15,6 +15,7 @@ import type { Redis } from 'ioredis';
 import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
+import { threadNotFound } from '../thread/thread-id.ts';
 
 const lua = scriptsBeside(import.meta.url, { confirmed: ['set-files'] });
 
@@ -105,5 +106,5 @@ function refusalOf({ outcome, runId, version }: SetAnswer, threadId: string): Ap
       'The files of this thread have changed meanwhile. Read them again, then repeat the change.';
     return new AppError('precondition_failed', message, { details: { version: version ?? null } });
   }
-  return new AppError('thread_not_found', `There is no thread ${threadId}.`);
+  return threadNotFound(threadId);
 }

@@ -2,7 +2,7 @@
 -- is in progress.
 -- A: tokens [{threadId, epoch, owner?}] (`owner` is absent in tokens of earlier releases)
 -- outcome: ok {each}, in the order of the tokens: {outcome: ok, runId, attempt, scopes?, tools? (JSON texts: what the run
---          was narrowed to), trace? (the span of the turn)} | {idle} (no run under way) | {stale} | {gone}
+--          was narrowed to), trace? (the span of the turn)} | {idle} (no run in progress) | {stale} | {gone}
 local function authorityOf(token)
   local thread = redis.call('HMGET', key('th', token.threadId), 'tenant', 'owner', 'epoch', 'run', 'attempt', 'nonce')
   local tenant, owner, epoch, run, attempt = unpack(thread)

@@ -69,7 +69,7 @@ export interface Replicas {
   send(replica: string, signal: Signal): Promise<void>;
   /** Whether a gateway is alive. Throws `unavailable`. */
   isAlive(replica: string): Promise<boolean>;
-  /** Whether this gateway has the lowest id of the live ones: it reports what is the same for all. Throws `unavailable`. */
+  /** Whether this gateway has the lowest id of the live ones: that one reports what is the same for all. Throws `unavailable`. */
   isFirst(): Promise<boolean>;
   /** Whether no other gateway is alive. Throws `unavailable`. */
   isAlone(): Promise<boolean>;
@@ -82,15 +82,17 @@ export interface Replicas {
 export const replicaTtlMs = 10_000;
 const beatMs = 3_000;
 
-/** Nothing is received or announced before `listen` or `join`. */
-export function createReplicas(deps: {
+interface ReplicasDeps {
   redis: Redis;
   feed: Feed;
   keys: Keys;
   scripts: Scripts;
   logger: Log;
-}): Replicas {
-  const { redis, feed, keys, scripts, logger } = deps;
+}
+
+/** Nothing is received or announced before `listen` or `join`. */
+export function createReplicas(deps: ReplicasDeps): Replicas {
+  const { redis, keys, scripts, logger } = deps;
   const id = randomUUID().replaceAll('-', '').slice(0, 12);
   const listeners = new Set<(signal: Signal | { kind: 'missed' }) => void>();
   const ended = new AbortController();
@@ -111,41 +113,13 @@ export function createReplicas(deps: {
       }
     }
   };
-  /** Follows the signals to all gateways (`to` = '') or to this one (`:<replica>`). */
-  const hear = async (to: string) => {
-    const messages = await feed.listen([`${keys.one('gateways')}${to}`], ended.signal);
-    const kept = `${keys.one('signals')}${to}`;
-    let [[heard] = ['0-0']] = await reached(redis.xrevrange(kept, '+', '-', 'COUNT', 1));
-    const readKept = async () => {
-      const read = () => reached(redis.xrange(kept, `(${heard}`, '+'));
-      for (const [id, [, text = '']] of await untilReached(read, () => ended.signal.aborted)) {
-        heard = id;
-        notify(JSON.parse(text) as Signal);
-      }
-    };
-    const follow = async () => {
-      for await (const message of messages) {
-        if (message === '') {
-          await readKept();
-          notify({ kind: 'missed' });
-          continue;
-        }
-        const { id, ...signal } = JSON.parse(message) as Signal & { id?: string };
-        if (id !== undefined && !isLater(id, heard)) continue; // already read from the kept ones
-        heard = id ?? heard;
-        notify(signal as Signal);
-      }
-    };
-    follow().catch((error) => {
-      if (!ended.signal.aborted) logger.error({ err: error }, 'replicas: signals lost');
-    });
-  };
   const send = async (signal: Signal, replica?: string) => {
     await scripts.call(lua.signal, { replica, text: jsonOf(signal) });
   };
 
+  const follow = createFollowing(deps, { signal: ended.signal, notify });
   const listen = async () => {
-    await Promise.all([hear(''), hear(`:${id}`)]);
+    await Promise.all([follow(''), follow(`:${id}`)]);
   };
 
   const isNoneAlive = async (which: (other: string) => boolean) => {
@@ -179,6 +153,42 @@ export function createReplicas(deps: {
       clearInterval(beating);
       await redis.del(liveness).catch(() => undefined); // the key expires anyway
     },
+  };
+}
+
+/** Creates the function that follows the signals to all gateways (`to` = '') or to one (`:<replica>`). */
+function createFollowing(
+  { redis, feed, keys, logger }: ReplicasDeps,
+  { signal, notify }: { signal: AbortSignal; notify(signal: Signal | { kind: 'missed' }): void },
+) {
+  return async (to: string): Promise<void> => {
+    const messages = await feed.listen([`${keys.one('gateways')}${to}`], signal);
+    const kept = `${keys.one('signals')}${to}`;
+    let [[latest] = ['0-0']] = await reached(redis.xrevrange(kept, '+', '-', 'COUNT', 1));
+    const readKept = async () => {
+      const read = () => reached(redis.xrange(kept, `(${latest}`, '+'));
+      for (const [id, [, text = '']] of await untilReached(read, () => signal.aborted)) {
+        latest = id;
+        notify(JSON.parse(text) as Signal);
+      }
+    };
+    const pass = async () => {
+      for await (const message of messages) {
+        if (message === '') {
+          await readKept();
+          notify({ kind: 'missed' });
+          continue;
+        }
+        const { id, ...received } = JSON.parse(message) as Signal & { id?: string };
+        if (id !== undefined && !isLater(id, latest)) continue; // already read from the kept ones
+        latest = id ?? latest;
+        notify(received as Signal);
+      }
+    };
+    pass().catch((error) => {
+      if (!signal.aborted)
+        logger.error({ err: error }, 'replicas: no more signals are received; restart this process');
+    });
   };
 }
 

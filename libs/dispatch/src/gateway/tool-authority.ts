@@ -1,6 +1,6 @@
 /** What a session may do with tools at this moment: read by the gateway at every tool call (D4). */
 import { AppError } from '@harness/contracts';
-import { askTogether } from '../redis/ask-together.ts';
+import { batchQueries } from '../redis/batch-queries.ts';
 import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 
 const lua = scriptsBeside(import.meta.url, { confirmed: ['narrow'], unconfirmed: ['authority', 'ledger'] });
@@ -62,7 +62,7 @@ export interface ToolAuthority {
 /** Every method throws `unavailable` when Redis does not answer. */
 export function createToolAuthority({ scripts }: { scripts: Scripts }): ToolAuthority {
   return {
-    authorityOf: askTogether(
+    authorityOf: batchQueries(
       async (tokens: TokenHold[]) => {
         const { each } = await scripts.call<{ each: Reported[] }>(lua.authority, { tokens });
         return each.map(authorityIn);

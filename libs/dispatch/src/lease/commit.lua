@@ -8,10 +8,11 @@
 -- D1, D2: `done` rises by one, as the last write. Repair: a repeat recognizes what a torn commit has already
 -- done and skips it: mail by its id, the task by its iteration, the run by `final`.
 local th = key('th', A.threadId)
-local thread = redis.call('HMGET', th, 'owner', 'epoch', 'done', 'last', 'tenant', 'files', 'root', 'alias', 'tail', 'filesBefore')
+local thread = redis.call('HMGET', th, 'owner', 'epoch', 'done', 'last', 'tenant', 'files', 'root', 'alias', 'tail', 'filesBefore',
+  'agent', 'skill', 'indexed')
 noteHead(A.threadId, thread[7], thread[8], thread[9])
 local done = tonumber(thread[3]) or 0
-local found = redis.call('HMGET', key('run', A.runId), 'narrowed', 'input', 'kind', 'heldBy', 'trace')
+local found = redis.call('HMGET', key('run', A.runId), 'narrowed', 'input', 'kind', 'heldBy', 'trace', 'final')
 -- The session was given fewer tools than the run began with: see narrow.lua.
 local narrowed = found[1] ~= false
 local function refuse(why) redis.call('HINCRBY', P .. 'refused', why, 1) end
@@ -82,8 +83,8 @@ if open then
 end
 
 local run = key('run', A.runId)
-if redis.call('HSETNX', run, 'final', '1') == 1 then
-  setFields(run, { status = A.status, endedAt = stamp, result = A.result, error = A.error, usage = A.usage,
+if not found[6] then
+  setFields(run, { final = '1', status = A.status, endedAt = stamp, result = A.result, error = A.error, usage = A.usage,
     timings = A.timings, path = A.path, files = A.files and A.files.version or thread[6] or nil })
   addFilesChanged(A.threadId, A.files)
   addEvent(A.threadId, A.event.type, A.event.data)
@@ -92,6 +93,13 @@ if redis.call('HSETNX', run, 'final', '1') == 1 then
 end
 redis.call('PEXPIRE', run, C.retentionMs)
 if not A.warmForMs then redis.call('HDEL', th, 'warmUntil') end
-setFields(th, { warmUntil = A.warmForMs and string.format('%.0f', now + A.warmForMs), updatedAt = stamp, outcome = A.status })
 local finished = { tenant = thread[5], runId = A.runId, kind = found[3], heldBy = found[4] or nil }
-return answer('ok', { remaining = finishRun(A.threadId, A.seq, finished), rung = rung, narrowed = narrowed })
+local known = { last = thread[4], agent = thread[11], skill = thread[12], indexed = thread[13] }
+-- Mail and the ends of tasks may have changed what was read.
+if A.mail or A.task then
+  local again = redis.call('HMGET', th, 'last', 'agent', 'skill', 'indexed')
+  known = { last = again[1], agent = again[2], skill = again[3], indexed = again[4] }
+end
+known.outcome = A.status
+known.set = { warmUntil = A.warmForMs and string.format('%.0f', now + A.warmForMs), updatedAt = stamp, outcome = A.status }
+return answer('ok', { remaining = finishRun(A.threadId, A.seq, finished, known), rung = rung, narrowed = narrowed })

@@ -16,7 +16,7 @@
  *   turn.ts       what a worker holds, and one turn with its ending
  *   owner.lua     who owns a thread, and at which epoch; the fence (shared definitions)
  *   claim.lua, begin.lua, emit.lua, commit.lua, hand-back.lua, release.lua: one script per step
- *   look.lua, raise-epoch.lua: scripts outside a turn
+ *   catch-up.lua, raise-epoch.lua: scripts outside a turn
  *   doorbell.ts   rings a thread through BullMQ
  *   own-rings.ts  rings of a worker's own threads, over pub/sub
  */
@@ -36,13 +36,13 @@ import type {
   Hold,
   LeaseEvent,
   LeftFiles,
-  Looked,
+  Missed,
   Turn,
 } from './turn.ts';
 
 const lua = scriptsBeside(import.meta.url, {
   confirmed: ['commit'],
-  unconfirmed: ['claim', 'begin', 'emit', 'hand-back', 'release', 'look', 'raise-epoch'],
+  unconfirmed: ['claim', 'begin', 'emit', 'hand-back', 'release', 'catch-up', 'raise-epoch'],
 });
 
 /** The steps of a worker. Every method throws `unavailable` when Redis does not answer. */
@@ -77,7 +77,7 @@ export interface Lease {
    */
   release(hold: Hold, options?: { ring: boolean }): Promise<void>;
   /** The current state of these threads and their runs, after messages to the worker may have been missed. */
-  look(me: string, held: readonly HeldNow[]): Promise<Looked>;
+  catchUp(me: string, held: readonly HeldNow[]): Promise<Missed>;
   /**
    * Raises the epoch when a new process replaces the session's process. Returns the hold with its new epoch,
    * or undefined when the thread is lost.
@@ -180,9 +180,9 @@ export function createLease(deps: { scripts: Scripts; doorbell: Doorbell }): Lea
       const { waiting } = await scripts.call<{ waiting?: number }>(lua.release, { ...hold });
       if (waiting && ring) void doorbell.ring(hold.threadId);
     },
-    async look(me, held) {
+    async catchUp(me, held) {
       const [workerId = ''] = me.split('#');
-      const found = await scripts.call<{ [Field in keyof Looked]?: Looked[Field] }>(lua.look, {
+      const found = await scripts.call<{ [Field in keyof Missed]?: Missed[Field] }>(lua['catch-up'], {
         me,
         workerId,
         held,

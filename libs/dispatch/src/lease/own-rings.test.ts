@@ -18,7 +18,7 @@ function open(concurrency: number) {
   return { rings, looks, failed, order, looked };
 }
 
-test('a thread that is rung during its look is looked into exactly once more, however often it was rung', async () => {
+test('a thread that is rung while it is handled is handled exactly once more, however often it was rung', async () => {
   const { rings, looks, order, looked } = open(5);
   for (let n = 0; n < 3; n++) rings.ring('a');
   expect(order()).toEqual(['a']);
@@ -40,7 +40,7 @@ test('concurrency is bounded, and a thread with more to do goes to the end of th
   expect(order()).toEqual(['a', 'b', 'a']);
 });
 
-test('a failure is reported and does not block other threads; after close no thread is looked into', async () => {
+test('a failure is reported and does not block other threads; after close no thread is handled', async () => {
   const { rings, looks, failed, order, looked } = open(1);
   for (const threadId of ['a', 'b']) rings.ring(threadId);
   looks[0]?.fail();

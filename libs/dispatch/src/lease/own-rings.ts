@@ -1,33 +1,33 @@
 /**
  * Rings of threads that a worker owns, received on the worker's own pub/sub channel: one PUBLISH instead of
  * about fifty commands for a BullMQ job. Nothing depends on them: if no worker is subscribed, a doorbell
- * rings instead, and after a reconnect the worker looks into all its threads.
+ * rings instead, and after a reconnect the worker checks the mailboxes of all its threads.
  */
 import type { Feed } from '../redis/feed.ts';
 import type { Keys } from '../redis/keys.ts';
 
 /** Handles rings in the order in which they came. */
 export interface OwnRings {
-  /** Queues a look into the thread's mailbox; at most one look per thread runs at a time. */
+  /** Queues a call of `onRing` for the thread; at most one per thread runs at a time. */
   ring(threadId: string): void;
-  /** Accepts no more rings; resolves when the looks in progress have ended. */
+  /** Accepts no more rings; resolves when the calls in progress have ended. */
   close(): Promise<void>;
 }
 
 /** How rings are handled. */
 export interface OwnRingsOptions {
-  /** Looks that run at once. */
+  /** Calls of `onRing` that run at once. */
   concurrency: number;
-  /** Looks into the mailbox. Resolves with true when there is more to do. */
+  /** Handles a thread with mail. Resolves with true when there is more to do. */
   onRing(threadId: string): Promise<boolean>;
-  /** The look failed. */
+  /** Called when `onRing` has thrown. */
   onFailed(threadId: string, error: unknown): void;
 }
 
 /** Queues rings and calls `onRing` for each, within `concurrency`. */
 export function createOwnRings({ concurrency, onRing, onFailed }: OwnRingsOptions): OwnRings {
   const waiting = new Set<string>();
-  /** Looks in progress; `again`: rung meanwhile. */
+  /** Threads being handled; `again`: rung meanwhile. */
   const running = new Map<string, { again: boolean }>();
   let closed = false;
   let idle: (() => void) | undefined;
@@ -37,11 +37,11 @@ export function createOwnRings({ concurrency, onRing, onFailed }: OwnRingsOption
       if (running.size >= concurrency || closed) break;
       waiting.delete(threadId);
       running.set(threadId, { again: false });
-      void look(threadId);
+      void handle(threadId);
     }
     if (running.size === 0) idle?.();
   };
-  const look = async (threadId: string) => {
+  const handle = async (threadId: string) => {
     let more = false;
     try {
       more = await onRing(threadId);

@@ -84,7 +84,7 @@ export interface Turn extends HeldThread {
   createdAtMs: number;
   /** The span that caused the run, as a traceparent; undefined: it is not traced. */
   trace?: string | undefined;
-  /** Whether changes of the thread's latest turn were lost, and no turn since has told the model. */
+  /** Whether changes of an earlier turn were lost, and the model does not know it yet. */
   filesLost?: boolean | undefined;
   /** The previous attempt, if its process ended without handing the turn back. */
   died?: DeadAttempt | undefined;
@@ -152,7 +152,7 @@ export interface HeldNow {
 }
 
 /** What a worker has missed. */
-export interface Looked {
+export interface Missed {
   /** Threads that are deleted, unowned, or owned by another worker. */
   lost: string[];
   /** Runs to be ended at a caller's request. */

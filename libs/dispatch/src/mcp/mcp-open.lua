@@ -1,7 +1,7 @@
 -- Creates an MCP session of the 2025 protocols.
 -- A: sessionId, tenant, keyId, ttlMs, idleMs, fields {…strings}, quota? (absent: the session counts to no quota)
 -- outcome: created | quota {limit, of, allowed}
--- Most clients never end their sessions: where a quota is reached, those unused for idleMs make room.
+-- Most clients never end their sessions: where a quota is reached, those unused for idleMs are ended.
 local function forget(sessionId)
   redis.call('DEL', key('mcp', sessionId), key('mcp', sessionId .. ':sub'))
   dropHeld('mcpSessions', A.tenant, sessionId, A.keyId)

@@ -3,7 +3,7 @@
  *
  * This folder, what clients of MCP have at every gateway:
  *   mcp-open.lua, mcp-subscribe.lua  scripts of this file
- *   answer-log.ts                    streams that a client can resume
+ *   stream-log.ts                    streams that a client can resume
  *   call-tasks.ts, call-task.lua     tool calls that run as tasks
  */
 import { randomUUID } from 'node:crypto';
@@ -59,12 +59,12 @@ export interface McpSessions {
  */
 const ttlMs = 7 * 86_400_000;
 
-/** A session unused for this time makes room for another of its key, ms. */
+/** A session unused for this time is ended where a quota is reached and its key opens another one, ms. */
 const idleMs = 3_600_000;
 
 /** How long a cached session is used without reading it again, ms. */
-const believedMs = 30_000;
-const maxBelieved = 10_000;
+const cachedMs = 30_000;
+const maxCached = 10_000;
 
 /** `replicas` carries the notices that invalidate the caches. */
 export function createMcpSessions(deps: {
@@ -75,11 +75,10 @@ export function createMcpSessions(deps: {
   quotaOf: QuotaInScript;
 }): McpSessions {
   const { redis, keys, scripts, replicas, quotaOf } = deps;
-  const believed = new Map<string, { session: McpSession; until: number }>();
+  const cached = new Map<string, { session: McpSession; until: number }>();
   replicas.onSignal((signal) => {
-    if (signal.kind === 'session_changed' || signal.kind === 'session_ended')
-      believed.delete(signal.sessionId);
-    if (signal.kind === 'missed') believed.clear();
+    if (signal.kind === 'session_changed' || signal.kind === 'session_ended') cached.delete(signal.sessionId);
+    if (signal.kind === 'missed') cached.clear();
   });
   const keyOf = (sessionId: string) => keys.of('mcp', sessionId);
   const heldBy = (limit: string, { tenant, keyId }: { tenant: string; keyId: string }) => [
@@ -108,7 +107,7 @@ export function createMcpSessions(deps: {
       return { sessionId, ...session, logLevel: undefined };
     },
     async get(sessionId, owner) {
-      const known = believed.get(sessionId);
+      const known = cached.get(sessionId);
       if (known && known.until > Date.now()) {
         const { session } = known;
         return session.tenant === owner.tenant && session.keyId === owner.keyId ? session : undefined;
@@ -120,7 +119,7 @@ export function createMcpSessions(deps: {
       const hash = (replies?.[0]?.[1] ?? {}) as Record<string, string>;
       const { tenant, keyId, protocolVersion, capabilities, logLevel, openedAt = '0' } = hash;
       if (tenant !== owner.tenant || keyId !== owner.keyId || !protocolVersion) return undefined;
-      // A key that was made anew under the same id is another one.
+      // A session of a revoked key does not belong to a new key with the same id.
       const revokedAt = await reached(redis.zscore(keys.one('revoked'), `${tenant}/${keyId}`));
       if (revokedAt !== null && Number(revokedAt) >= Number(openedAt)) return undefined;
       const session: McpSession = {
@@ -131,15 +130,15 @@ export function createMcpSessions(deps: {
         capabilities: JSON.parse(capabilities ?? '{}'),
         logLevel,
       };
-      if (believed.size >= maxBelieved) believed.clear();
-      believed.set(sessionId, { session, until: Date.now() + believedMs });
+      if (cached.size >= maxCached) cached.clear();
+      cached.set(sessionId, { session, until: Date.now() + cachedMs });
       return session;
     },
     async setLogLevel(sessionId, level) {
       const key = keyOf(sessionId);
       // Sets the TTL again, in case the session has just ended: a hash without TTL would stay forever.
       await reached(redis.multi().hset(key, 'logLevel', level).pexpire(key, ttlMs).exec());
-      believed.delete(sessionId);
+      cached.delete(sessionId);
       await replicas.broadcast({ kind: 'session_changed', sessionId });
     },
     async subscribe({ sessionId, tenant, keyId }, uri) {
@@ -160,7 +159,7 @@ export function createMcpSessions(deps: {
       (await reached(redis.sismember(subscriptionsOf(sessionId), uri))) === 1,
     async end(session) {
       const { sessionId } = session;
-      believed.delete(sessionId);
+      cached.delete(sessionId);
       const change = redis.multi().del(keyOf(sessionId), subscriptionsOf(sessionId));
       for (const held of heldBy('mcpSessions', session)) change.zrem(held, sessionId);
       await reached(change.exec());

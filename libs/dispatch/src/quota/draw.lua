@@ -1,6 +1,6 @@
 -- Draws requests from token buckets, which fill with time. A draw takes the same number from each.
 -- A: want, buckets [{id, perSecond, burst}]
--- outcome: drawn {granted, remaining (in the emptiest bucket), emptiest (its place, from 1), waitMs (until one request is
+-- outcome: drawn {granted, remaining (in the emptiest bucket), emptiest (its index, from 1), waitMs (until one request is
 --    available; 0 if some were granted)}
 local granted, remaining, waitMs, emptiest = A.want, nil, 0, 1
 local levels = {}

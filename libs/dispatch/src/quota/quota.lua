@@ -69,7 +69,7 @@ end
 -- Counts one accepted message or task.
 local function countRun(tenant)
   local day = dayKey()
-  redis.call('HINCRBY', day, tenant, 1)
+  local isFirst = redis.call('HINCRBY', day, tenant, 1) == 1
   if ofKey('runsPerDay') then redis.call('HINCRBY', day, tenant .. '/' .. ofKey('runsPerDay'), 1) end
-  redis.call('PEXPIRE', day, 172800000, 'NX')
+  if isFirst then redis.call('PEXPIRE', day, 172800000, 'NX') end
 end

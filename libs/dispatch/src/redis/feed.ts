@@ -30,9 +30,12 @@ const maxUnread = 1000;
  */
 const pingMs = 3_000;
 
-/** `redis`: a connection used for nothing else; `close` disconnects it. */
+/** `redis`: a connection used for nothing else, which the feed subscribes again itself; `close` disconnects it. */
 export function createFeed(deps: { redis: Redis; logger: Log }): Feed {
   const { redis } = deps;
+  // ioredis would subscribe again without a handler for a failure: a connection cut at that moment would end the
+  // process by an unhandled rejection, or stay without its channels.
+  redis.options.autoResubscribe = false;
   const ping = setInterval(() => {
     if (redis.status === 'ready') redis.ping().catch(() => undefined); // on failure socketTimeout drops the connection
   }, pingMs);
@@ -41,15 +44,20 @@ export function createFeed(deps: { redis: Redis; logger: Log }): Feed {
   redis.on('message', (channel: string, message: string) => {
     for (const push of listeners.get(channel) ?? []) push(message);
   });
-  // ioredis subscribes again after a reconnect, but what was published meanwhile is lost. The reply to this
-  // ping comes after those to the subscriptions, so nothing falls between the read that it triggers and the
-  // next message.
+  // What was published before the channels were subscribed again is lost: every listener is notified once they are,
+  // so that nothing falls between the read that this triggers and the next message.
   redis.on('ready', () => {
+    if (listeners.size === 0) return;
     const cutOff = [...listeners.values()].flatMap((pushes) => [...pushes]);
-    const notifyAll = () => {
-      for (const push of cutOff) push('');
-    };
-    redis.ping().then(notifyAll, () => undefined); // on failure the connection is reopened
+    redis.subscribe(...listeners.keys()).then(
+      () => {
+        for (const push of cutOff) push('');
+      },
+      (error) => {
+        deps.logger.debug({ err: error }, 'feed: subscribing again failed');
+        if (redis.status === 'ready') redis.disconnect(true); // otherwise it is being reopened already
+      },
+    );
   });
 
   const leave = (channel: string, push: (message: string) => void) => {

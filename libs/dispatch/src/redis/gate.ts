@@ -1,6 +1,6 @@
 /** Runs a bounded number of jobs at once. */
 export interface Gate {
-  /** Runs the job when there is room. Waiting jobs are run in the order of their calls; `first` goes before all others. */
+  /** Runs the job when fewer than `limit` run. Jobs wait in the order of their calls; one with `first` waits before all others. */
   <T>(job: () => Promise<T>, options?: { first: boolean }): Promise<T>;
   /** Whether jobs wait. */
   isWaiting(): boolean;

@@ -60,12 +60,11 @@
  * | bseq:<tenant> · btenants · bswept | counter, set, string | submission order; tenants with a bus; when the buses were last swept |
  * | btidy · bcounts | zset, hash | tenants with a bus by when it was last checked for expired tasks; totals of all buses, by state |
  * | bdue · bpolls | zset | `<tenant>:<id>` by the end of its lease; `<tenant>:<name>` by the end of its poll |
- * |
  * | bev:<tenant> · chbus:<tenant> | stream, channel | events of a bus |
  * | version | hash | version of the data's shape: data, least, and unfinished during a migration |
  * | probe:<random> | string | test write of a process (write-probe.ts), with a TTL |
  * | secret | string | signs thread tokens when no secret is configured |
- * | ticket:<sha256> · tickets:<holder> | string, zset | a ticket that counts once; those of a holder by their expiry |
+ * | ticket:<sha256> · tickets:<holder> | string, zset | a one-time ticket; those of a holder by their expiry |
  * | csession:<sha256> · csessions:<holder> | string, zset | a session of the console; those of a holder by their expiry |
  * | filesid | string | a random id of this data: files are collected as garbage only with the data that refers to them |
  * | naming | hash | the secret that names default threads, encrypted with each token secret |

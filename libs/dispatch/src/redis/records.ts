@@ -15,7 +15,7 @@ const stateOf: Record<string, Thread['state']> = {
   cancelled: 'interrupted',
 };
 
-/** Whether a thread was asked to have a workspace; undefined = not said. */
+/** Whether the creator of a thread asked for a workspace; undefined = left to agent and skill. */
 export const workspaceOf = ({ workspace }: Hash): boolean | undefined =>
   workspace === undefined ? undefined : workspace === '1';
 

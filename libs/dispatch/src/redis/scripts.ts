@@ -9,7 +9,7 @@
  *   records.ts       Redis hashes as resources of the API
  *   reached.ts       errors of Redis as AppErrors
  *   until-reached.ts repeats a step while Redis is unavailable
- *   ask-together.ts  batches questions of one turn of the event loop
+ *   batch-queries.ts batches queries of one turn of the event loop
  *   feed.ts          pub/sub on one connection
  *   gate.ts          bounds how many jobs run at once
  *   write-probe.ts   tests whether Redis takes writes
@@ -97,11 +97,14 @@ export const scriptText = ({ file }: Script, limits: Limits): string =>
 
 type Command = (key: string, args: string) => Promise<string>;
 
+/** How often one call sends a script's text to a Redis that forgets its scripts again and again. */
+const maxLoads = 5;
+
 /** `limits` and the prefix of `keys` are fixed for the life of the process. */
 export function createScripts(deps: { redis: Redis; keys: Keys; limits: Limits; acks: Acks }): Scripts {
   const { redis, keys, limits, acks } = deps;
   const commands = new Map<string, Command>();
-  /** ioredis sends the text once and its SHA-1 digest from then on. */
+  /** ioredis sends the text once and its SHA-1 digest from then on; when Redis has forgotten it, the text once more. */
   const commandOf = (script: Script): Command => {
     const known = commands.get(script.file.href);
     if (known) return known;
@@ -116,11 +119,23 @@ export function createScripts(deps: { redis: Redis; keys: Keys; limits: Limits; 
   return {
     async call(script, args) {
       const argsText = jsonOf({ seed: randomUUID(), ...args });
-      const run = () => reached(commandOf(script)(keys.prefix, argsText));
+      const command = commandOf(script);
+      const run = () => reached(whileForgotten(() => command(keys.prefix, argsText)));
       const answer = await (script.isConfirmed ? acks.acknowledged(run) : run());
       return JSON.parse(answer);
     },
   };
+}
+
+/** Repeats a command that did not run because Redis has forgotten its script (SCRIPT FLUSH, a fail-over). */
+async function whileForgotten(send: () => Promise<string>): Promise<string> {
+  for (let load = 1; ; load++) {
+    try {
+      return await send();
+    } catch (error) {
+      if (load === maxLoads || !(error as Error).message.startsWith('NOSCRIPT')) throw error;
+    }
+  }
 }
 
 /** A list in a script result: Lua encodes an empty table as `{}`. */

@@ -75,8 +75,12 @@ export function createQuestions(deps: { redis: Redis; keys: Keys; scripts: Scrip
         { tenant, threadId, questionId, answer: jsonOf(answer) },
       );
       if (outcome === 'not_found')
-        throw new AppError('not_found', `There is no open question ${questionId} on this thread.`);
-      if (outcome === 'answered') throw new AppError('wrong_state', 'This question has an answer already.');
+        throw new AppError(
+          'not_found',
+          `There is no open question ${questionId} on this thread: it has ended, or the id is wrong.`,
+        );
+      if (outcome === 'answered')
+        throw new AppError('wrong_state', 'This question has an answer already, which stays.');
     },
   };
 }

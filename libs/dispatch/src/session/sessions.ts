@@ -6,6 +6,8 @@
  *   transcripts.ts         transcripts, stored so that any worker can resume a conversation
  *   transcript-append.lua  its script
  *   prompt-id.ts           the SDK's message id for a prompt
+ *   questions.ts           questions of a session to people
+ *   answer-question.lua    its script
  */
 import {
   AppError,
@@ -22,7 +24,7 @@ import type { Keys } from '../redis/keys.ts';
 import { reached } from '../redis/reached.ts';
 import type { Hash } from '../redis/records.ts';
 import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
-import { idOfNamedThread } from '../thread/thread-id.ts';
+import { idOfNamedThread, threadNotFound } from '../thread/thread-id.ts';
 
 const lua = scriptsBeside(import.meta.url, { unconfirmed: ['prewarm', 'session-state'] });
 
@@ -67,13 +69,12 @@ export function createSessions(deps: {
   doorbell: Doorbell;
 }): Sessions {
   const { redis, keys, scripts, doorbell } = deps;
-  const notFound = (threadId: string) => new AppError('thread_not_found', `There is no thread ${threadId}.`);
 
   const get = async (tenant: string, threadId: string): Promise<ThreadSession> => {
     const read = (ownId: string): Promise<Hash> => reached(redis.hgetall(keys.of('th', ownId)));
     let hash = await read(threadId);
     if (hash.tenant !== tenant) hash = await read(idOfNamedThread(tenant, threadId));
-    if (hash.tenant !== tenant) throw notFound(threadId);
+    if (hash.tenant !== tenant) throw threadNotFound(threadId);
     const workerId = hash.owner?.split('#')[0];
     const alive = workerId !== undefined && (await reached(redis.get(keys.of('w', workerId)))) === hash.owner;
     return { threadId: hash.alias ?? threadId, ...sessionOf(hash, alive ? workerId : undefined) };
@@ -93,12 +94,16 @@ export function createSessions(deps: {
     get,
     tryPrewarm,
     async prewarm(tenant, threadId) {
-      if (!(await tryPrewarm(tenant, threadId))) throw notFound(threadId);
+      if (!(await tryPrewarm(tenant, threadId))) throw threadNotFound(threadId);
       return get(tenant, threadId);
     },
     async ofWorker(workerId) {
       const me = await reached(redis.get(keys.of('w', workerId)));
-      if (me === null) throw new AppError('worker_not_found', `There is no live worker ${workerId}.`);
+      if (me === null)
+        throw new AppError(
+          'worker_not_found',
+          `There is no live worker ${workerId}. GET /v1/workers lists the workers.`,
+        );
       const owned = await reached(redis.smembers(keys.of('own', workerId)));
       const found = await Promise.all(
         owned.sort().map(async (threadId) => {

@@ -8,19 +8,27 @@ local held = redis.call('HMGET', th, 'owner', 'epoch', 'transcriptBytes')
 if not isHolder(held[1], held[2]) then return answer('fenced') end
 local list = key('sess', A.threadId .. ':' .. A.name)
 local bytes = tonumber(held[3]) or 0
-local added = 0
-redis.call('SADD', key('sess', A.threadId), A.name)
+local added, isFull = {}, false
 for _, entry in ipairs(A.entries) do
   if not entry.uuid or redis.call('SADD', list .. ':uuids', entry.uuid) == 1 then
     if bytes + #entry.text > C.transcriptBytes then
       if entry.uuid then redis.call('SREM', list .. ':uuids', entry.uuid) end
-      redis.call('HSET', th, 'transcriptBytes', bytes)
-      return answer('full', { bytes = bytes })
+      isFull = true
+      break
     end
     bytes = bytes + #entry.text
-    redis.call('RPUSH', list, entry.text)
-    added = added + 1
+    added[#added + 1] = entry.text
   end
 end
-redis.call('HSET', th, 'transcriptBytes', bytes)
-return answer('ok', { added = added })
+local stored = 0
+-- In pieces: a command of a script takes some thousand arguments.
+for first = 1, #added, 1000 do
+  stored = redis.call('RPUSH', list, unpack(added, first, math.min(first + 999, #added)))
+end
+if #added > 0 then
+  -- A new list is named in the set of the thread's lists.
+  if stored == #added then redis.call('SADD', key('sess', A.threadId), A.name) end
+  redis.call('HSET', th, 'transcriptBytes', bytes)
+end
+if isFull then return answer('full', { bytes = bytes }) end
+return answer('ok', { added = #added })

@@ -44,7 +44,7 @@ if byArgs then
   end
 end
 
--- A session whose run was cancelled may still send a call; the cancellation has gone through the tasks below it already.
+-- A session whose run was cancelled may still send a call. Its task would not be cancelled: the tasks below were cancelled before.
 if A.call and redis.call('HGET', key('run', A.call.runId), 'cancel') then return answer('cancelled') end
 local agent = profileOf('agents', A.agent, A.tenant)
 if A.agent and not agent then return answer('agent_not_found') end

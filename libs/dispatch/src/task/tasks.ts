@@ -28,7 +28,7 @@ import { type Hash, taskOf } from '../redis/records.ts';
 import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import { cancelledMailOf } from '../thread/mail.ts';
 import type { Sender } from '../thread/sender.ts';
-import { idOfNamedThread } from '../thread/thread-id.ts';
+import { idOfNamedThread, threadNotFound } from '../thread/thread-id.ts';
 
 const lua = scriptsBeside(import.meta.url, { confirmed: ['create-task', 'cancel-task'] });
 
@@ -130,13 +130,15 @@ export function createTasks(deps: {
   traceNow(): string | undefined;
 }): Tasks {
   const { refuseWorkspace, quotaOf, redis, keys, scripts, doorbell, traceNow } = deps;
-  const checkins = new Queue(checkinQueue, { connection: redis, prefix: keys.bull, skipMetasUpdate: true });
-  checkins.on('error', (error) => deps.logger.debug({ err: error }, 'tasks: check-in queue error'));
-
+  const checkins = createCheckins(deps);
   const hashOf = (taskId: string): Promise<Hash> => reached(redis.hgetall(keys.of('task', taskId)));
   const get = async (tenant: string, taskId: string) => {
     const hash = await hashOf(taskId);
-    if (hash.tenant !== tenant) throw new AppError('task_not_found', `There is no task ${taskId}.`);
+    if (hash.tenant !== tenant)
+      throw new AppError(
+        'task_not_found',
+        `There is no task ${taskId}. Check the id: GET /v1/tasks lists the tasks.`,
+      );
     return taskOf(hash);
   };
 
@@ -213,19 +215,27 @@ export function createTasks(deps: {
       if (answer.rung) void doorbell.ring(answer.rung.threadId, answer.rung.owner, 'notification');
       return get(tenant, taskId);
     },
-    async checkin({ taskId, message, toolUseId }) {
-      const noteId = `${taskId}-${toolUseId}`;
-      const job: CheckinJob = { taskId, noteId, message };
-      const options = {
-        jobId: noteId,
-        removeOnComplete: true,
-        attempts: 5,
-        backoff: { type: 'exponential', delay: 500 },
-      };
-      await reached(checkins.add('checkin', job, { ...options, removeOnFail: { count: 1000 } }));
-    },
+    checkin: checkins.add,
     close: () => checkins.close(),
   };
+}
+
+/** Opens the check-in queue. */
+function createCheckins({ redis, keys, logger }: { redis: Redis; keys: Keys; logger: Log }) {
+  const queue = new Queue(checkinQueue, { connection: redis, prefix: keys.bull, skipMetasUpdate: true });
+  queue.on('error', (error) => logger.debug({ err: error }, 'tasks: check-in queue error'));
+  const options = {
+    removeOnComplete: true,
+    removeOnFail: { count: 1000 },
+    attempts: 5,
+    backoff: { type: 'exponential', delay: 500 },
+  };
+  const add: Tasks['checkin'] = async ({ taskId, message, toolUseId }) => {
+    const noteId = `${taskId}-${toolUseId}`;
+    const job: CheckinJob = { taskId, noteId, message };
+    await reached(queue.add('checkin', job, { ...options, jobId: noteId }));
+  };
+  return { add, close: () => queue.close() };
 }
 
 const workspaceArgsOf = (workspace: TaskWorkspace | undefined) => ({
@@ -248,7 +258,10 @@ function refusalOf(
         'This Idempotency-Key was used with another request. Use a new key for a new request.',
       );
     case 'agent_not_found':
-      return new AppError('agent_not_found', `There is no agent "${agent}".`);
+      return new AppError(
+        'agent_not_found',
+        `There is no agent "${agent}". GET /v1/agents lists the agents.`,
+      );
     case 'depth':
       return new AppError(
         'task_depth_exceeded',
@@ -270,6 +283,6 @@ function refusalOf(
         `One user message may lead to at most ${answer.limit} tasks. Do the rest without delegating it.`,
       );
     default:
-      return new AppError('thread_not_found', `There is no thread ${parentThreadId}.`);
+      return threadNotFound(parentThreadId ?? '');
   }
 }

@@ -1,4 +1,4 @@
--- Puts threads of earlier releases into the indexes, as used when the list says.
+-- Adds threads of earlier releases to the indexes, with the times of use that the tenant's list has.
 -- A: tenant, threadIds
 -- outcome: ok
 for _, threadId in ipairs(A.threadIds) do

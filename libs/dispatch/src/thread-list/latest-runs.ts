@@ -5,7 +5,7 @@ const lua = scriptsBeside(import.meta.url, { unconfirmed: ['latest-runs'] });
 
 /** Longest text of a run in a list, characters. */
 const maxChars = 200;
-/** Threads that one script looks at. */
+/** Threads that one script reads. */
 const atOnce = 100;
 
 /** Reads the latest run of each thread, by the threads' own ids; threads without one are left out. Throws `unavailable`. */

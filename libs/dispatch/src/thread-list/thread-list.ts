@@ -1,12 +1,13 @@
 /**
- * Lists of a tenant's threads, by what they are: as fast at a hundred thousand threads as at a hundred.
+ * Lists of a tenant's threads with filters: as fast at a hundred thousand threads as at a hundred.
  *
  *   thread-index.lua   which indexes a thread is in (shared definitions)
  *   index-threads.lua  indexes the threads of earlier releases
  *   match-threads.lua  looks for a text, or a value of the metadata
  *   latest-runs.ts     the latest run of each thread in a list
+ *   latest-runs.lua    its script
  *
- * State, agent, skill and time are found by an index. A second one of the first three, a text and metadata are looked up
+ * Time and one of state, agent and skill are found by an index. A second one of these three, a text and metadata are checked
  * thread by thread: at most `maxScanned` for a page, which then ends with a cursor.
  */
 import { AppError, type Thread } from '@harness/contracts';
@@ -44,9 +45,9 @@ export interface ThreadPage {
   nextCursor: string | null;
 }
 
-/** Threads that are looked at for one page, if they are looked up one by one. */
+/** Threads that are checked one by one for one page. */
 const maxScanned = 1_000;
-/** Threads that are looked at together: a script must not keep Redis from others. */
+/** Threads that one script checks: a longer one would block Redis for others. */
 const atOnce = 100;
 const indexedAtOnce = 500;
 

@@ -48,7 +48,10 @@ export function createForking(deps: {
     const runs = keys.of('runs', ownId);
     const run = atRunId === undefined ? undefined : await hashOf('run', atRunId);
     if (run && run.threadId !== ownId)
-      throw new AppError('run_not_found', `There is no run ${atRunId} on this thread.`);
+      throw new AppError(
+        'run_not_found',
+        `There is no run ${atRunId} on this thread. GET /v1/threads/{threadId}/runs lists its runs.`,
+      );
     const done = Number(thread.done ?? 0);
     const seq = Number(run?.seq ?? done);
     if (seq > done)
@@ -98,7 +101,7 @@ async function stage(
     throw new AppError(
       'wrong_state',
       transcript === 'full'
-        ? 'The conversation of this thread exceeds the size that is stored, so it cannot be forked.'
+        ? 'The conversation of this thread exceeds the size that is stored, so it cannot be forked. Create a new thread.'
         : 'The conversation of this thread is not stored completely yet. Fork it again in a moment.',
     );
   const sdkSessionId = crypto.randomUUID();
@@ -144,7 +147,7 @@ async function linesOf(redis: Redis, list: string): Promise<Entry[]> {
 }
 
 /**
- * The entries before the first prompt of a later run. What the SDK writes before a prompt, without a uuid, goes with it.
+ * The entries before the first prompt of a later run. Entries without a uuid that directly precede a prompt belong to it.
  */
 function cut(entries: Entry[], laterPrompts: ReadonlySet<string>): Entry[] {
   const end = entries.findIndex(({ uuid }) => uuid !== undefined && laterPrompts.has(uuid));

@@ -9,8 +9,8 @@ local function mailboxOf(threadId)
   return thread
 end
 
--- Appends mail to a thread's mailbox; returns its run, as its hash is. The run's record is written first, so
--- mail never lacks one. `thread`: its mailbox, if it has been read and not changed since.
+-- Appends mail to a thread's mailbox; returns its run, as its hash is. The run's record is written before its mail,
+-- so mail never lacks one. `thread`: its mailbox, if it has been read and not changed since.
 local function deliver(threadId, mail, thread)
   local th = key('th', threadId)
   thread = thread or mailboxOf(threadId)
@@ -22,6 +22,7 @@ local function deliver(threadId, mail, thread)
   local run = { runId = mail.runId, threadId = threadId, tenant = thread.tenant, alias = thread.alias or nil, seq = seq,
     kind = mail.kind, status = 'pending', attempt = 0, input = mail.input, createdAt = stamp, chain = mail.chain or mail.runId }
   for _, name in ipairs({ 'model', 'metadata', 'taskId', 'iteration', 'failure', 'keyId', 'scopes', 'tools', 'rightsUntil', 'grantedAt', 'heldBy', 'trace', 'filesIn', 'skill' }) do run[name] = mail[name] end
+  run.eventId = addEvent(threadId, 'run.queued', cjson.encode({ runId = mail.runId, seq = seq, kind = mail.kind }))
   setFields(key('run', mail.runId), run)
   local indexes = indexesOf('busy', thread.agent, thread.skill)
   redis.call('HSET', th, 'last', seq, 'updatedAt', stamp, 'indexed', indexes)
@@ -32,8 +33,6 @@ local function deliver(threadId, mail, thread)
   if not thread.kept then keepThread(threadId) end
   redis.call('ZADD', key('ths', thread.tenant), now, threadId)
   moveIndexes(threadId, thread.tenant, { before = thread.indexed, wanted = indexes, at = now })
-  run.eventId = addEvent(threadId, 'run.queued', cjson.encode({ runId = mail.runId, seq = seq, kind = mail.kind }))
-  redis.call('HSET', key('run', mail.runId), 'eventId', run.eventId)
   return run
 end
 
@@ -77,16 +76,23 @@ local function cancelMail(threadId)
   for _, entry in ipairs(redis.call('XRANGE', key('mb', threadId), '-', '+')) do cancelRun(threadId, entry[2][2]) end
 end
 
--- Completes the thread's current run (its hash, or at least tenant and runId); returns how many messages wait.
-local function finishRun(threadId, seq, run)
+-- Completes the thread's current run; returns how many messages wait. `run`: its hash, or of it tenant, runId, kind and
+-- heldBy together with `thread`: last, outcome, agent, skill and indexed as they are now, and in `set` fields that are
+-- written with `done`.
+local function finishRun(threadId, seq, run, thread)
   local th = key('th', threadId)
   if run.kind == 'message' then dropHeld('waitingMessages', run.tenant, run.runId, run.heldBy) end
   redis.call('DEL', key('led', threadId))
   redis.call('HDEL', th, 'nonce', 'run', 'attempt', 'tried')
-  local thread = redis.call('HMGET', th, 'last', 'outcome', 'agent', 'skill', 'indexed')
-  local last = tonumber(thread[1]) or 0
-  local indexes = indexesOf(stateOf(last, seq, thread[2]), thread[3], thread[4])
-  redis.call('HSET', th, 'done', seq, 'indexed', indexes)
+  if not thread then
+    local found = redis.call('HMGET', th, 'last', 'agent', 'skill', 'indexed')
+    thread = { last = found[1], outcome = run.status, agent = found[2], skill = found[3], indexed = found[4], set = { outcome = run.status } }
+  end
+  local last = tonumber(thread.last) or 0
+  local indexes = indexesOf(stateOf(last, seq, thread.outcome), thread.agent, thread.skill)
+  local fields = thread.set or {}
+  fields.done, fields.indexed = seq, indexes
+  setFields(th, fields)
   redis.call('XDEL', key('mb', threadId), seq .. '-0')
   local remaining = last - seq
   if remaining > 0 then
@@ -95,6 +101,6 @@ local function finishRun(threadId, seq, run)
     redis.call('ZREM', P .. 'pend', threadId)
   end
   redis.call('ZADD', key('ths', run.tenant), now, threadId)
-  moveIndexes(threadId, run.tenant, { before = thread[5], wanted = indexes, at = now })
+  moveIndexes(threadId, run.tenant, { before = thread.indexed, wanted = indexes, at = now })
   return remaining
 end

@@ -10,6 +10,7 @@ import { reached } from '../redis/reached.ts';
 import { type Hash, runOf } from '../redis/records.ts';
 import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 import type { Sender } from './sender.ts';
+import { threadNotFound } from './thread-id.ts';
 
 const lua = scriptsBeside(import.meta.url, { confirmed: ['append', 'cancel-run'] });
 
@@ -74,7 +75,11 @@ export function createRuns(deps: {
 }): Runs {
   const { refuseWorkspace, quotaOf, redis, keys, scripts, doorbell, losses, traceNow } = deps;
   const hashOf = (runId: string): Promise<Hash> => reached(redis.hgetall(keys.of('run', runId)));
-  const notFound = (runId: string) => new AppError('run_not_found', `There is no run ${runId}.`);
+  const notFound = (runId: string) =>
+    new AppError(
+      'run_not_found',
+      `There is no run ${runId} on this thread. Check both ids: GET /v1/threads/{threadId}/runs lists the runs.`,
+    );
 
   const get = async (tenant: string, threadId: string, runId: string) => {
     const hash = await hashOf(runId);
@@ -179,6 +184,6 @@ function refusalOf(answer: Appended, threadId: string): AppError {
         `${answer.waiting} messages are waiting on this thread, its maximum; send again later.`,
       );
     default:
-      return new AppError('thread_not_found', `There is no thread ${threadId}.`);
+      return threadNotFound(threadId);
   }
 }

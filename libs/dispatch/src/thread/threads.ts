@@ -4,6 +4,7 @@
  * This folder:
  *   threads.lua          ids, creation, retention, deletion (shared definitions)
  *   mailbox.lua          delivery, cancellation and completion of mail (shared definitions)
+ *   thread-tools.lua     script: the tools that a thread, its agent and its skill allow
  *   tools-of-thread.lua  which tools a thread and a run may use (shared definitions)
  *   sender.ts            who makes threads and sends messages, and with which rights
  *   thread-id.ts         the own id of a thread that a caller names
@@ -37,7 +38,7 @@ import { createThreadList, type ListThreads } from '../thread-list/thread-list.t
 import { createForking } from './fork-thread.ts';
 import { cancelledMailOf } from './mail.ts';
 import type { Sender } from './sender.ts';
-import { idOfNamedThread } from './thread-id.ts';
+import { idOfNamedThread, threadNotFound } from './thread-id.ts';
 
 const lua = scriptsBeside(import.meta.url, {
   confirmed: ['create-thread', 'update-thread', 'delete-thread'],
@@ -98,8 +99,6 @@ export interface Threads {
   delete(tenant: string, threadId: string): Promise<void>;
 }
 
-const notFound = (threadId: string) => new AppError('thread_not_found', `There is no thread ${threadId}.`);
-
 const flagOf = (value: unknown) => (value ? '1' : '0');
 
 /** A thread's settings as Redis stores them; null and absent ones are omitted. */
@@ -114,6 +113,22 @@ const storedOf = (profile: UpdateThread & Pick<CreateThread, 'workspace'>): Hash
   );
 
 type Made = { outcome: 'created' | 'exists' } | ({ outcome: 'quota' } & QuotaRefusal);
+
+type Updated = 'updated' | 'not_found' | 'too_wide' | 'above';
+
+/** The error for a change that update-thread.lua refuses. */
+function updateRefusalOf(outcome: Exclude<Updated, 'updated'>, threadId: string): AppError {
+  if (outcome === 'not_found') return threadNotFound(threadId);
+  if (outcome === 'above')
+    return new AppError(
+      'forbidden',
+      'This thread has tools that your key does not have, so the key may not change its prompt, tools, agent or skill. Use a key with these tools.',
+    );
+  return new AppError(
+    'invalid_request',
+    'allowedTools has tools that this thread may not have: a delegated thread has only tools of its parent, and a key grants only tools that it has itself. Send fewer tools.',
+  );
+}
 
 /** `losses` is notified of deleted threads, so that their messages do not count as lost. */
 export function createThreads(deps: {
@@ -133,7 +148,7 @@ export function createThreads(deps: {
   };
   const locate = async (tenant: string, threadId: string) => {
     const found = (await find(tenant, threadId)) ?? (await find(tenant, idOfNamedThread(tenant, threadId)));
-    if (!found) throw notFound(threadId);
+    if (!found) throw threadNotFound(threadId);
     return found;
   };
   const get = async (tenant: string, threadId: string) => (await locate(tenant, threadId)).thread;
@@ -168,29 +183,9 @@ export function createThreads(deps: {
     },
     async update({ tenant, threadId }, change, sender) {
       const clear = Object.entries(change).flatMap(([name, value]) => (value === null ? [name] : []));
-      const made = await scripts.call<{ outcome: 'updated' | 'not_found' | 'too_wide' | 'above' }>(
-        lua['update-thread'],
-        {
-          threadId,
-          tenant,
-          set: storedOf(change),
-          clear,
-          sender,
-        },
-      );
-      if (made.outcome === 'not_found') throw notFound(threadId);
-      if (made.outcome === 'above') {
-        throw new AppError(
-          'forbidden',
-          'This thread has tools that your key does not have, so the key may not change its prompt, tools, agent or skill. Use a key with these tools.',
-        );
-      }
-      if (made.outcome === 'too_wide') {
-        throw new AppError(
-          'invalid_request',
-          'allowedTools has tools that this thread may not have: a delegated thread has only tools of its parent, and a key grants only tools that it has itself. Send fewer tools.',
-        );
-      }
+      const args = { threadId, tenant, set: storedOf(change), clear, sender };
+      const { outcome } = await scripts.call<{ outcome: Updated }>(lua['update-thread'], args);
+      if (outcome !== 'updated') throw updateRefusalOf(outcome, threadId);
       return get(tenant, threadId);
     },
     async fork(tenant, threadId, { wish, sender }) {
@@ -202,7 +197,7 @@ export function createThreads(deps: {
         lua['thread-tools'],
         { tenant, threadId },
       );
-      if (outcome === 'not_found') throw notFound(threadId);
+      if (outcome === 'not_found') throw threadNotFound(threadId);
       return tools === undefined ? undefined : (JSON.parse(tools) as string[]);
     },
     list: createThreadList(deps),
@@ -220,8 +215,8 @@ export function createThreads(deps: {
         threadId,
         mail: task?.parentThreadId ? cancelledMailOf(task) : undefined,
       });
-      if (outcome === 'not_found') throw notFound(threadId);
-      for (const gone of listOf(threadIds)) losses.deleted(gone);
+      if (outcome === 'not_found') throw threadNotFound(threadId);
+      for (const deleted of listOf(threadIds)) losses.deleted(deleted);
       if (rung) void doorbell.ring(rung.threadId, rung.owner, 'notification');
     },
   };

@@ -1,6 +1,6 @@
 /**
- * Calls from one gateway to another, through Redis: the one place that every gateway reaches, whatever its network looks like, and
- * whose access is already guarded. A call is at most once: nothing is stored, and one whose answer is lost fails.
+ * Calls from one gateway to another, through Redis, which every gateway reaches in any network and whose access is already
+ * protected. Calls are at-most-once: nothing is stored, and a call whose answer is lost fails.
  */
 import { randomUUID } from 'node:crypto';
 import { AppError, type ErrorCode, errorCodes, jsonOf, toAppError } from '@harness/contracts';
@@ -39,8 +39,8 @@ export interface GatewayCalls {
 const maxChars = 16 * 1024 * 1024;
 /** Calls of others in progress at one gateway. */
 const maxServed = 5_000;
-/** How often a caller looks whether the gateway that it asked is alive, ms. */
-const lookMs = 2_000;
+/** How often a caller checks whether the gateway that it asked is alive, ms. */
+const checkMs = 2_000;
 
 type Message =
   | { kind: 'ask'; id: string; from: string; topic: string; question: unknown }
@@ -49,10 +49,8 @@ type Message =
   | { kind: 'answer'; id: string; answer: unknown }
   | { kind: 'error'; id: string; error: { code: string; message: string; details?: unknown } };
 
-interface Waiting {
-  settle(message: Extract<Message, { kind: 'note' | 'answer' | 'error' }>): void;
-  lose(why: string): void;
-}
+/** Sends a message to a gateway; resolves with the number of gateways that received it. */
+type Send = (replica: string, message: Message) => Promise<number>;
 
 /** Creates the calls of this gateway. */
 export function createGatewayCalls(deps: {
@@ -64,60 +62,37 @@ export function createGatewayCalls(deps: {
 }): GatewayCalls {
   const { redis, keys, replicas, logger } = deps;
   const ended = new AbortController();
-  const handlers = new Map<string, (call: GatewayCall) => Promise<unknown>>();
-  const waiting = new Map<string, Waiting>();
-  const served = new Map<string, AbortController>();
-  let listening: Promise<Listener> | undefined;
   const channelOf = (replica: string) => keys.of('gwcall', replica);
-
-  const send = async (replica: string, message: Message): Promise<number> => {
+  const send: Send = async (replica, message) => {
     const text = jsonOf(message);
     if (text.length > maxChars)
       throw new AppError(
         'tool_failed',
-        `It has ${text.length} characters; at most ${maxChars} pass between gateways.`,
+        `The call or its answer has ${text.length} characters; at most ${maxChars} pass between gateways. Ask for less at once.`,
       );
     return reached(redis.publish(channelOf(replica), text));
   };
-  const answer = async ({ id, from, topic, question }: Extract<Message, { kind: 'ask' }>) => {
-    const cancelled = new AbortController();
-    const post = (message: Message) =>
-      send(from, message).catch((error) =>
-        logger.debug({ err: error, topic }, 'gateway call: not delivered'),
-      );
-    try {
-      const handler = handlers.get(topic);
-      if (!handler || served.size >= maxServed)
-        throw new AppError('plugin_unavailable', 'The gateway that was asked has too much to do.');
-      served.set(id, cancelled);
-      const allow = createNoteBudget();
-      const note = (one: unknown) => {
-        if (allow()) void post({ kind: 'note', id, note: one });
-      };
-      const result = await handler({ question, signal: cancelled.signal, note });
-      await send(from, { kind: 'answer', id, answer: result });
-    } catch (thrown) {
-      await post({ kind: 'error', id, error: toAppError(thrown).toBody() });
-    } finally {
-      served.delete(id);
-    }
-  };
+  const callee = createCallee(send, logger);
+  const caller = createCaller(send, replicas);
   const read = (text: string) => {
-    if (text === '') {
-      for (const { lose } of waiting.values()) lose('the connection to Redis was lost meanwhile');
-      return;
-    }
+    if (text === '') return caller.loseAll('the connection to Redis was lost meanwhile');
     const message = JSON.parse(text) as Message;
-    if (message.kind === 'ask') void answer(message);
-    else if (message.kind === 'cancel')
-      served.get(message.id)?.abort(new AppError('turn_cancelled', 'The call was cancelled.'));
-    else waiting.get(message.id)?.settle(message);
+    if (message.kind === 'ask') void callee.answer(message);
+    else if (message.kind === 'cancel') callee.cancel(message.id);
+    else caller.settle(message);
   };
+
+  let listening: Promise<Listener> | undefined;
   const listen = () => {
     listening ??= deps.feed.listen([channelOf(replicas.id)], ended.signal).then((messages) => {
       void (async () => {
         for await (const text of messages) read(text);
-      })().catch((error) => logger.error({ err: error }, 'gateway calls: lost'));
+      })().catch((error) =>
+        logger.error(
+          { err: error },
+          'gateway calls: no more calls or answers are received; restart this gateway',
+        ),
+      );
       return messages;
     });
     listening.catch(() => {
@@ -128,12 +103,73 @@ export function createGatewayCalls(deps: {
 
   return {
     async serve(topic, handler) {
-      handlers.set(topic, handler);
+      callee.serve(topic, handler);
       await listen();
     },
-    async ask(replica, { topic, question }, { signal, onNote } = {}) {
-      signal?.throwIfAborted();
+    async ask(replica, question, options = {}) {
+      options.signal?.throwIfAborted();
       await listen();
+      return caller.ask(replica, question, options);
+    },
+    close: () => ended.abort(),
+  };
+}
+
+/** Answers the calls of other gateways. */
+function createCallee(send: Send, logger: Log) {
+  const handlers = new Map<string, (call: GatewayCall) => Promise<unknown>>();
+  const inProgress = new Map<string, AbortController>();
+  return {
+    serve: (topic: string, handler: (call: GatewayCall) => Promise<unknown>) =>
+      void handlers.set(topic, handler),
+    cancel: (id: string) =>
+      inProgress.get(id)?.abort(new AppError('turn_cancelled', 'The call was cancelled.')),
+    async answer({ id, from, topic, question }: Extract<Message, { kind: 'ask' }>) {
+      const cancelled = new AbortController();
+      const post = (message: Message) =>
+        send(from, message).catch((error) =>
+          logger.debug({ err: error, topic }, 'gateway call: not delivered'),
+        );
+      try {
+        const handler = handlers.get(topic);
+        if (!handler || inProgress.size >= maxServed)
+          throw new AppError(
+            'plugin_unavailable',
+            `The gateway that was asked is still starting, or busy with ${maxServed} calls, its maximum. Try again later.`,
+          );
+        inProgress.set(id, cancelled);
+        const allow = createNoteBudget();
+        const note = (one: unknown) => {
+          if (allow()) void post({ kind: 'note', id, note: one });
+        };
+        const result = await handler({ question, signal: cancelled.signal, note });
+        await send(from, { kind: 'answer', id, answer: result });
+      } catch (thrown) {
+        await post({ kind: 'error', id, error: toAppError(thrown).toBody() });
+      } finally {
+        inProgress.delete(id);
+      }
+    },
+  };
+}
+
+type Settling = Extract<Message, { kind: 'note' | 'answer' | 'error' }>;
+
+/** A call of this gateway that waits for its answer. */
+interface Waiting {
+  settle(message: Settling): void;
+  lose(why: string): void;
+}
+
+/** Calls other gateways, and waits for their answers. */
+function createCaller(send: Send, replicas: Replicas) {
+  const waiting = new Map<string, Waiting>();
+  return {
+    settle: (message: Settling) => waiting.get(message.id)?.settle(message),
+    loseAll(why: string) {
+      for (const { lose } of waiting.values()) lose(why);
+    },
+    ask: (async (replica, { topic, question }, { signal, onNote } = {}) => {
       const id = randomUUID();
       const { promise, resolve, reject } = Promise.withResolvers<unknown>();
       const lost = (why: string) =>
@@ -152,25 +188,24 @@ export function createGatewayCalls(deps: {
         },
         lose: (why) => lost(`${why}; whether the call was made is unknown`),
       });
-      const look = setInterval(() => {
+      const check = setInterval(() => {
         replicas.isAlive(replica).then(
           (isAlive) => isAlive || lost('it has died; whether the call was made is unknown'),
           () => undefined,
         );
-      }, lookMs);
+      }, checkMs);
       signal?.addEventListener('abort', onAbort, { once: true });
       try {
         const receivers = await send(replica, { kind: 'ask', id, from: replicas.id, topic, question });
         if (receivers === 0) lost('it is not there; the call was not made');
         return await promise;
       } finally {
-        clearInterval(look);
+        clearInterval(check);
         waiting.delete(id);
         signal?.removeEventListener('abort', onAbort);
         promise.catch(() => undefined);
       }
-    },
-    close: () => ended.abort(),
+    }) satisfies GatewayCalls['ask'],
   };
 }
 

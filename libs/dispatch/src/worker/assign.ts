@@ -13,28 +13,28 @@ export interface Capacity {
   /** workerId#incarnation. */
   me(): string;
   /** Turns that could begin now. */
-  freeSlots(): number;
+  freeTurnSlots(): number;
   /** Sessions that could start without evicting another thread's warm one. */
-  room(): number;
-  /** Whether another worker is known to have such room. */
-  roomElsewhere(): Promise<boolean>;
+  freeSessionSlots(): number;
+  /** Whether another worker is known to have a free session slot. */
+  slotsElsewhere(): Promise<boolean>;
 }
 
 /** Claims unowned threads from the queue `assign`, one for each free slot; the worker then rings itself for each. */
 export interface AssignConsumer {
-  /** Whether the thread was claimed here and its own doorbell has not come yet. */
+  /** Whether the thread was claimed here and its own doorbell has not arrived yet. */
   isClaimed(threadId: string): boolean;
   /** Whether any such thread is on its way, or is being chosen. */
   isExpecting(): boolean;
-  /** The own doorbell of a thread has come. */
+  /** Called when a thread's own doorbell has arrived. */
   arrived(threadId: string): void;
   /** Continues after a pause if a slot is free. `atOnce`: even if a thread was just passed to another worker. */
   resume(atOnce?: boolean): void;
-  /** Claims no more threads, and releases those whose own doorbell has not come. */
+  /** Claims no more threads, and releases those whose own doorbell has not arrived. */
   close(): Promise<void>;
 }
 
-/** How often a thread is passed on before a worker without room takes it. */
+/** How often a thread is passed on before a worker without a free session slot takes it. */
 const maxPasses = 2;
 /** How long a worker that passed a thread on pauses, ms. */
 const asideMs = 150;
@@ -47,7 +47,7 @@ export function consumeAssign(
   capacity: Capacity,
 ): AssignConsumer {
   const { lease, doorbell, fair, logger } = deps;
-  // Threads claimed here whose own doorbell has not come yet, with the time of the claim: each will need a
+  // Threads claimed here whose own doorbell has not arrived yet, with the time of the claim: each will need a
   // slot, but a doorbell that was lost must not occupy one forever.
   const claimed = new Map<string, { at: number; hold?: Hold }>();
   /** Slots for which a thread is being chosen. */
@@ -55,7 +55,7 @@ export function consumeAssign(
   const full = () => {
     for (const [threadId, { at }] of claimed)
       if (performance.now() - at > claimedMs) claimed.delete(threadId);
-    return claimed.size + choosing >= capacity.freeSlots();
+    return claimed.size + choosing >= capacity.freeTurnSlots();
   };
 
   // A full worker pauses its own consumer, never the queue, so that other workers continue.
@@ -91,9 +91,9 @@ export function consumeAssign(
 
   /** Chooses the thread for a free slot; undefined if there is none, or if the doorbell was passed on. */
   const choose = async ({ threadId, passes = 0 }: { threadId: string; passes?: number }) => {
-    const isWithoutRoom = claimed.size + choosing > capacity.room();
-    if (isWithoutRoom && passes < maxPasses && (await capacity.roomElsewhere())) {
-      // Taking a thread would evict a warm session, and another worker has room.
+    const isFull = claimed.size + choosing > capacity.freeSessionSlots();
+    if (isFull && passes < maxPasses && (await capacity.slotsElsewhere())) {
+      // Taking a thread would evict a warm session, and another worker has a free slot.
       asideUntil = performance.now() + asideMs;
       await pause();
       setTimeout(resume, asideMs + 1).unref();

@@ -136,9 +136,9 @@ export function consumeRings(
   };
 }
 
-/** A slot that is kept free looks this often whether another tenant still waits, ms. */
+/** How often a slot that is kept free checks whether another tenant still waits, ms. */
 const yieldMs = 250;
-/** How often at most. */
+/** The most such checks. */
 const maxYields = 20;
 /** Time for a stopped turn to end, ms. */
 const stopGraceMs = 8_000;

@@ -7,7 +7,7 @@ import type { Log } from '../redis/log.ts';
  * A worker's liveness: one key with a TTL, renewed every TTL/5 and measured on the monotonic clock.
  * `healthy()` turns false before the key can expire, so that a worker stops its turns before another takes
  * its threads (D3). After recovery the worker keeps its identity: it still owns the threads that no other
- * worker has claimed (see `lease.look`).
+ * worker has claimed (see `lease.catchUp`).
  */
 export interface Liveness {
   readonly workerId: string;

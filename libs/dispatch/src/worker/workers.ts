@@ -35,7 +35,11 @@ export function createWorkers({ redis, keys }: { redis: Redis; keys: Keys }): Wo
       await redis.set(keys.of('wi', workerId), jsonOf(report), 'PX', ttlMs);
     },
     async drain(workerId) {
-      if (!(await find(workerId))) throw new AppError('not_found', `There is no live worker ${workerId}.`);
+      if (!(await find(workerId)))
+        throw new AppError(
+          'not_found',
+          `There is no live worker ${workerId}. GET /v1/workers lists the workers.`,
+        );
       // Stored as well, so that a worker that is disconnected now reads it when it reconnects.
       await reached(redis.set(keys.of('drain', workerId), '1', 'PX', drainKeptMs));
       await reached(redis.publish(keys.of('ctl', workerId), jsonOf({ action: 'drain' })));

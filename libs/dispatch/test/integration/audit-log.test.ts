@@ -7,7 +7,7 @@ const recordsOf = (tenant: string | null, count: number) =>
     text: JSON.stringify({ at: '2027-01-01', target: `${i}` }),
   }));
 
-test('a batch whose answer was lost is stored once; those of other gateways are others', async () => {
+test('a batch whose reply was lost is stored once; equal ids of other gateways are other batches', async () => {
   const { dispatch, redis } = await openBench();
   const { audit, keys } = dispatch;
   const records = recordsOf('acme', 3);

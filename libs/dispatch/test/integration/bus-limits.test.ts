@@ -1,3 +1,4 @@
+import type { ThreadEvent } from '@harness/contracts';
 import { expect, test } from 'vitest';
 import { openBus, refusalOf, tenant } from '../bus-fixture.ts';
 import { openBench } from '../fixture.ts';
@@ -63,16 +64,21 @@ test('the events of a bus can be followed from its beginning', async () => {
   await Promise.all([register('w'), submit('t', { priority: 2 })]);
   await takeAndAck('w');
   await bus.sweep();
-  const leave = new AbortController();
+  const { signal } = new AbortController();
   const seen: string[] = [];
-  for await (const { type, data } of dispatch.events.follow({ busOf: tenant }, {}, leave.signal)) {
-    if (type === 'stream.replayed') {
-      const task = await takeAndAck('w');
-      await bus.done({ tenant, taskId: 't', lease: task.lease }, 'x');
-    } else seen.push(`${type} ${data.taskId ?? data.worker}`);
+  let finished: Promise<unknown> | undefined;
+  const finish = async () => {
+    const task = await takeAndAck('w');
+    await bus.done({ tenant, taskId: 't', lease: task.lease }, 'x');
+  };
+  const isLast = ({ type, data }: ThreadEvent) => {
+    if (type === 'stream.replayed') finished = finish();
+    else seen.push(`${type} ${data.taskId ?? data.worker}`);
     expect(data.threadId).toBeUndefined();
-    if (type === 'bus.task_done') break;
-  }
+    return type === 'bus.task_done';
+  };
+  await dispatch.events.until({ busOf: tenant }, {}, { isLast, signal });
+  await finished;
   expect(seen.toSorted().slice(0, 2)).toEqual(['bus.task_assigned t', 'bus.task_assigned t']);
   expect(seen.slice(2)).toEqual([
     'bus.task_assigned t',

@@ -50,10 +50,10 @@ async function openWorker(
       workerId,
       me: liveness.me,
       concurrency: slots,
-      freeSlots: () => slots - busy,
-      room: () => slots,
+      freeTurnSlots: () => slots - busy,
+      freeSessionSlots: () => slots,
       held: () => [],
-      roomElsewhere: async () => true,
+      slotsElsewhere: async () => true,
       async onRing(threadId) {
         busy++;
         try {

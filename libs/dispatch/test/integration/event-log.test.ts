@@ -18,26 +18,33 @@ async function openTurn(bench: Bench) {
   return { threadId, say };
 }
 
-async function take(events: AsyncGenerator<ThreadEvent>, until: (event: ThreadEvent) => boolean) {
+/** The events of a thread from `start` to the last one. */
+async function take(
+  bench: Bench,
+  { threadId, after }: { threadId: string; after?: string },
+  isLast: (event: ThreadEvent) => boolean,
+) {
   const seen: ThreadEvent[] = [];
-  for await (const event of events) {
-    seen.push(event);
-    if (until(event)) break;
-  }
+  await bench.dispatch.events.until(
+    { threadId },
+    { after },
+    {
+      isLast(event) {
+        seen.push(event);
+        return isLast(event);
+      },
+      signal: new AbortController().signal,
+    },
+  );
   return seen;
 }
 
-test('D7: a reader that comes back with its last id sees no gap and no repeat', async () => {
+test('D7: a reader that resumes with its last id sees no gap and no repeat', async () => {
   const bench = await openBench();
   const { threadId, say } = await openTurn(bench);
-  const { events } = bench.dispatch;
-  const signal = new AbortController().signal;
   for (let n = 0; n < 10; n++) await say(`m${n}`);
-  const first = await take(events.follow({ threadId }, {}, signal), (event) => event.data.text === 'm4');
-  const rest = take(
-    events.follow({ threadId }, { after: first.at(-1)?.id ?? '' }, signal),
-    (e) => e.data.text === 'm19',
-  );
+  const first = await take(bench, { threadId }, (event) => event.data.text === 'm4');
+  const rest = take(bench, { threadId, after: first.at(-1)?.id ?? '' }, (event) => event.data.text === 'm19');
   for (let n = 10; n < 20; n++) await say(`m${n}`);
   const texts = [...first, ...(await rest)].flatMap((event) => event.data.text ?? []);
   expect(texts).toEqual(Array.from({ length: 20 }, (_, n) => `m${n}`));
@@ -46,13 +53,12 @@ test('D7: a reader that comes back with its last id sees no gap and no repeat', 
 test('the end of the replay is marked, then events come live, deltas without an id', async () => {
   const bench = await openBench();
   const { threadId, say } = await openTurn(bench);
-  const live = bench.dispatch.events.follow({ threadId }, {}, new AbortController().signal);
-  let seen: ThreadEvent[] = [];
-  for await (const event of live) {
-    seen = [...seen, event];
-    if (event.type === 'stream.replayed') await say('he', true).then(() => say('hello'));
-    if (event.data.text === 'hello') break;
-  }
+  let said: Promise<unknown> | undefined;
+  const seen = await take(bench, { threadId }, (event) => {
+    if (event.type === 'stream.replayed') said = say('he', true).then(() => say('hello'));
+    return event.data.text === 'hello';
+  });
+  await said;
   const tail = seen.slice(-3).map(({ id, type }) => [type, id !== null]);
   expect(tail).toEqual([
     ['stream.replayed', false],
@@ -80,4 +86,17 @@ test('a tree shows the events of all threads below its root, each once', async (
   const tree = await bench.dispatch.events.read({ threadId, children: true }, undefined, 100);
   expect(tree.filter((event) => event.type === 'task.created')).toHaveLength(1);
   expect(new Set(tree.map((event) => event.data.threadId))).toEqual(new Set([threadId, task.threadId]));
+});
+
+test('reading until an event ends without an error when the thread is deleted', async () => {
+  const bench = await openBench();
+  const { thread } = await bench.dispatch.threads.create(tenant, {});
+  const { threadId } = thread;
+  let deleted: Promise<unknown> | undefined;
+  const seen = await take(bench, { threadId }, ({ type }) => {
+    if (type === 'stream.replayed') deleted = bench.dispatch.threads.delete(tenant, threadId);
+    return false;
+  });
+  await deleted;
+  expect(seen.map(({ type }) => type)).toContain('stream.replayed');
 });

@@ -33,7 +33,7 @@ test('a batch counts once, however often it is sent; totals add up over processe
   expect(uses).toEqual([{ ...use('small'), requests: 3, inputTokens: 30, outputTokens: 6, costUsd: 1.5 }]);
 });
 
-test('what exceeds the names that are kept counts under the name "other"', async () => {
+test('use beyond the maximum of names is counted under the name "other"', async () => {
   const { figures } = (await openBench()).dispatch;
   const uses = Array.from({ length: 510 }, (_, n) => use(`model-${n}`));
   await figures.add({ process: 'wrk_1', batch: 'a' }, { totals: {}, uses });

@@ -78,7 +78,7 @@ test('a turn that is handed back begins again with the files that it left', asyn
   expect(await changesOf(bench, threadId)).toHaveLength(1);
 });
 
-test('a turn knows that files of the one before it were lost, until one has told the model', async () => {
+test('a turn reports to the model that files of an earlier turn were lost, until one has succeeded', async () => {
   const bench = await openBench();
   const { commit, handBack } = bench.dispatch.lease;
   const { threadId, send } = await openThread(bench);
@@ -210,7 +210,7 @@ test('a thread without a workspace cannot get one by delegating', async () => {
   expect(await bench.dispatch.threads.get(tenant, task.threadId)).toMatchObject({ workspace: false });
 });
 
-test('where there are no workspaces, asking for one is refused with the reason', async () => {
+test('where there are no workspaces, a request for one is refused with the reason', async () => {
   const { redis, subscriber } = await openBench();
   const logger = createLogger('test', 'silent');
   const workspacesOff = 'HARNESS_WORKSPACES is off.';

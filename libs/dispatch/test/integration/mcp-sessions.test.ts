@@ -28,10 +28,10 @@ test('a write to a session that has just ended neither revives it nor stays fore
 
 test('the log of a silent call outlasts the longest call; an ended one is kept for minutes', async () => {
   const { dispatch, redis } = await openBench();
-  const { answerLog, keys } = dispatch;
+  const { streamLog, keys } = dispatch;
   const key = keys.of('mcplog', 's:1');
-  await answerLog.open('s:1', 1);
+  await streamLog.open('s:1', 1);
   expect(await redis.pttl(key)).toBeGreaterThan(600_000);
-  await answerLog.append('s:1', { result: {} }, true);
+  await streamLog.append('s:1', { result: {} }, true);
   expect(await redis.pttl(key)).toBeLessThanOrEqual(300_000);
 });

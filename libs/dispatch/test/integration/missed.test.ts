@@ -35,7 +35,7 @@ test('missed signals are received in order, once, by the gateways that they were
   expect(await bench.redis.exists(`${dispatch.keys.one('signals')}:someone-else`)).toBe(0);
 });
 
-test('a worker that missed messages looks: lost threads, runs to end, whether to drain', async () => {
+test('a worker that missed messages catches up: lost threads, runs to end, whether to drain', async () => {
   const bench = await openBench();
   const { dispatch } = bench;
   const { lease, runs, threads, workers } = dispatch;
@@ -55,7 +55,7 @@ test('a worker that missed messages looks: lost threads, runs to end, whether to
     await begun(),
   ];
   const held = [kept, cancelled, overtaken, taken, deleted];
-  expect(await lease.look(me, held)).toEqual({ lost: [], cancel: [], interrupt: [], drain: false });
+  expect(await lease.catchUp(me, held)).toEqual({ lost: [], cancel: [], interrupt: [], drain: false });
 
   await runs.cancel(tenant, cancelled.threadId, cancelled.runId);
   const interrupting = { input: 'y', multitaskStrategy: 'interrupt' } as const;
@@ -70,7 +70,7 @@ test('a worker that missed messages looks: lost threads, runs to end, whether to
   await bench.dies('wrk_a');
   await lease.claim(taken.threadId, await bench.alive('wrk_b'));
   await threads.delete(tenant, deleted.threadId);
-  expect(await lease.look(me, held)).toEqual({
+  expect(await lease.catchUp(me, held)).toEqual({
     lost: [taken.threadId, deleted.threadId],
     cancel: [cancelled.runId],
     interrupt: [overtaken.runId],

@@ -4,7 +4,7 @@ import { openBench } from '../fixture.ts';
 
 const forever = new AbortController().signal;
 
-test('the first answer counts; a stranger finds no question', async () => {
+test('the first answer is stored; another tenant finds no question', async () => {
   const { dispatch } = await openBench();
   const { questions } = dispatch;
   const { threadId } = (await dispatch.threads.create('acme', { threadId: 'chat' })).thread;
@@ -30,7 +30,7 @@ test('the first answer counts; a stranger finds no question', async () => {
   });
 });
 
-test('without people who follow the thread, or after the turn, there is no answer', async () => {
+test('without a client that answers questions, or after the turn, there is no answer', async () => {
   const { dispatch, redis } = await openBench();
   const { questions } = dispatch;
   const { threadId } = (await dispatch.threads.create('acme', {})).thread;

@@ -80,7 +80,7 @@ test('concurrent writes share one wait', async () => {
   expect((await redisCalls('wait')) - before).toBeLessThan(40);
 });
 
-test('when Redis becomes another one, the change is counted once, listeners are notified, and lost messages are counted', async () => {
+test('when another Redis takes over, the change is counted once, listeners are notified, and lost messages are counted', async () => {
   const { bench, send } = await openThread(0);
   const [lost, kept] = [await send(), await send()];
   const { keys } = bench.dispatch;

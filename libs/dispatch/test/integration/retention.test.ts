@@ -78,7 +78,7 @@ test('no key of a thread with mail has a TTL, even if an earlier release set one
     expect([name, await bench.redis.pttl(name)]).toEqual([name, -1]);
 });
 
-test('the totals of all buses are correct again after Redis became another one', async () => {
+test('the totals of all buses are correct again after another Redis took over', async () => {
   const bench = await openBench();
   const { bus, scripts } = bench.dispatch;
   const submit = (taskId: string) => bus.submit({ tenant, taskId });

@@ -124,7 +124,7 @@ test('cancelling a task cascades, and its parent is notified once', async () => 
   expect((await bench.dispatch.lease.begin(held.hold, 'n')).outcome).toBe('cancelled');
 });
 
-test('a run that was cancelled begins no task any more, not even by a call that was under way', async () => {
+test('a cancelled run creates no task, not even by a call in progress', async () => {
   const bench = await openBench();
   const { delegate, parentThreadId } = await openParent(bench);
   const { tasks } = bench.dispatch;

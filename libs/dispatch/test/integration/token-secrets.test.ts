@@ -7,7 +7,7 @@ const [first, second, third] = [
   'the third token secret',
 ];
 
-test('a rotation changes what signs and verifies, and never what names', async () => {
+test('a rotation changes the secrets that sign and verify, never the naming secret', async () => {
   const { dispatch, redis } = await openBench();
   const read = dispatch.tokenSecrets;
   const naming = first;
@@ -40,7 +40,7 @@ test('processes that start together agree', async () => {
   for (const secrets of all) expect(secrets.naming).toBe(first);
 });
 
-test('a secret that replaced the former one without a rotation names anew', async () => {
+test('a secret that replaced the former one without a rotation gives new default threads', async () => {
   const { dispatch } = await openBench();
   await dispatch.tokenSecrets([first]);
   expect((await dispatch.tokenSecrets([second])).naming).toBe(second);

@@ -14,7 +14,7 @@ async function openStore(limits = {}) {
 
 const keysOf = async ({ redis }: Bench, threadId: string) => (await redis.keys(`*sess:${threadId}*`)).length;
 
-test('entries come back as they were, in order; a known uuid is not stored twice', async () => {
+test('entries are loaded unchanged and in order; a known uuid is not stored twice', async () => {
   const { store, bench, held } = await openStore();
   await store.append(key, [entry('a'), { type: 'mode', odd: { nested: ['“x”', 1, null] } }]);
   await store.append(key, [entry('a', 'again'), entry('b')]);

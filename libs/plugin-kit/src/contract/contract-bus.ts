@@ -4,6 +4,12 @@ import type { BusAssignment, BusStats, BusTaskState, BusWorker, BusWorkerState }
 /**
  * Identifies the caller's assignment of a bus task. `lease` names the assignment itself; without it, `name` identifies
  * the worker. Neither is needed while the task has been assigned only once.
+ *
+ * @example
+ * ```ts
+ * const hold: PluginBusHold = { tenant: meta.principal.tenant, taskId: 'build-17', name: 'builder' };
+ * const { existing } = await ctx.bus.done(hold, { passed: true });
+ * ```
  */
 export interface PluginBusHold {
   tenant: string;

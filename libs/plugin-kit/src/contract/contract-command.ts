@@ -8,12 +8,12 @@ import type { MaybePromise } from './contract-values.ts';
  *
  * @example
  * ```ts
- * const weather: PluginCommand = {
+ * const weather = defineCommand({
  *   name: 'weather',
  *   description: 'Tomorrow’s weather',
  *   argumentHint: '<city>',
  *   execute: (args, _context, ctx) => ctx.invoker.invoke(`Tomorrow’s weather in ${args}?`),
- * };
+ * });
  * ```
  */
 export interface PluginCommand {
@@ -33,7 +33,18 @@ export interface PluginCommand {
   execute(args: string, context: CommandContext, ctx: PluginContext): MaybePromise<CommandOutput>;
 }
 
-/** Where a command was typed, and what its caller can use there. */
+/**
+ * Where a command was typed, and what its caller can use there.
+ *
+ * @example
+ * ```ts
+ * const where = defineCommand({
+ *   name: 'where',
+ *   description: 'The current thread',
+ *   execute: (_args, { threadId }) => threadId ?? 'No thread yet.',
+ * });
+ * ```
+ */
 export interface CommandContext {
   threadId: string | undefined;
   activeAgent: string | undefined;
@@ -57,7 +68,14 @@ export interface CommandContext {
  */
 export type CommandOutput = string | CommandAnswer;
 
-/** The result of a command. */
+/**
+ * The result of a command.
+ *
+ * @example
+ * ```ts
+ * const refusal: CommandAnswer = { output: 'Name a city.', isError: true };
+ * ```
+ */
 export interface CommandAnswer {
   /** Plain text for a person. At most 100 000 characters; the rest is cut. */
   output: string;

@@ -53,10 +53,25 @@ export interface PluginContext {
   };
 }
 
-/** A list of MCP whose change clients can be notified of. */
+/**
+ * A list of MCP whose change clients can be notified of.
+ *
+ * @example
+ * ```ts
+ * const changed: ChangedList = 'resources';
+ * await ctx.notify.listChanged(changed);
+ * ```
+ */
 export type ChangedList = 'tools' | 'resources' | 'prompts';
 
-/** The part of a logger that plugins use. A pino logger has this shape. */
+/**
+ * The part of a logger that plugins use. A pino logger has this shape.
+ *
+ * @example
+ * ```ts
+ * ctx.logger.warn({ city: 'Bern' }, 'no forecast');
+ * ```
+ */
 export interface PluginLogger {
   debug: PluginLogLine;
   info: PluginLogLine;
@@ -66,6 +81,12 @@ export interface PluginLogger {
 /**
  * Writes one log line: `(message)`, `(fields, message)` or `(message, fields)`. An error goes into the field `err`, or
  * takes the place of the fields.
+ *
+ * @example
+ * ```ts
+ * const logLine: PluginLogLine = meta.taskId === undefined ? ctx.logger.debug : ctx.logger.info;
+ * logLine('forecast requested');
+ * ```
  */
 export type PluginLogLine = (first: object | string, second?: unknown) => void;
 
@@ -91,7 +112,14 @@ export interface Invoker {
   prewarm(options?: Pick<InvokeOptions, 'threadId' | 'sessionId' | 'model'>): Promise<void>;
 }
 
-/** Calls with the same session key share one conversation: key = `threadId ?? sessionId ?? 'default'`. */
+/**
+ * Calls with the same session key share one conversation: key = `threadId ?? sessionId ?? 'default'`.
+ *
+ * @example
+ * ```ts
+ * const options: InvokeOptions = { sessionId: 'titles', timeout: 30_000 };
+ * ```
+ */
 export interface InvokeOptions {
   model?: string;
   sessionId?: string;
@@ -107,7 +135,15 @@ export interface InvokeOptions {
   onMessage?(message: InvokeMessage): void;
 }
 
-/** Streamed output: `delta` = the next piece of text; `message` = one complete message of the model. */
+/**
+ * Streamed output: `delta` = the next piece of text; `message` = one complete message of the model.
+ *
+ * @example
+ * ```ts
+ * const onMessage = ({ type, text }: InvokeMessage) => ctx.logger.debug({ type, text }, 'streamed');
+ * await ctx.invoker.invoke('Write a poem.', { onMessage });
+ * ```
+ */
 export interface InvokeMessage {
   type: 'delta' | 'message';
   text: string;
@@ -128,7 +164,14 @@ export interface PluginThreads {
   history(threadId: string, options: { limit: number }): Promise<HistoryMessage[]>;
 }
 
-/** One message of a thread's conversation. */
+/**
+ * One message of a thread's conversation.
+ *
+ * @example
+ * ```ts
+ * const message: HistoryMessage = { role: 'user', text: 'Will it rain?' };
+ * ```
+ */
 export interface HistoryMessage {
   role: 'user' | 'assistant';
   text: string;
@@ -172,14 +215,33 @@ export interface PluginTasks {
   checkin(checkin: { taskId: string; message: string; toolUseId?: string | undefined }): Promise<void>;
 }
 
-/** The skill that a task follows. */
+/**
+ * The skill that a task follows.
+ *
+ * @example
+ * ```ts
+ * const skill: FollowedSkill = { name: 'forecast', arguments: 'Bern tomorrow' };
+ * ```
+ */
 export interface FollowedSkill {
   name: string;
   /** As typed. */
   arguments: string;
 }
 
-/** A task to delegate. Ids and the principal come from the meta of the tool call. */
+/**
+ * A task to delegate. Ids and the principal come from the meta of the tool call.
+ *
+ * @example
+ * ```ts
+ * const request: TaskRequest = {
+ *   prompt: 'Write the report',
+ *   agent: 'writer',
+ *   parentThreadId: meta.threadId,
+ *   principal: meta.principal,
+ * };
+ * ```
+ */
 export interface TaskRequest {
   prompt: string;
   model?: string | undefined;

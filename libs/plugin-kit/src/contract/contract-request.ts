@@ -1,6 +1,13 @@
 /** What a client's request carries, and the shapes of its result. */
 
-/** The caller: an API key or token of a tenant. */
+/**
+ * The caller: an API key or token of a tenant.
+ *
+ * @example
+ * ```ts
+ * const mayWrite = (principal: Principal) => principal.scopes.includes('weather:write');
+ * ```
+ */
 export interface Principal {
   keyId: string;
   tenant: string;
@@ -30,7 +37,14 @@ export interface ToolResult {
   _meta?: Record<string, unknown>;
 }
 
-/** A content block of MCP. Binary data is base64. */
+/**
+ * A content block of MCP. Binary data is base64.
+ *
+ * @example
+ * ```ts
+ * const block: ContentBlock = { type: 'image', data: 'iVBORw0KGgo=', mimeType: 'image/png' };
+ * ```
+ */
 export type ContentBlock = (
   | { type: 'text'; text: string }
   | { type: 'image'; data: string; mimeType: string }
@@ -47,7 +61,14 @@ export type ContentBlock = (
   | { type: 'resource'; resource: EmbeddedResource }
 ) & { annotations?: Record<string, unknown>; _meta?: Record<string, unknown> };
 
-/** The content of a resource: text, or base64 in `blob`. */
+/**
+ * The content of a resource: text, or base64 in `blob`.
+ *
+ * @example
+ * ```ts
+ * const embedded: EmbeddedResource = { uri: 'weather://city/Bern', mimeType: 'text/plain', text: 'sunny' };
+ * ```
+ */
 export type EmbeddedResource = { uri: string; mimeType?: string; _meta?: Record<string, unknown> } & (
   | { text: string }
   | { blob: string }
@@ -73,18 +94,45 @@ export interface InputRequired {
   state?: unknown;
 }
 
-/** A request of MCP to the client. */
+/**
+ * A request of MCP to the client.
+ *
+ * @example
+ * ```ts
+ * const question: InputRequest = { method: 'elicitation/create', params: { message: 'Which city?' } };
+ * ```
+ */
 export interface InputRequest {
   method: 'elicitation/create' | 'sampling/createMessage' | 'roots/list';
   params?: Record<string, unknown>;
 }
 
-/** The log levels of MCP. */
+/**
+ * The log levels of MCP.
+ *
+ * @example
+ * ```ts
+ * const level: LogLevel = 'warning';
+ * meta.log(level, { city: 'Bern', missing: 'wind' });
+ * ```
+ */
 export type LogLevel = 'debug' | 'info' | 'notice' | 'warning' | 'error' | 'critical' | 'alert' | 'emergency';
 
-/** What a handler of a tool, a resource or a prompt knows about the request. */
+/**
+ * What a handler of a tool, a resource or a prompt knows about the request.
+ *
+ * @example
+ * ```ts
+ * handler: async (_ctx, { city }, { signal, principal }) => {
+ *   const response = await fetch(`https://example.com/${city}?for=${principal.tenant}`, { signal });
+ *   return response.text();
+ * },
+ * ```
+ */
 export interface PluginRequestMeta {
   principal: Principal;
+  /** The thread of the request, if it has one. */
+  threadId?: string;
   /** Aborts when the caller cancels or the time limit passes. */
   signal: AbortSignal;
   /** The client's declared capabilities, e.g. `{elicitation: {}, sampling: {}}`; empty if it cannot be asked. */

@@ -29,7 +29,7 @@ export interface PluginResource {
   extra?: Readonly<Record<string, unknown>>;
   /** Runs in the gateway, for at most 60 s. */
   read(ctx: PluginContext, meta: PluginRequestMeta): MaybePromise<ReadReturn>;
-  /** Called when a client subscribes to the resource, for a plugin that must ask elsewhere to be notified of changes. */
+  /** Called when a client subscribes to the resource, for a plugin that must itself subscribe to another server. */
   onSubscribe?(ctx: PluginContext, uri: string): MaybePromise<void>;
 }
 
@@ -57,6 +57,8 @@ export interface PluginResourceTemplate {
   extra?: Readonly<Record<string, unknown>>;
   /** Whether a URI is one of this family; default: as `uriTemplate` says. For templates with other expressions of RFC 6570. */
   matches?(uri: string): boolean;
+  /** The template of a server that others run: those of plugins go before it. */
+  isForwarded?: true;
   /** As of a resource. */
   onSubscribe?(ctx: PluginContext, uri: string): MaybePromise<void>;
   /** Runs in the gateway, for at most 60 s. `variables` are decoded. */
@@ -73,16 +75,35 @@ export interface PluginResourceTemplate {
 /**
  * What `read` returns. A string is short for one text content with the resource's URI and MIME type. At most 10 MiB as
  * JSON.
+ *
+ * @example
+ * ```ts
+ * const contents: ReadReturn = [{ uri: 'weather://map', mimeType: 'image/png', blob: 'iVBORw0KGgo=' }];
+ * ```
  */
 export type ReadReturn = string | EmbeddedResource[] | InputRequired;
 
-/** Suggests values that begin with what the user has typed. `others`: the arguments that are chosen already. */
+/**
+ * Suggests values that begin with what the user has typed. `others`: the arguments that are chosen already.
+ *
+ * @example
+ * ```ts
+ * const city: Completer = (value) => ['Berlin', 'Bern'].filter((name) => name.startsWith(value));
+ * ```
+ */
 export type Completer = (
   value: string,
   others: Readonly<Record<string, string>>,
 ) => MaybePromise<string[] | CompletionValues>;
 
-/** Some of the values that fit; `total` of them exist, where that is known. */
+/**
+ * Some of the values that fit; `total` of them exist, where that is known.
+ *
+ * @example
+ * ```ts
+ * const found: CompletionValues = { values: ['Berlin', 'Bern'], total: 40, hasMore: true };
+ * ```
+ */
 export interface CompletionValues {
   values: string[];
   total?: number;
@@ -117,14 +138,31 @@ export interface PluginPrompt {
   ): MaybePromise<string | PromptMessage[] | PromptResult | InputRequired>;
 }
 
-/** The messages of a prompt, with a description of this use of it. */
+/**
+ * The messages of a prompt, with a description of this use of it.
+ *
+ * @example
+ * ```ts
+ * const result: PromptResult = {
+ *   description: 'A day in Bern',
+ *   messages: [{ role: 'user', content: { type: 'text', text: 'Plan a day in Bern.' } }],
+ * };
+ * ```
+ */
 export interface PromptResult {
   messages: PromptMessage[];
   description?: string;
   _meta?: Record<string, unknown>;
 }
 
-/** An argument of a prompt. A request without a required argument is refused with `invalid_request`. */
+/**
+ * An argument of a prompt. A request without a required argument is refused with `invalid_request`.
+ *
+ * @example
+ * ```ts
+ * const argument: PromptArgument = { name: 'city', description: 'Where the day is spent', required: true };
+ * ```
+ */
 export interface PromptArgument {
   name: string;
   title?: string;
@@ -133,7 +171,14 @@ export interface PromptArgument {
   complete?: Completer;
 }
 
-/** One message of a prompt. */
+/**
+ * One message of a prompt.
+ *
+ * @example
+ * ```ts
+ * const message: PromptMessage = { role: 'user', content: { type: 'text', text: 'Plan a day in Bern.' } };
+ * ```
+ */
 export interface PromptMessage {
   role: 'user' | 'assistant';
   content: ContentBlock;

@@ -1,12 +1,34 @@
 import type { PluginRequestMeta } from './contract-request.ts';
 
-/** A value, or a promise of it. */
+/**
+ * A value, or a promise of it.
+ *
+ * @example
+ * ```ts
+ * const cityOf = (known: string | undefined): MaybePromise<string> => known ?? ctx.invoker.invoke('Name a city.');
+ * ```
+ */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** JSON Schema 2020-12 as a plain object. Clients get it unchanged, so it must be JSON. */
+/**
+ * JSON Schema 2020-12 as a plain object. Clients get it unchanged, so it must be JSON.
+ *
+ * @example
+ * ```ts
+ * const schema: JsonSchema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+ * ```
+ */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The input of a tool call; it has passed the tool's schema. */
+/**
+ * The input of a tool call; it has passed the tool's schema.
+ *
+ * @example
+ * ```ts
+ * const input: ToolInput = { city: 'Bern' };
+ * const forecast = await ctx.tools.call('weather__forecast', input);
+ * ```
+ */
 export type ToolInput = Record<string, unknown>;
 
 /**

@@ -65,8 +65,8 @@ export interface PluginDefinition {
   resourceTemplates?: readonly PluginResourceTemplate[];
   prompts?: readonly PluginPrompt[];
   /**
-   * How its tools are meant to be used together, for the models of MCP clients: a few sentences, at most 2,048 characters. Clients
-   * are given it with the name of the plugin, if they see any of its tools.
+   * How its tools are meant to be used together, for the models of MCP clients: a few sentences, at most 2,048 characters. A
+   * client gets them under the plugin's name if it sees any of its tools.
    */
   instructions?: string;
   /** Slash commands for people. */
@@ -102,7 +102,7 @@ export interface PluginTool {
   schema: JsonSchema;
   /**
    * `true`: the handler forwards the call to a server that owns the schemas and enforces them, so the host only requires an
-   * object and passes on what comes back. An author's own tools leave it out.
+   * object and returns the server's result unchecked. An author's own tools leave it out.
    */
   isForwarded?: true;
   /** Further fields of the tool for MCP clients, such as `icons` and `_meta`. */
@@ -147,7 +147,15 @@ export interface PluginTool {
   ): MaybePromise<InputRequired | undefined> | MaybePromise<void>;
 }
 
-/** What a handler returns. A string is short for a result with one text block. */
+/**
+ * What a handler returns. A string is short for a result with one text block.
+ *
+ * @example
+ * ```ts
+ * const text: ToolReturn = 'Bern: sunny';
+ * const failure: ToolReturn = { content: [{ type: 'text', text: 'No such city.' }], isError: true };
+ * ```
+ */
 export type ToolReturn = string | ToolResult | InputRequired;
 
 /**
@@ -164,7 +172,14 @@ export type PluginToolHandler<Input = ToolInput> = (
   meta: PluginToolMeta,
 ) => MaybePromise<ToolReturn>;
 
-/** MCP's hints about a tool. `idempotentHint` defaults to the tool's `idempotent`. */
+/**
+ * MCP's hints about a tool. `idempotentHint` defaults to the tool's `idempotent`.
+ *
+ * @example
+ * ```ts
+ * const annotations: ToolAnnotations = { readOnlyHint: true, openWorldHint: true };
+ * ```
+ */
 export interface ToolAnnotations {
   title?: string;
   readOnlyHint?: boolean;
@@ -173,7 +188,17 @@ export interface ToolAnnotations {
   openWorldHint?: boolean;
 }
 
-/** One turn of a thread, as `onBeforeInvoke` sees it. */
+/**
+ * One turn of a thread, as `onBeforeInvoke` sees it.
+ *
+ * @example
+ * ```ts
+ * const hooks: PluginHooks = {
+ *   onBeforeInvoke: (_threadId, prompt, turn: PluginTurn) =>
+ *     turn.finishedRuns === 0 ? `${prompt}\n\nIntroduce yourself first.` : prompt,
+ * };
+ * ```
+ */
 export interface PluginTurn {
   runId: string;
   /** How the turn got its session. */

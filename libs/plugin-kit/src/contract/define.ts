@@ -1,10 +1,11 @@
-/** Helpers that declare plugins and tools with full types. */
+/** Helpers that declare plugins, tools and commands with full types. */
 import { AppError } from '@harness/contracts';
 import { fullFormats } from 'ajv-formats/dist/formats.js';
 import { z } from 'zod';
 import { createLinearPattern } from '../schema/linear-pattern.ts';
 import type {
   MaybePromise,
+  PluginCommand,
   PluginContext,
   PluginDefinition,
   PluginTool,
@@ -27,7 +28,35 @@ import type {
  */
 export const definePlugin = (definition: PluginDefinition): PluginDefinition => definition;
 
-/** A tool whose input is a Zod schema: `schema` is derived from it, and the handler gets the value that Zod parsed. */
+/**
+ * Declares a slash command: checks the types and returns it unchanged.
+ *
+ * @example
+ * ```ts
+ * const weather = defineCommand({
+ *   name: 'weather',
+ *   description: 'Tomorrow’s weather',
+ *   argumentHint: '<city>',
+ *   execute: (city, _context, ctx) => ctx.invoker.invoke(`Tomorrow’s weather in ${city}?`),
+ * });
+ * ```
+ */
+export const defineCommand = (command: PluginCommand): PluginCommand => command;
+
+/**
+ * A tool whose input is a Zod schema: `schema` is derived from it, and the handler gets the value that Zod parsed.
+ *
+ * @example
+ * ```ts
+ * const input = z.object({ city: z.string() });
+ * const forecast: ZodTool<typeof input> = {
+ *   name: 'forecast',
+ *   description: 'Tomorrow’s weather for a city.',
+ *   input,
+ *   handler: (_ctx, { city }) => `${city}: sunny`,
+ * };
+ * ```
+ */
 export interface ZodTool<Input extends z.ZodType> extends Omit<PluginTool, 'schema' | 'handler'> {
   input: Input;
   handler(ctx: PluginContext, input: z.output<Input>, meta: PluginToolMeta): MaybePromise<ToolReturn>;

@@ -32,11 +32,11 @@ import { createHookRunner, type HookRunner } from './hooks.ts';
 import { createNameClashes } from './name-clashes.ts';
 import type { DisabledPlugins } from './offer.ts';
 import type { ServedCatalog } from './served.ts';
-import { createSnapshots } from './snapshots.ts';
+import { createSnapshots, inRank, type Placing } from './snapshots.ts';
 
 /** The running plugins of a process. Disabling or replacing a plugin makes a new snapshot of what they offer. */
 export interface PluginHost {
-  /** All running plugins, in the given order, including disabled ones; then those that were added, by name. */
+  /** All running plugins, in the given order, including disabled ones; then those that were added, by rank and name. */
   readonly plugins: readonly PluginDefinition[];
   /** The tools of enabled plugins. */
   readonly tools: readonly CollectedTool[];
@@ -60,10 +60,11 @@ export interface PluginHost {
   replace(plugin: PluginDefinition): void;
   /**
    * Adds a plugin while the process runs, or replaces one that was added: a plugin without hooks, whose `register`, `start` and
-   * `stop` are not called. The tool lock applies to it. `tenants`: the only ones that are given it. Throws, and changes nothing,
+   * `stop` are not called. The tool lock applies to it. `tenants`: the only ones that are given it. `rank`: lower ones are listed
+   * first; default 0. Throws, and changes nothing,
    * for a name that another plugin has, and if the tool server rejects the tools.
    */
-  add(plugin: PluginDefinition, given?: { tenants?: readonly string[] | undefined }): void;
+  add(plugin: PluginDefinition, given?: Placing): void;
   /** Removes a plugin that was added; running calls continue to their end. */
   remove(pluginName: string): void;
   /** The only tenants that are given a plugin; undefined = all. */
@@ -128,7 +129,7 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
   const plugins = running.map(({ plugin }) => plugin);
   const contexts = new Map(running.map(({ plugin, ctx }) => [plugin.name, ctx]));
   const contextOf = (pluginName: string) => contexts.get(pluginName) as PluginContext;
-  const added = new Map<string, PluginDefinition>();
+  const added = new Map<string, { plugin: PluginDefinition; rank: number | undefined }>();
   if (toolLock) steps.diagnostics.push(...lockDiagnosticsOf(plugins, toolLock));
   const offering = { contextOf, logger, toolTimeoutMs, toolLock, middleware, tenantsOf };
   const snapshots = createSnapshots(plugins, offering);
@@ -137,7 +138,7 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
 
   return {
     get plugins() {
-      return [...plugins, ...byName(added.values())];
+      return [...plugins, ...inRank(added).map(({ plugin }) => plugin)];
     },
     get tools() {
       return snapshots.current().tools;
@@ -152,13 +153,13 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
     isEnabled,
     disable: snapshots.disable,
     replace: snapshots.replace,
-    add(plugin, { tenants } = {}) {
+    add(plugin, given = {}) {
       const { name } = plugin;
       if (plugins.some((other) => other.name === name))
         throw new Error(`The name "${name}" belongs to another plugin.`);
       if (!contexts.has(name)) contexts.set(name, deps.contextOf(plugin));
-      snapshots.add(plugin, tenants);
-      added.set(name, plugin);
+      snapshots.add(plugin, given);
+      added.set(name, { plugin, rank: given.rank });
     },
     remove(name) {
       if (added.delete(name)) snapshots.remove(name);
@@ -179,9 +180,6 @@ export async function startPluginHost(deps: PluginHostDeps): Promise<PluginHost>
     },
   };
 }
-
-const byName = (plugins: Iterable<PluginDefinition>) =>
-  [...plugins].sort((one, other) => (one.name < other.name ? -1 : 1));
 
 /** Runs the steps in the life of a plugin: register, start, stop. A step that fails becomes a diagnostic. */
 interface Steps {

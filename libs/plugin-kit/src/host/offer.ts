@@ -1,6 +1,6 @@
 import type { PluginDefinition } from '../contract/contract.ts';
 
-/** The disabled plugins: for everybody, and for single tenants. */
+/** The disabled plugins: for all tenants, and for single ones. */
 export interface DisabledPlugins {
   all: readonly string[];
   tenants: Readonly<Record<string, readonly string[]>>;

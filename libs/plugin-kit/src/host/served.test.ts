@@ -42,3 +42,14 @@ it.each([
   await expect(catalog.read('note://a', {})).rejects.toMatchObject(failure);
   await expect(catalog.prompt('notes__ask', {}, {})).rejects.toMatchObject(failure);
 });
+
+it('knows an argument that is called like a member of every object only if it is given', async () => {
+  const prompts = [{ name: 'ask', arguments: [{ name: 'toString', required: true }], get: () => 'words' }];
+  const catalog = createServedCatalog(
+    [definePlugin({ name: 'notes', version: '1.0.0', prompts, register: () => undefined })],
+    () => createDetachedContext(),
+  );
+  await expect(catalog.prompt('notes__ask', {}, {})).rejects.toMatchObject({ code: 'invalid_request' });
+  const completion = { ref: { prompt: 'notes__ask' }, argument: { name: 'valueOf', value: '' }, others: {} };
+  expect(await catalog.complete(completion)).toEqual({ values: [], total: 0 });
+});

@@ -93,6 +93,7 @@ export function createServedCatalog(
       if (!prompts.has(name)) prompts.set(name, { part, plugin });
     }
   }
+  const byRank = templates.toSorted(({ part: one }, { part: other }) => rankOf(other) - rankOf(one));
   const noResource = (uri: string) =>
     new AppError('resource_not_found', `There is no resource "${uri}".`, { details: { uri } });
   const promptOf = (name: string) => {
@@ -107,7 +108,15 @@ export function createServedCatalog(
       return { ...descriptor, ...extra };
     }),
     templates: templates.map(({ part }) => {
-      const { read: _, complete: __, onSubscribe: ___, matches: ____, extra, ...descriptor } = part;
+      const {
+        read: _,
+        complete: __,
+        onSubscribe: ___,
+        matches: ____,
+        isForwarded: _____,
+        extra,
+        ...descriptor
+      } = part;
       return { ...descriptor, ...extra };
     }),
     prompts: [...prompts].map(([name, { part }]) => promptDescriptorOf(name, part)),
@@ -123,7 +132,7 @@ export function createServedCatalog(
         const returned = await limited(given, (meta) => found.part.read(ctx, meta));
         return contentsOf(returned, uri, found.part.mimeType);
       }
-      for (const { part, plugin, template } of templates) {
+      for (const { part, plugin, template } of byRank) {
         const variables = template.match(uri);
         if (!variables) continue;
         const ctx = contextOf(plugin.name);
@@ -135,7 +144,7 @@ export function createServedCatalog(
     async prompt(name, args, given) {
       const { part, plugin } = promptOf(name);
       const missing = part.arguments?.filter(
-        ({ name: arg, required }) => required && args[arg] === undefined,
+        ({ name: arg, required }) => required && !Object.hasOwn(args, arg),
       );
       if (missing?.length) {
         const names = missing.map((one) => one.name).join(', ');
@@ -152,26 +161,32 @@ export function createServedCatalog(
     async complete({ ref, argument, others }) {
       const completers =
         'prompt' in ref
-          ? Object.fromEntries(
-              (promptOf(ref.prompt).part.arguments ?? []).map(({ name, complete }) => [name, complete]),
-            )
-          : templates.find(({ part }) => part.uriTemplate === ref.uriTemplate)?.part.complete;
+          ? new Map((promptOf(ref.prompt).part.arguments ?? []).map(({ name, complete }) => [name, complete]))
+          : new Map(
+              Object.entries(
+                templates.find(({ part }) => part.uriTemplate === ref.uriTemplate)?.part.complete ?? {},
+              ),
+            );
       if ('uriTemplate' in ref && !templates.some(({ part }) => part.uriTemplate === ref.uriTemplate))
         throw noResource(ref.uriTemplate);
       const found = await limited(
         {},
-        async () => (await completers?.[argument.name]?.(argument.value, others)) ?? [],
+        async () => (await completers.get(argument.name)?.(argument.value, others)) ?? [],
       );
       return Array.isArray(found) ? { values: found, total: found.length } : found;
     },
     async subscribe(uri) {
       const exact = resources.get(uri);
-      const found = exact ?? templates.find(({ template }) => template.match(uri));
+      const found = exact ?? byRank.find(({ template }) => template.match(uri));
       if (!found) return;
       await limited({}, () => found.part.onSubscribe?.(contextOf(found.plugin.name), uri));
     },
   };
 }
+
+/** Which of several templates that match a URI has it: a plugin's before one of another server, then the one with more fixed text. */
+const rankOf = ({ uriTemplate, isForwarded }: PluginResourceTemplate): number =>
+  (isForwarded ? 0 : 1_000_000) + uriTemplate.replace(/\{[^}]*\}/g, '').length;
 
 /** The rule by which a URI is one of a template's: the author's own, or that of the template. */
 function templateOf({ uriTemplate, matches }: PluginResourceTemplate): UriTemplate {

@@ -21,6 +21,24 @@ export interface Snapshot {
   readonly commands: readonly Command[];
 }
 
+/** Of a plugin that is added: who is given it, and where it is in lists. */
+export interface Placing {
+  /** The only tenants that are given it. Default: all. */
+  tenants?: readonly string[] | undefined;
+  /** Lower ones are listed first. Default: 0. */
+  rank?: number | undefined;
+}
+
+/** By rank, then by name: every gateway has the same order, whichever plugin was added first. */
+export const inRank = <Part extends { rank?: number | undefined }>(
+  added: ReadonlyMap<string, Part>,
+): Part[] =>
+  [...added]
+    .sort(
+      ([one, { rank = 0 }], [other, { rank: otherRank = 0 }]) => rank - otherRank || (one < other ? -1 : 1),
+    )
+    .map(([, part]) => part);
+
 /** What the running plugins offer. Each change makes a new snapshot. */
 export interface Snapshots {
   current(): Snapshot;
@@ -31,8 +49,8 @@ export interface Snapshots {
    * or the tool server rejects the tools.
    */
   replace(plugin: PluginDefinition): void;
-  /** Adds or replaces a plugin, for all tenants or for these only. Throws, and changes nothing, like `replace`. */
-  add(plugin: PluginDefinition, tenants: readonly string[] | undefined): void;
+  /** Adds or replaces a plugin. Throws, and changes nothing, like `replace`. */
+  add(plugin: PluginDefinition, placing: Placing): void;
   remove(pluginName: string): void;
   tenantsOf(pluginName: string): readonly string[] | undefined;
 }
@@ -56,8 +74,7 @@ export function createSnapshots(
     toolLock?.enforce ? acceptedOf(plugin, toolLock.lock) : plugin;
   /** The tool lock does not cover a replaced plugin: skills come from the operator's own folder. */
   const offered = new Map(plugins.map((plugin) => [plugin.name, accepted(plugin)]));
-  /** Sorted, so that every gateway lists tools in the same order, whichever plugin was added first. */
-  let added = new Map<string, { plugin: PluginDefinition; tenants: readonly string[] | undefined }>();
+  let added = new Map<string, Placing & { plugin: PluginDefinition }>();
   const tenantsOf = (name: string): readonly string[] | undefined => {
     const configured = deps.tenantsOf?.(name);
     const own = added.get(name)?.tenants;
@@ -71,7 +88,7 @@ export function createSnapshots(
     return tools;
   };
   const snapshotWithout = (disabled: DisabledPlugins): Snapshot => {
-    const all = [...offered.values(), ...[...added.values()].map(({ plugin }) => plugin)];
+    const all = [...offered.values(), ...inRank(added).map(({ plugin }) => plugin)];
     const offer = createOffer(disabled, { plugins: all, tenantsOf });
     const enabled = all.filter(({ name }) => offer.isOffered(name));
     const tools = enabled.flatMap(toolsOf);
@@ -88,7 +105,7 @@ export function createSnapshots(
   let snapshot = snapshotWithout({ all: [], tenants: {} });
   const change = (next: typeof added) => {
     const before = added;
-    added = new Map([...next].sort(([one], [other]) => (one < other ? -1 : 1)));
+    added = next;
     try {
       snapshot = snapshotWithout(snapshot.disabled);
     } catch (error) {
@@ -115,7 +132,8 @@ export function createSnapshots(
         throw error;
       }
     },
-    add: (plugin, tenants) => change(new Map(added).set(plugin.name, { plugin: accepted(plugin), tenants })),
+    add: (plugin, placing) =>
+      change(new Map(added).set(plugin.name, { ...placing, plugin: accepted(plugin) })),
     tenantsOf,
     remove(pluginName) {
       const rest = new Map(added);

@@ -23,7 +23,7 @@ export const withoutInvisible = (text: string): string =>
     ? text
     : text
         .split(emojiParts)
-        // What is captured is an emoji, at odd places.
+        // Parts with an odd index are the captured emoji.
         .map((part, at) => (at % 2 === 1 ? part : part.replace(allUnseen, '')))
         .join('');
 

@@ -101,6 +101,8 @@ function createAjv(budget: StepBudget): Ajv2020 {
     allErrors: true,
     verbose: true,
     $data: false,
+    // A property called `toString` is there only if it was given.
+    ownProperties: true,
     logger: false,
     validateSchema: false, // schemaOfSchemas() does it
     inlineRefs: maxInlinedKeywords,

@@ -3,9 +3,8 @@ import type { ToolMiddleware } from './middleware.ts';
 import type { Entry } from './tool-entry.ts';
 
 /**
- * Filters by the view's allow-list, where `weather__*` means all names that begin with `weather__`, and by the scopes that
- * tools require, and
- * by what the tenant is offered.
+ * Filters by the view's allow-list, where `weather__*` means all names that begin with `weather__`, by the scopes that tools
+ * require, and by what the tenant is offered.
  */
 export function permissionFilter(
   entries: ReadonlyMap<string, Entry>,

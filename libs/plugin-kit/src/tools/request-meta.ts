@@ -12,6 +12,7 @@ export function requestMetaOf(given: Given<PluginRequestMeta>, signal: AbortSign
   return {
     principal: given.principal ?? noPrincipal,
     signal,
+    ...(given.threadId === undefined ? {} : { threadId: given.threadId }),
     capabilities: given.capabilities ?? nothing,
     inputs: given.inputs ?? nothing,
     ...(given.state === undefined ? {} : { state: given.state }),

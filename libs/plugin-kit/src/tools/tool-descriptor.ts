@@ -21,7 +21,7 @@ export function descriptorOf(tool: CollectedTool): ToolDescriptor {
   return Object.freeze({
     name: tool.qualifiedName,
     ...(title === undefined ? {} : { title }),
-    // Servers of others may have tools without a description.
+    // Tools of upstreams may lack a description.
     ...(tool.isForwarded && description === '' ? {} : { description }),
     inputSchema: frozenSchemaOf(tool.schema),
     ...(outputSchema === undefined ? {} : { outputSchema: frozenSchemaOf(outputSchema) }),

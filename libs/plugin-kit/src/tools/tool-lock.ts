@@ -1,7 +1,6 @@
 /**
- * The tool lock: hashes of the descriptions that a person has accepted, of tools, prompts, resources and commands. Agents and
- * people follow descriptions, so what changes its own, by an update or by an attack, counts as something else until a person
- * accepts it again.
+ * The tool lock: hashes of the descriptions of tools, prompts, resources and commands that a person has accepted. Agents and
+ * people follow descriptions, so a part whose description has changed, by an update or an attack, must be accepted again.
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
@@ -27,7 +26,7 @@ const Entries = z.record(
 const ToolLockFile = z.object({
   /** By qualified name. */
   tools: Entries,
-  /** By qualified name. A file of an earlier release has only tools; then prompts are not locked. So for the others. */
+  /** By qualified name. Absent in files of earlier releases: then prompts are not locked. The same holds for the fields below. */
   prompts: Entries.optional(),
   /** By URI, or URI template. */
   resources: Entries.optional(),
@@ -90,21 +89,21 @@ function partsOf(plugin: PluginDefinition): LockedPart[] {
       return of('tools', tool, { name: descriptor.name, seen: seenOfTool(descriptor) });
     }),
     ...prompts.map((prompt) => {
-      const { title, description, arguments: args = [] } = prompt;
+      const { title, description, arguments: args = [], extra } = prompt;
       const name = qualifiedNameOf(plugin, prompt.name);
       const shown = args.map(({ complete: _, ...argument }) => argument);
-      return of('prompts', prompt, { name, seen: { name, title, description, arguments: shown } });
+      return of('prompts', prompt, { name, seen: { name, title, description, arguments: shown, ...extra } });
     }),
     ...resources.map((resource) => {
-      const { uri, name, title, description, mimeType } = resource;
+      const { uri, name, title, description, mimeType, extra } = resource;
       return of('resources', resource, {
         name: uri,
-        seen: { uri, name, title, description, mimeType },
+        seen: { uri, name, title, description, mimeType, ...lastingOf(extra) },
       });
     }),
     ...resourceTemplates.map((template) => {
-      const { uriTemplate, name, title, description, mimeType } = template;
-      const seen = { uriTemplate, name, title, description, mimeType };
+      const { uriTemplate, name, title, description, mimeType, extra } = template;
+      const seen = { uriTemplate, name, title, description, mimeType, ...lastingOf(extra) };
       return of('resources', template, { name: uriTemplate, seen });
     }),
     ...(instructions === undefined
@@ -151,10 +150,12 @@ export function lockOf(
   };
 }
 
-/** Everything of a tool that a model or a client follows. */
-function seenOfTool(descriptor: ToolDescriptor): Record<string, unknown> {
-  const { name, title, description, inputSchema, outputSchema, annotations } = descriptor;
-  return { name, title, description, inputSchema, outputSchema, annotations };
+/** Everything of a tool that a model or a client follows: also its `_meta`, icons and whatever else it says. */
+const seenOfTool = (descriptor: ToolDescriptor): Record<string, unknown> => ({ ...descriptor });
+
+/** What a resource says besides, without what changes with its content. */
+function lastingOf({ size: _, annotations: __, ...lasting }: Readonly<Record<string, unknown>> = {}) {
+  return lasting;
 }
 
 /** SHA-256, in hex, of everything that a client sees of the tool. */

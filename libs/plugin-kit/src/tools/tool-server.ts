@@ -3,6 +3,7 @@
  * tool's own failure is a result with `isError`; only a call that reaches no tool rejects. A tool server is an immutable
  * snapshot: when the tools change, a new one replaces it, and running calls end on the old one.
  *
+ * - `tool-entry.ts`        a tool with its compiled schemas; what one caller may see
  * - `run-tool.ts`          runs one handler
  * - `time-limit.ts`        time limits of plugin code
  * - `request-meta.ts`      the meta of a request, with defaults

@@ -1,4 +1,10 @@
-/** The built-in plugin `delegation`: the tools for sub-agents. */
+/**
+ * The built-in plugin `delegation`: the tools for sub-agents.
+ *
+ * This folder:
+ *   task-results.ts how callers that are no sessions get a task's result
+ *   task-files.ts   how an agent reads the files of its sub-agent
+ */
 import { maxTaskIterations, type TaskWorkspace } from '@harness/contracts';
 import { definePlugin, type PluginDefinition, type PluginTool, type ToolResult } from '@harness/plugin-kit';
 import { followUpOf, isSession, taskUriOf } from '../follow-up.ts';

@@ -44,7 +44,7 @@ test('a long text comes in parts, and no character is cut', async () => {
   expect(await textOf({ path: './empty.txt' })).toEqual([false, '']);
 });
 
-test('what is no text is refused, but images are shown', async () => {
+test('a file that is not text is refused, but images are shown', async () => {
   for (const path of ['raw.bin', 'latin.txt', 'huge.png']) expect((await call({ path })).isError).toBe(true);
   expect((await call({ path: 'dot.png' })).content).toEqual([
     { type: 'image', mimeType: 'image/png', data: Buffer.from('a picture').toString('base64') },

@@ -32,7 +32,7 @@ const images: Record<string, string> = {
   '.webp': 'image/webp',
 };
 
-/** The tool that reads the files of a task, of which an agent reads those that it has delegated. */
+/** The tool that reads the files of a task; a session reads only those of tasks that it has delegated. */
 export const taskFilesTool = (files: TaskFiles): PluginTool => ({
   name: 'get_files',
   title: 'Files of a task',
@@ -58,13 +58,16 @@ export const taskFilesTool = (files: TaskFiles): PluginTool => ({
   annotations: { readOnlyHint: true },
   async handler(ctx, { taskId, path, offset = 0 }, meta) {
     const task = await ctx.tasks.get(String(taskId));
-    // A session has its own tasks alone; another one's does not exist for it.
+    // For a session, tasks that it has not delegated do not exist.
     if (!task || (isSession(meta) && task.parentThreadId !== meta.threadId))
-      throw new AppError('task_not_found', `There is no task ${taskId} that you have delegated.`);
+      throw new AppError(
+        'task_not_found',
+        `There is no task ${taskId} that you have delegated. Check the id that delegation__delegate returned.`,
+      );
     const { tenant, scopes } = meta.principal;
-    // As the same files at their thread.
+    // The scope that reading these files from their thread requires.
     if (!isSession(meta) && !scopes.includes('threads'))
-      throw new AppError('forbidden', 'This needs a key with the scope "threads".');
+      throw new AppError('forbidden', 'This key lacks the scope "threads". Use a key that has it.');
     const version = versionOf(task);
     if (path === undefined) return textResult(listOf(await files.list({ tenant, version })));
     const file = { tenant, version, path: withoutFolder(String(path)) };
@@ -93,7 +96,7 @@ function listOf(found: readonly { path: string; size: number }[]): string {
 
 async function readText(files: TaskFiles, file: VersionFile, offset: number): Promise<ToolResult> {
   const { bytes, size } = await files.read(file, { offset, most: most.text });
-  // A character that the part cuts belongs to the next one.
+  // A character that the end of this part cuts belongs to the next part.
   const text = new StringDecoder('utf8').write(bytes);
   const decoded = Buffer.from(text);
   const end = offset + decoded.length;

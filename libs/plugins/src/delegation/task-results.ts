@@ -29,7 +29,7 @@ export const getTask: PluginTool = {
 };
 
 /**
- * Waits for the end of a task, with its check-ins as progress. Not for sessions: one that waits keeps its place in the fleet, which
+ * Waits for the end of a task, with its check-ins as progress. Not for sessions: one that waits keeps its slot, which
  * the sub-agent may need.
  */
 export const waitTask: PluginTool = {
@@ -78,7 +78,7 @@ export const taskResource: PluginResourceTemplate = {
   mimeType: 'application/json',
   async read(ctx, _uri, ...[{ taskId: id = '' }, { principal }]) {
     if (!principal.scopes.includes('tasks'))
-      throw new AppError('forbidden', 'This needs a key with the scope "tasks".');
+      throw new AppError('forbidden', 'This key lacks the scope "tasks". Use a key that has it.');
     return JSON.stringify(found(await ctx.tasks.get(id), id));
   },
   onSubscribe: (ctx, uri) => ctx.tasks.watch(uri.slice(taskUriOf('').length)),
@@ -86,7 +86,10 @@ export const taskResource: PluginResourceTemplate = {
 
 function found(task: Task | null, id: string): Task {
   if (task) return task;
-  throw new AppError('task_not_found', `There is no task ${id}.`);
+  throw new AppError(
+    'task_not_found',
+    `There is no task ${id}. Check the id that delegation__delegate returned.`,
+  );
 }
 
 function resultOf(task: Task): ToolResult {

@@ -64,9 +64,9 @@ export function createRemoteHost(options: RemoteHostOptions): RemoteHost {
     if (!ctx) throw new AppError('unavailable', 'The plugin has no context before it is registered.');
     if (!contextMethods.includes(method))
       throw new AppError('invalid_request', `The context has no ${method}.`);
-    const [room = '', name] = method.split('.');
-    const owner = name === undefined ? ctx : (ctx[room as keyof PluginContext] as object);
-    const run = Reflect.get(owner, name ?? room) as (...args: unknown[]) => Promise<unknown>;
+    const [part = '', name] = method.split('.');
+    const owner = name === undefined ? ctx : (ctx[part as keyof PluginContext] as object);
+    const run = Reflect.get(owner, name ?? part) as (...args: unknown[]) => Promise<unknown>;
     const given = argumentsOf(method, args, incoming);
     return scopes.run(scope, () => run.apply(owner, given));
   };

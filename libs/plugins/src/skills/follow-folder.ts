@@ -46,44 +46,17 @@ export async function followFolder<Item extends Written>(deps: {
   let loaded: readonly Item[] = [];
   let reported: string | undefined;
   let diagnostics: readonly Diagnostic[] = [];
-  let logged = new Set<string>();
   let loading: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   let restlessSince: number | undefined;
   let closed = false;
 
-  /** Loaded items that are broken now, and whose name no other item has taken. */
-  const keptOf = (now: { loaded: Item[]; diagnostics: Diagnostic[] }) => {
-    const isBroken = (place: string) =>
-      now.diagnostics.some(
-        // The problem is in the item, in one of its files, or in the whole folder.
-        ({ level, source }) =>
-          level === 'error' && (source === directory || source === place || source.startsWith(`${place}/`)),
-      );
-    return loaded.filter(
-      (item) =>
-        isBroken(item.place) &&
-        !now.loaded.some((other) => other.name === item.name || other.place === item.place),
-    );
-  };
-  /** Logs what was not there at the previous load: a few one by one, many as a summary. */
-  const logNew = (all: readonly Diagnostic[]) => {
-    const news = all.filter(({ message }) => !logged.has(message));
-    logged = new Set(all.map(({ message }) => message));
-    if (news.length > maxLogged) {
-      const errors = news.filter(({ level }) => level === 'error').length;
-      const warnings = news.length - errors;
-      logger[errors > 0 ? 'error' : 'warn'](
-        { errors, warnings, first: news[0]?.message },
-        `${what}: ${errors} errors and ${warnings} warnings; GET /v1/${what} lists them`,
-      );
-    } else for (const { level, message } of news) logger[level === 'error' ? 'error' : 'warn'](message);
-  };
+  const logNew = createNewsLog(logger, what);
   const load = async () => {
     if (closed) return;
     await watching.aim();
     const now = await deps.load(directory);
-    const kept = keptOf(now);
+    const kept = keptOf(loaded, now, directory);
     const next = [...now.loaded, ...kept];
     loaded = next;
     diagnostics = [
@@ -137,6 +110,42 @@ export async function followFolder<Item extends Written>(deps: {
       await loading;
       await watching.close();
     },
+  };
+}
+
+/** Earlier items that are broken now, and whose name no other item has taken. */
+function keptOf<Item extends Written>(
+  before: readonly Item[],
+  now: { loaded: readonly Item[]; diagnostics: readonly Diagnostic[] },
+  directory: string,
+): Item[] {
+  const isBroken = (place: string) =>
+    now.diagnostics.some(
+      // The problem is in the item, in one of its files, or in the whole folder.
+      ({ level, source }) =>
+        level === 'error' && (source === directory || source === place || source.startsWith(`${place}/`)),
+    );
+  return before.filter(
+    (item) =>
+      isBroken(item.place) &&
+      !now.loaded.some((other) => other.name === item.name || other.place === item.place),
+  );
+}
+
+/** Creates the log of diagnostics that the previous load did not have: a few one by one, many as a summary. */
+function createNewsLog(logger: PluginLogger, what: string) {
+  let logged = new Set<string>();
+  return (all: readonly Diagnostic[]): void => {
+    const news = all.filter(({ message }) => !logged.has(message));
+    logged = new Set(all.map(({ message }) => message));
+    if (news.length > maxLogged) {
+      const errors = news.filter(({ level }) => level === 'error').length;
+      const warnings = news.length - errors;
+      logger[errors > 0 ? 'error' : 'warn'](
+        { errors, warnings, first: news[0]?.message },
+        `${what}: ${errors} errors and ${warnings} warnings; GET /v1/${what} lists them`,
+      );
+    } else for (const { level, message } of news) logger[level === 'error' ? 'error' : 'warn'](message);
   };
 }
 

@@ -3,14 +3,11 @@
  * is rebuilt after every change of the folder; a running call ends with the version it started with.
  *
  * - `skill.ts`            the type of a skill and the schema of its front matter
- * - `load-skills.ts`      reads a folder of skills
+ * - `content/`            reads the files of skills and agents
  * - `skill-code.ts`       loads `tools.ts` of a skill
  * - `follow-skills.ts`    keeps the plugin up to date with the folder
  * - `agent.ts`            the type of an agent and the schema of its front matter
- * - `load-agents.ts`      reads a folder of agents
  * - `follow-agents.ts`    keeps the agents up to date with the folder
- * - `front-matter.ts`     parses YAML front matter
- * - `read-file-within.ts` reads files that must be within a folder
  * - `follow-folder.ts`    loads a folder and reloads it after changes
  * - `follow-tree.ts`      watches a folder
  * - `folder-digest.ts`    a digest of a folder's content
@@ -246,7 +243,7 @@ const exactly = (content: { text: string } | { blob: string }) =>
     ? { blob: Buffer.from(content.text, 'utf8').toString('base64') }
     : content;
 
-/** The path of a file as it is listed; instructions name it with the skill's folder before it, or in other case. */
+/** The listed path of a file that instructions name with the skill's folder before it, or with other upper and lower case. */
 function listedPathOf(skill: Skill, asked: string): string {
   const path = asked.startsWith(`${rootOf(skill)}/`) ? asked.slice(rootOf(skill).length + 1) : asked;
   if (skill.files.some((file) => file.path === path)) return path;

@@ -24,7 +24,7 @@ const mib = 1024 * 1024;
 export interface WorkspaceSettings {
   mode: 'auto' | 'on';
   filesDir: string;
-  /** What a thread's files, and all those of a tenant, may be at most. */
+  /** Limits of one thread's files (`bytes`, `files`) and of all files of a tenant (`tenantBytes`). */
   fileLimits: { bytes: number; files: number; tenantBytes: number };
 }
 

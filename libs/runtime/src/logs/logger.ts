@@ -2,9 +2,9 @@
  * Structured logs: one JSON object per line, without secrets.
  *
  * This folder:
- *   standard-output.ts   standard output that never blocks
- *   line-output.ts       files for whole lines
- *   once-in-a-while.ts   at most one report of an error per second
+ *   standard-output.ts           standard output that never blocks
+ *   line-output.ts               files for whole lines
+ *   at-most-once-per-second.ts   at most one report of an error per second
  */
 import { TraceFlags, trace } from '@opentelemetry/api';
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';

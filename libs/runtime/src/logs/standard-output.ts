@@ -34,7 +34,7 @@ export function openStandardOutput(): LineOutput {
       }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return false;
-      // The reader is gone, so its lines are, too.
+      // The reader has disconnected: nothing can receive the lines.
       [waiting, current, unwritten] = [[], Buffer.alloc(0), 0];
     }
     return true;

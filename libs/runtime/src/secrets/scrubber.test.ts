@@ -151,7 +151,7 @@ test('the time is linear in the text, whatever it is', () => {
   }
 });
 
-test('a secret that unseen characters split is found, in text and in a log line', () => {
+test('a secret that invisible characters split is found, in text and in a log line', () => {
   const split = `sk-${'an'}\u001b[0mt-api03-${'x1'.repeat(10)}\u200b${'x1'.repeat(10)}`;
   expect(text(`key ${split}`)).toBe('key [secret]');
   expect(line(`${JSON.stringify({ msg: split })}\n`)).toBe('{"msg":"[secret]"}\n');

@@ -49,8 +49,8 @@ const closeLimitMs = 1_000;
 export function startOtlp(options: OtlpOptions): Tracing {
   const random = new RandomIdGenerator();
   const byRatio = new TraceIdRatioBasedSampler(options.ratio);
-  /** Whether the span that is started next begins a trace that was chosen already. */
-  let isChosen = false;
+  /** Whether the next span was already sampled by `isSampled`: the SDK's sampler must not decide again. */
+  let isDecided = false;
   /** Id of the span that is started next. */
   let nextSpanId: string | undefined;
   const provider = new TracerProvider({
@@ -63,7 +63,7 @@ export function startOtlp(options: OtlpOptions): Tracing {
     sampler: new ParentBasedSampler({
       root: {
         shouldSample: (parent, traceId) =>
-          isChosen
+          isDecided
             ? { decision: SamplingDecision.RECORD_AND_SAMPLED }
             : byRatio.shouldSample(parent, traceId),
         toString: () => byRatio.toString(),
@@ -87,8 +87,8 @@ export function startOtlp(options: OtlpOptions): Tracing {
     const parts = partsOf(traceparent);
     return parts ? trace.setSpanContext(ROOT_CONTEXT, { ...parts, isRemote: true }) : ROOT_CONTEXT;
   };
-  /** Whether a span with this parent is recorded; one that begins a trace, by chance. Nothing is made for the others. */
-  const chooses = (parent: string | undefined): boolean => {
+  /** Whether to record a span with this parent; a span that begins a trace is sampled at random, by `ratio`. */
+  const isSampled = (parent: string | undefined): boolean => {
     const flags =
       parent === undefined ? trace.getActiveSpan()?.spanContext().traceFlags : partsOf(parent)?.traceFlags;
     return flags === undefined ? Math.random() < options.ratio : (flags & TraceFlags.SAMPLED) !== 0;
@@ -117,10 +117,10 @@ export function startOtlp(options: OtlpOptions): Tracing {
     hasContent: options.hasContent,
     current: () => traceparentOfSpan(trace.getActiveSpan()),
     start(spec): OpenSpan {
-      if (!chooses(spec.parent)) return notRecorded;
-      isChosen = true;
+      if (!isSampled(spec.parent)) return notRecorded;
+      isDecided = true;
       const span = begin(spec);
-      isChosen = false;
+      isDecided = false;
       return {
         traceparent: traceparentOfSpan(span),
         within: (work) => context.with(trace.setSpan(context.active(), span), work),
@@ -140,7 +140,7 @@ export function startOtlp(options: OtlpOptions): Tracing {
       span.end(Math.max(startMs, endMs));
     },
     async close() {
-      // The collector may be gone, and its exporter tries again for many seconds.
+      // The collector may be unreachable: then the exporter retries for many seconds.
       const sent = provider.shutdown().catch(() => undefined);
       await Promise.race([sent, after(closeLimitMs, undefined, { ref: false })]);
       trace.disable();

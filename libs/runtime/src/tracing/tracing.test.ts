@@ -43,7 +43,7 @@ const linesOf = () => {
   return { lines, logger: createLogger('test', 'info', { destination }) };
 };
 
-test('without a collector nothing is recorded, and work runs as it is', async () => {
+test('without a collector nothing is recorded, and work runs unchanged', async () => {
   const tracing = await start({});
   expect(tracing).toBe(noTracing);
   const { lines, logger } = linesOf();
@@ -72,7 +72,7 @@ test('spans nest, also across asynchronous steps; log lines have their ids', asy
   ]);
 });
 
-test('what is not sampled has no traceparent, so nothing joins it', async () => {
+test('a span that is not sampled has no traceparent, so nothing joins it', async () => {
   const never = await start({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER: 'always_off' });
   await inSpan(never, { name: 'work' }, async ({ traceparent }) => expect(traceparent).toBeUndefined());
   // A span within one that is not sampled begins no trace of its own, whatever the share of traces.

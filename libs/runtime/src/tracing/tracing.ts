@@ -42,8 +42,8 @@ export interface OpenSpan {
   /** Undefined: it is not sampled. */
   readonly traceparent: string | undefined;
   /**
-   * Runs the work within the span. Also within one that is not sampled: what the work starts is not sampled either, and begins no
-   * trace of its own.
+   * Runs the work within the span. If the span is not sampled, neither are the spans that the work starts: they begin no
+   * trace of their own.
    */
   within<T>(work: () => T): T;
   set(attributes: Attributes): void;
@@ -96,7 +96,7 @@ export function inSpan<T>(
   work: (span: OpenSpan) => Promise<T>,
 ): Promise<T> {
   const span = tracing.start(spec);
-  // Most spans are not sampled: they pay for nothing but this.
+  // Most spans are not sampled: this is all that they cost.
   return span.traceparent === undefined ? span.within(() => work(span)) : ended(span, work);
 }
 

@@ -22,7 +22,7 @@ function start(code: string): ChildProcess {
 const numbersIn = (read: string) => [...read.matchAll(/^line (\d+) x{1000}$/gm)].map(([, n]) => Number(n));
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => n);
 
-test('a reader that does not read blocks nothing; what it reads later is complete and in order', async () => {
+test('a reader that pauses blocks nothing; what it reads later is complete and in order', async () => {
   const child = start(`lines(0, 5000); process.send('free');`);
   expect(await once(child, 'message')).toEqual(['free', undefined]);
   const reading = text(child.stdout as NonNullable<ChildProcess['stdout']>);
@@ -44,7 +44,7 @@ test('beyond 16 MB in memory lines are dropped, and a line says so', async () =>
   expect(written.length + Number(dropped)).toBe(30_000);
 });
 
-test('the last lines before an exit are there; a reader that never reads, or is gone, does not keep the process', async () => {
+test('the last lines before an exit are written; a reader that never reads, or has disconnected, does not keep the process running', async () => {
   const exits = start(`lines(0, 3); process.exit(0);`);
   expect(numbersIn(await text(exits.stdout as NonNullable<ChildProcess['stdout']>))).toEqual(upTo(3));
 

@@ -8,7 +8,7 @@ import type { Edit } from '../store/edit.ts';
 import type { Manifest } from '../store/manifest.ts';
 import { checkPath } from '../store/paths.ts';
 
-/** The same archive, byte for byte, each time. */
+/** Fixed, so that the archive of a version is always the same, byte for byte. */
 const mtime = new Date(0);
 
 /** A version as a tar archive. An error of the store destroys the stream. */
@@ -27,7 +27,7 @@ export function tarOf(blobs: Blobs, manifest: Manifest): Readable {
     archive.finalize();
   };
   write().catch((error) => archive.destroy(error));
-  // As a stream of Node: tar-stream has one of its own kind.
+  // tar-stream's stream is not one of Node's.
   return Readable.from(archive);
 }
 
@@ -101,7 +101,7 @@ function editOf(
   if (counted.files > limits.files || counted.bytes > limits.bytes)
     throw new AppError(
       'body_too_large',
-      `The archive has more than ${limits.files} files or ${limits.bytes} bytes, its maximum.`,
+      `The archive has more than ${limits.files} files or ${limits.bytes} bytes, its maximum. Split it.`,
     );
   const relative = name.replace(/^(\.\/+)+/, '');
   const path = isFolder ? relative.replace(/\/+$/, '') : relative;

@@ -27,7 +27,7 @@ import { nameOf, parentOf } from '../store/paths.ts';
 import { type AnchoredFolder, openAnchored, openBelow, removeTree } from './anchored-folder.ts';
 import { identityOf, isSettled, type KnownFiles } from './snapshot.ts';
 
-/** Who owns the restored files; absent = the process. Needs a process that is root. */
+/** The owner of the restored files; absent = the process's user. Needs a process that is root. */
 export interface Owner {
   uid: number;
   gid: number;
@@ -53,12 +53,12 @@ interface FolderWork {
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 /** Files up to this size are written in one piece, bytes. */
 const smallBytes = 256 * 1024;
-/** While a folder is being filled; its own mode is set at the end. */
+/** Mode of a folder while it is being filled; its own mode is set at the end. */
 const openMode = 0o700;
 
 /**
  * Changes a folder from holding `from` (undefined: it is empty) to holding `to`; what neither names is left alone, except
- * where it is in the way. Throws `file_damaged`, `storage_full`; then the folder is of no use any more.
+ * where it is in the way. Throws `file_damaged`, `storage_full`; then the folder must be deleted.
  */
 export async function changeFolder(
   path: string,
@@ -70,7 +70,7 @@ export async function changeFolder(
   const pause = createPause();
   const root = openAnchored(path);
   try {
-    // Parents before what is in them: paths are sorted, and a folder's own path is shorter.
+    // A folder before its content: paths are sorted, and a folder's own path is shorter.
     for (const parent of [...work.keys()].sort()) {
       const { remove, entries } = work.get(parent) as FolderWork;
       if (parent !== '' && to.entries.get(parent)?.kind !== 'dir') continue; // removed as a whole

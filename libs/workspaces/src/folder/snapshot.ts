@@ -4,6 +4,11 @@
  * A file is read again only if its identity (device, inode, size, mtime, ctime) differs from the previous snapshot's: ctime
  * cannot be set back. A file that was changed within the clock's tick of being read could change once more without a trace,
  * so it is read again next time.
+ *
+ * This folder:
+ *   scan.ts            lists what lies in a workspace
+ *   restore.ts         makes a folder hold a version
+ *   anchored-folder.ts folders by open descriptors
  */
 import { type BigIntStats, closeSync, fstatSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -36,7 +41,7 @@ export interface KnownFiles {
   renewedAt: number;
 }
 
-/** What tells that a file is the same as before. */
+/** The identity of a file: equal identities mean an unchanged file. */
 export const identityOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string =>
   `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
 
@@ -52,7 +57,7 @@ const mostSkipped = 100;
 /** Files up to this size are read in one piece, bytes. */
 const smallBytes = 256 * 1024;
 
-/** What a snapshot is taken with. */
+/** What taking a snapshot needs. */
 export interface SnapshotDeps {
   blobs: Blobs;
   limits: FolderLimits;

@@ -1,8 +1,8 @@
 /**
  * Blobs: files by their SHA-256.
  *
- * B1: a file below its digest is complete and durable; it is written elsewhere, synced, then renamed. B2: what a batch has
- * returned from `commit` with, survives a power failure. B3: a blob that a batch found stored is not collected for the
+ * B1: a file below its digest is complete and durable; it is written elsewhere, synced, then renamed. B2: blobs whose
+ * `commit` has returned survive a power failure. B3: a blob that a batch found stored is not collected for the
  * grace time, since its mtime is renewed.
  */
 import { createHash, type Hash, randomUUID } from 'node:crypto';
@@ -73,7 +73,7 @@ export function createBlobs(folder: TenantFolder, usage: Usage): Blobs {
     renew,
     batch: () => createBatch({ folder, usage, ready, renew }),
     async read(sha256) {
-      const bytes = await anyPlace(folder, sha256, (path) => readFile(path));
+      const bytes = await readAnywhere(folder, sha256, (path) => readFile(path));
       if (sha256Of(bytes) !== sha256) throw damaged(sha256);
       return bytes;
     },
@@ -86,7 +86,7 @@ export function createBlobs(folder: TenantFolder, usage: Usage): Blobs {
       throw damaged(sha256);
     },
     async stream(sha256, range) {
-      const file = await anyPlace(folder, sha256, (path) => open(path));
+      const file = await readAnywhere(folder, sha256, (path) => open(path));
       return createReadStream('', { ...range, fd: file });
     },
   };
@@ -102,8 +102,8 @@ function ifThere<T>(read: () => T): T | undefined {
   }
 }
 
-/** Reads a blob from where it is: the trash, too, from which the next collection takes it back. */
-async function anyPlace<T>(
+/** Reads a blob, also from the trash: the next collection moves a used one back. */
+async function readAnywhere<T>(
   folder: TenantFolder,
   sha256: string,
   read: (path: string) => Promise<T>,
@@ -213,7 +213,11 @@ async function writeStream(
   try {
     for await (const chunk of stream) {
       size += chunk.length;
-      if (size > most) throw new AppError('body_too_large', `A file may have at most ${most} bytes here.`);
+      if (size > most)
+        throw new AppError(
+          'body_too_large',
+          `A file may have at most ${most} bytes here. Send a smaller one.`,
+        );
       hash.update(chunk);
       await file.writeFile(chunk);
     }

@@ -2,8 +2,8 @@
  * Garbage collection by mark and sweep, and the check of what is stored.
  *
  * A blob that no live version refers to, and that was not stored again for the grace time, is moved to the trash; the next
- * collection deletes it there, or takes it back if a version refers to it again. So a blob that is found in use just while
- * it is collected is never lost: it can still be read, and it comes back.
+ * collection deletes it there, or takes it back if a version refers to it again. So a blob that comes into use while it is
+ * collected is never lost: it can still be read, and is moved back.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
@@ -37,7 +37,7 @@ export interface Verified {
   missing: string[];
 }
 
-/** What both need. */
+/** What a collection and a check need. */
 export interface CollectDeps {
   folder: TenantFolder;
   blobs: Blobs;

@@ -10,7 +10,7 @@ const fewFiles = 8;
 
 /**
  * Returns when everything written to these files or folders is on disk. `anyPath`: one on the same file system.
- * Node has no syncfs; the command `sync -f` is it.
+ * Node has no syncfs; the command `sync -f` calls it.
  */
 export async function makeDurable(paths: readonly string[], anyPath: string): Promise<void> {
   if (paths.length > fewFiles && process.platform === 'linux') {

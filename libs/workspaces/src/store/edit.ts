@@ -82,7 +82,7 @@ export function mergeManifests(base: Manifest | undefined, other: Manifest, limi
     const before = entries.get(path);
     if (before?.kind === 'dir' && entry.kind === 'dir') continue;
     if (before?.kind === 'dir') remove(entries, path);
-    // What lies where `other` needs a folder gives way.
+    // An entry in the place of a folder of `other` is removed.
     for (let above = parentOf(path); above !== ''; above = parentOf(above)) {
       const folder = entries.get(above);
       if (folder && folder.kind !== 'dir') entries.delete(above);
@@ -116,7 +116,10 @@ function checkLimits(entries: ReadonlyMap<string, Entry>, limits: FolderLimits):
 
 function remove(entries: Map<string, Entry>, path: string): void {
   if (!entries.delete(path))
-    throw new AppError('file_not_found', `There is no file ${JSON.stringify(path)}.`);
+    throw new AppError(
+      'file_not_found',
+      `There is no file ${JSON.stringify(path)}. List the files to see their paths.`,
+    );
   for (const other of [...entries.keys()]) if (other.startsWith(`${path}/`)) entries.delete(other);
 }
 

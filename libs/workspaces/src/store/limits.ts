@@ -1,6 +1,6 @@
 import { AppError } from '@harness/contracts';
 
-/** What a thread's files may be at most. */
+/** Limits of a thread's files. */
 export interface FolderLimits {
   /** Sum of sizes. A sparse file counts with its size. */
   bytes: number;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { limits, openStore } from '../../test/fixture.ts';
 
-test('a manifest that is a trick is refused, and nothing is written', async () => {
+test('a malicious manifest is refused, and nothing is written', async () => {
   const { files, another } = openStore();
   const sha256 = 'a'.repeat(64);
   const file = (path: string) => ({ path, kind: 'file', mode: 0o644, size: 1, sha256 });

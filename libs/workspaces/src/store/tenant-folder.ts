@@ -1,5 +1,23 @@
 /**
- * The folder of one tenant in the store:
+ * The folder of one tenant in the store.
+ *
+ * This folder:
+ *   blobs.ts          files by their SHA-256
+ *   manifest.ts       the manifest of a version
+ *   manifest-cache.ts the latest manifests, in memory
+ *   edit.ts           changes of a version that no folder holds
+ *   paths.ts          paths within a workspace
+ *   limits.ts         limits of a thread's files
+ *   usage.ts          how many bytes a tenant's blobs have
+ *   collect.ts        garbage collection and the check of the store
+ *   durable.ts        makes files durable; errors of a full disk
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/**
+ * Paths in a tenant's folder:
  *
  *   tenant            its name
  *   blobs/<xx>/<sha>  files and manifests, by SHA-256; never changed; their mtime says when they were last stored
@@ -7,11 +25,6 @@
  *   trash/<sha>       blobs that nothing referred to at the last collection; still readable until the next one
  *   usage             what was added since the last collection, and the total before (usage.ts)
  */
-import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-
-/** Paths in a tenant's folder. */
 export interface TenantFolder {
   path: string;
   /** The folder of all blobs. */

@@ -2,6 +2,13 @@
  * Dispatch overhead: the time from the append of a message to its commit, with a turn that takes no time.
  * Compared in the same round with a BullMQ job from add to processed (the peer: no order, no lease, no
  * result), and with one PING.
+ *
+ * This folder:
+ *   accept-rate.ts messages that one gateway accepts per second
+ *   fail-over.ts   from a worker's death to the run's next attempt
+ *   bus-poll.ts    from a bus task's submission to its delivery
+ *   throughput.ts  turns per second of 1, 2 and 4 workers
+ *   growth.ts      commands and CPU of Redis per run; idle threads and tenants
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -16,23 +23,23 @@ const tenant = 'default';
 const workers = 3;
 const messages = 500;
 
-/** Figures of one round: ours (`bus…`), BullMQ, one PING. */
-export interface BusRound {
-  busP50Ms: number;
-  busP99Ms: number;
+/** Figures of one round: ours, BullMQ, one PING. */
+export interface DispatchRound {
+  oursP50Ms: number;
+  oursP99Ms: number;
   bullP50Ms: number;
   bullP99Ms: number;
   pingP50Ms: number;
 }
 
 /** Measures one round. */
-export async function measureDispatch(redisUrl: string): Promise<BusRound> {
-  const bus = (await measureOurs(redisUrl)).toSorted((a, b) => a - b);
+export async function measureDispatch(redisUrl: string): Promise<DispatchRound> {
+  const ours = (await measureOurs(redisUrl)).toSorted((a, b) => a - b);
   const bull = (await measureBullMq(redisUrl)).toSorted((a, b) => a - b);
   const ping = (await measurePing(redisUrl)).toSorted((a, b) => a - b);
   return {
-    busP50Ms: quantile(bus, 0.5),
-    busP99Ms: quantile(bus, 0.99),
+    oursP50Ms: quantile(ours, 0.5),
+    oursP99Ms: quantile(ours, 0.99),
     bullP50Ms: quantile(bull, 0.5),
     bullP99Ms: quantile(bull, 0.99),
     pingP50Ms: quantile(ping, 0.5),
@@ -63,10 +70,10 @@ async function measureOurs(redisUrl: string): Promise<number[]> {
         workerId,
         me: liveness.me,
         concurrency: 10,
-        freeSlots: () => 10,
-        room: () => 10,
+        freeTurnSlots: () => 10,
+        freeSessionSlots: () => 10,
         held: () => [],
-        roomElsewhere: async () => false,
+        slotsElsewhere: async () => false,
         async onRing(threadId) {
           const claim = await lease.claim(threadId, liveness.me());
           if (claim.outcome !== 'mine') return false;

@@ -2,6 +2,18 @@
  * `npm run bench -- mcp`: tools/call and tools/list of the gateway, with key, checks, middleware and
  * validation, compared with a bare Fastify route and the official SDKs. Rounds are shuffled; the main figure
  * is CPU per request, as a ratio within the same round.
+ *
+ * This folder:
+ *   contenders.ts      the servers, each in a process of its own
+ *   load.ts            the load, and the figures of it
+ *   echo-tools.ts      the echo tools that every server has
+ *   echo-plugin-10.ts  ten of them as a plugin
+ *   echo-plugin-500.ts 500 of them as a plugin
+ *   thread-token.ts    a thread with a token that may call tools
+ *   limits.ts          what the limiter costs
+ *   traces.ts          what tracing costs
+ *   changes.ts         how long a change takes to be visible
+ *   peers/             other servers with the same tools
  */
 import { type Figure, figureOf, ratioOf, textOf } from '../figures.ts';
 import { type ContenderName, contenders, startContender } from './contenders.ts';
@@ -63,7 +75,7 @@ async function reportMemory(redisUrl: string): Promise<void> {
   }
 }
 
-/** Measured separately and with one load: the number of tools makes no further difference for them. */
+/** Contenders that are measured separately and with one load: the number of tools makes no further difference for them. */
 const apart = new Set<ContenderName>(['ours 2025 SSE', 'ours 2026, thread token', 'ours 2026, isolated']);
 
 async function compare(load: McpOptions & Load) {

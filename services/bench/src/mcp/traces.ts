@@ -7,7 +7,7 @@ import { startOurs } from './contenders.ts';
 import { fire, pinTo } from './load.ts';
 import type { McpOptions } from './measure-mcp.ts';
 
-/** One call in ten is traced: until V8 has compiled that path for good, its compiler is most of what it costs. */
+/** Seconds of warm-up: one call in ten is traced, and until V8 has optimized that path, its compiler is most of the cost. */
 const warmUpSeconds = 20;
 
 /** A collector that reads and forgets. */

@@ -2,6 +2,12 @@
  * `npm run bench -- sse`: 1,000 subscribers of one thread at one gateway, compared with a loop that
  * serializes each event per subscriber, and one that serializes it once. Memory per subscriber is the RSS
  * with all subscribers minus the RSS before, each after garbage collection and a warm-up.
+ *
+ * This folder:
+ *   servers.ts       the servers, each in a process of its own
+ *   loop-server.ts   the raw limits: a bare loop over the subscribers
+ *   subscribers.ts   the subscribers, in a process of their own
+ *   settle-memory.ts collects garbage before memory is measured
  */
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';

@@ -1,8 +1,13 @@
 /**
- * `npm run bench -- upstreams`: a tools/call through this gateway to a server behind it, over HTTP (responses
- * as JSON, and as a stream each) and stdio, beside other proxies
- * before the same server and beside the server itself. The gateway has key, checks, audit, breaker and limits; the proxies have none.
+ * `npm run bench -- upstreams`: a tools/call through this gateway to a server behind it, over HTTP (responses as JSON, and as a
+ * stream each) and stdio, compared with other proxies before the same server and with the server itself. The gateway has key,
+ * checks, audit, breaker and limits; the proxies have none.
  * Figures: CPU of the proxy alone a call (the server behind it is another process), and the time of a call at one connection.
+ *
+ * This folder:
+ *   measure-start.ts the start of a gateway with dead upstreams
+ *   proxies.ts       how the proxies are started
+ *   peers/           other proxies, and the server behind all of them
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -15,7 +15,7 @@ export interface GatewayFetch {
   giveUp(id: RequestId): boolean;
 }
 
-/** What it needs, and whom it notifies. */
+/** What the fetch needs, and its callbacks. */
 export interface GatewayFetchDeps {
   /** Writes a line for people, to standard error. */
   log(line: string): void;

@@ -4,9 +4,10 @@
  *
  * - `main.ts`           `npm run chat`
  * - `config.ts`         environment and options
- * - `terminal/`          the chat in a terminal
+ * - `terminal/`         the chat in a terminal
  * - `lines.ts`          the chat without a terminal
  * - `gateway-client.ts` REST calls to the gateway
+ * - `command-answer.ts` the response to a command
  * - `file-commands.ts`  /files, /get and /put
  * - `follow-events.ts`  the events of a thread, over reconnections
  * - `thread-view.ts`    turns events into what is shown
@@ -24,7 +25,7 @@ import { GatewayAway, type GatewayClient } from './gateway-client.ts';
 import type { AskedQuestion } from './terminal/answering.ts';
 import { createThreadView, type Shown } from './thread-view.ts';
 
-/** What a chat needs, and whom it notifies. */
+/** What a chat needs, and its callbacks. */
 export interface ChatDeps {
   client: GatewayClient;
   onShown(shown: Shown[]): void;
@@ -149,7 +150,7 @@ export async function openChat(deps: ChatDeps, wish: ChatWish): Promise<Chat> {
   };
 }
 
-/** The ends of runs, whichever is first: the end, or the question for it. */
+/** The ends of runs: an end may arrive before or after the caller waits for it. */
 interface RunEnds {
   add(runId: string, end: RunEnd): void;
   /** Resolves when the run has ended. */

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import type { CommandAnswer } from './command-answer.ts';
 import type { GatewayClient } from './gateway-client.ts';
 
-/** Their names, arguments and descriptions. */
+/** The names, arguments and descriptions of the commands. */
 export const fileCommands = [
   { name: 'files', hint: '', description: 'Lists the files of this thread' },
   { name: 'get', hint: 'path [to]', description: 'Downloads a file of this thread' },
@@ -56,7 +56,7 @@ async function get({ client, at }: Files, path?: string, to?: string): Promise<s
   if (path === undefined) throw new Error('Which file? /get path [to]');
   const target = resolve(to ?? basename(path));
   const response = await client.send('GET', `${at}/${encoded(path)}`);
-  // Never over a file that is there: its name comes from an agent.
+  // Never overwrites a file: an agent may have chosen its name.
   const file = await open(target, 'wx').catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EEXIST' ? new Error(`${target} exists: say /get ${path} another-name`) : error;
   });
@@ -82,6 +82,6 @@ const encoded = (path: string) =>
     .map(encodeURIComponent)
     .join('/');
 
-/** Words of a line; a name with blanks stands in quotes. */
+/** Words of a line; a name with blanks is in quotes. */
 const wordsOf = (line: string): string[] =>
   (line.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replace(/^"(.*)"$/, '$1'));

@@ -4,7 +4,7 @@ import type { ThreadEvent } from '@harness/contracts';
 import { GatewayRefusal, readEventStream } from '@harness/runtime';
 import { reasonOf } from './gateway-client.ts';
 
-/** What to follow, and whom to notify about the connection. */
+/** What to follow, and the callbacks about the connection. */
 export interface Following {
   url: string;
   headers: Record<string, string>;

@@ -1,3 +1,10 @@
+/**
+ * The frame of every page.
+ *
+ * This folder:
+ *   logo.tsx    the sign of harness
+ *   sign-in.tsx asks for a key or an access token
+ */
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
 import { ApiError } from '../lib/api.ts';

@@ -3,7 +3,7 @@ import { useSignIn } from '../lib/session.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Logo } from './logo.tsx';
 
-/** Asks for a key or an access token. The gateway answers with a cookie that no script can read; the key is not kept. */
+/** Asks for a key or an access token. The gateway responds with a cookie that no script can read; the key is not kept. */
 export function SignIn({ ended }: { ended: boolean }): ReactNode {
   const { signIn } = useSignIn();
   const [failure, setFailure] = useState<unknown>();

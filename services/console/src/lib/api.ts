@@ -1,4 +1,16 @@
-/** Requests to the gateway's public REST API, as the person who signed in (a cookie that scripts cannot read). */
+/**
+ * Requests to the gateway's public REST API, as the person who signed in (a cookie that scripts cannot read).
+ *
+ * This folder:
+ *   session.ts       who uses the console, and what this person may do
+ *   follow-events.ts follows an event stream
+ *   use-refresh.ts   reads queries again after an event
+ *   use-now.ts       the time, once a second
+ *   format.ts        times, durations and numbers as people read them
+ *   diagnostic.ts    why something did not load
+ *   shortcuts.ts     keys and what they do
+ *   theme.ts         the colours
+ */
 import type { ErrorBody } from '@harness/contracts';
 
 /** A request that failed. `status` 0: the gateway did not answer. */

@@ -1,7 +1,7 @@
 /**
- * Follows an event stream of the gateway. The stream is stored and replayable, so it survives everything: after a lost
- * connection, a sleeping laptop or a killed gateway it continues after the last event that arrived, without a gap and
- * without a repeat. A hidden page lets its connection go (a browser has six for each host) and resumes when it is shown.
+ * Follows an event stream of the gateway. Events are stored and can be replayed: after a lost connection, a sleeping
+ * laptop or a killed gateway the stream continues after the last event that arrived, without a gap or a repeat. A hidden
+ * page closes its connection (a browser has six for each host) and resumes when it is shown.
  */
 import type { ThreadEvent } from '@harness/contracts';
 import { createParser } from 'eventsource-parser';
@@ -24,9 +24,9 @@ export interface Follower {
   onRestart(): void;
 }
 
-/** The gateway answers at once, and then sends a comment every 10 s: otherwise the connection is dead. */
+/** Times without data after which a connection is dead, ms: the gateway responds at once, then sends a comment every 10 s. */
 const [answerMs, silenceMs] = [10_000, 25_000];
-/** A page that is hidden for longer lets its connection go. */
+/** A page that is hidden for longer closes its connection, ms. */
 const hiddenMs = 30_000;
 const [firstDelayMs, maxDelayMs] = [250, 5_000];
 /** Events that arrive within this time are shown together: as fast as people read, and no faster. */
@@ -38,31 +38,16 @@ const flushMs = 100;
  */
 export function followEvents(path: string, follower: Follower, after?: string): () => void {
   const over = new AbortController();
+  const connection = createConnection();
+  const pause = createPause();
   let lastId = after;
-  let connection: AbortController | undefined;
   let delayMs = firstDelayMs;
-  let wake: (() => void) | undefined;
-  let lastByteAt = Date.now();
-  let hiddenTimer: ReturnType<typeof setTimeout> | undefined;
   const out = createBuffer((events) => {
     if (!over.signal.aborted) follower.onEvents(events);
   });
 
-  const read = async () => {
-    connection = new AbortController();
-    const { signal } = connection;
-    const headers: Record<string, string> = { accept: 'text/event-stream' };
-    if (lastId !== undefined) headers['last-event-id'] = lastId;
-    follower.onState({ at: 'connecting' });
-    const late = setTimeout(() => connection?.abort(), answerMs);
-    const response = await fetch(`${path}${path.includes('?') ? '&' : '?'}follow=true`, {
-      headers,
-      signal,
-    }).finally(() => clearTimeout(late));
-    if (!response.ok || !response.body) throw errorOf(response.status, await response.text());
-    follower.onState({ at: 'replaying' });
-    lastByteAt = Date.now();
-    const parser = createParser({
+  const parser = () =>
+    createParser({
       onEvent({ id, event = '', data }) {
         if (id !== undefined) lastId = id;
         if (event === 'stream.replayed') {
@@ -74,38 +59,24 @@ export function followEvents(path: string, follower: Follower, after?: string): 
         out.push({ id: id ?? null, type: event as ThreadEvent['type'], data: JSON.parse(data) });
       },
     });
-    const bytes = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    const watch = setInterval(() => {
-      if (Date.now() - lastByteAt > silenceMs) connection?.abort();
-    }, 1_000);
+  const read = async () => {
+    follower.onState({ at: 'connecting' });
+    const body = await connection.open(path, lastId);
+    follower.onState({ at: 'replaying' });
     try {
-      for (;;) {
-        const { done, value } = await bytes.read();
-        if (done) return;
-        lastByteAt = Date.now();
-        parser.feed(value);
-      }
+      const parsing = parser();
+      await connection.receive(body, (text) => parsing.feed(text));
     } finally {
-      clearInterval(watch);
       out.flush();
       follower.onCut();
     }
   };
 
-  const pause = (ms: number) =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-
   const run = async () => {
     while (!over.signal.aborted) {
       if (document.visibilityState === 'hidden' && lastId !== undefined) {
         follower.onState({ at: 'paused' });
-        await pause(3_600_000);
+        await pause.wait(3_600_000);
         continue;
       }
       const failure = await read().catch((error: unknown) => error);
@@ -121,37 +92,111 @@ export function followEvents(path: string, follower: Follower, after?: string): 
         return;
       }
       follower.onState({ at: 'waiting', error: 'The gateway does not answer; trying again.' });
-      await pause(delayMs * (0.75 + Math.random() / 2));
+      await pause.wait(delayMs * (0.75 + Math.random() / 2));
       delayMs = Math.min(delayMs * 2, maxDelayMs);
     }
   };
 
-  const onVisible = () => {
-    clearTimeout(hiddenTimer);
-    if (document.visibilityState === 'hidden') {
-      hiddenTimer = setTimeout(() => connection?.abort(), hiddenMs);
-      return;
-    }
-    if (Date.now() - lastByteAt > silenceMs) connection?.abort();
-    wake?.();
-  };
-  /** The network is another one: what was connected before may be silent for ever. */
-  const onOnline = () => {
-    connection?.abort();
-    wake?.();
-  };
-  document.addEventListener('visibilitychange', onVisible);
-  window.addEventListener('online', onOnline);
+  const unwatch = watchPage(connection, pause);
   over.signal.addEventListener('abort', () => {
-    document.removeEventListener('visibilitychange', onVisible);
-    window.removeEventListener('online', onOnline);
-    clearTimeout(hiddenTimer);
-    connection?.abort();
-    wake?.();
+    unwatch();
+    connection.cut();
+    pause.wake();
     out.close();
   });
   void run();
   return () => over.abort();
+}
+
+/** One connection at a time to a stream. A dead one has no error: it is cut when it is silent for too long. */
+function createConnection() {
+  let current: AbortController | undefined;
+  let lastByteAt = Date.now();
+  const cut = () => current?.abort();
+  const cutIfSilent = () => {
+    if (Date.now() - lastByteAt > silenceMs) cut();
+  };
+  return {
+    cut,
+    cutIfSilent,
+    /** Opens the stream after an event. Throws ApiError. */
+    async open(path: string, lastId: string | undefined): Promise<ReadableStream<BufferSource>> {
+      current = new AbortController();
+      const headers: Record<string, string> = { accept: 'text/event-stream' };
+      if (lastId !== undefined) headers['last-event-id'] = lastId;
+      const late = setTimeout(cut, answerMs);
+      const response = await fetch(`${path}${path.includes('?') ? '&' : '?'}follow=true`, {
+        headers,
+        signal: current.signal,
+      }).finally(() => clearTimeout(late));
+      if (!response.ok || !response.body) throw errorOf(response.status, await response.text());
+      lastByteAt = Date.now();
+      return response.body;
+    },
+    /** Passes the text of the stream on until it ends. */
+    async receive(body: ReadableStream<BufferSource>, onText: (text: string) => void): Promise<void> {
+      const bytes = body.pipeThrough(new TextDecoderStream()).getReader();
+      const watch = setInterval(cutIfSilent, 1_000);
+      try {
+        for (;;) {
+          const { done, value } = await bytes.read();
+          if (done) return;
+          lastByteAt = Date.now();
+          onText(value);
+        }
+      } finally {
+        clearInterval(watch);
+      }
+    },
+  };
+}
+
+/** A pause that can be ended early. */
+function createPause() {
+  let wake: (() => void) | undefined;
+  return {
+    wait: (ms: number) =>
+      new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      }),
+    wake: () => wake?.(),
+  };
+}
+
+/**
+ * Cuts the connection of a page that stays hidden, and wakes the pause when the page is shown or the network has changed.
+ * Returns the function that ends this.
+ */
+function watchPage(
+  connection: ReturnType<typeof createConnection>,
+  pause: ReturnType<typeof createPause>,
+): () => void {
+  let hiddenTimer: ReturnType<typeof setTimeout> | undefined;
+  const onVisible = () => {
+    clearTimeout(hiddenTimer);
+    if (document.visibilityState === 'hidden') {
+      hiddenTimer = setTimeout(connection.cut, hiddenMs);
+      return;
+    }
+    connection.cutIfSilent();
+    pause.wake();
+  };
+  /** The network has changed: a connection from before may stay silent for ever. */
+  const onOnline = () => {
+    connection.cut();
+    pause.wake();
+  };
+  document.addEventListener('visibilitychange', onVisible);
+  window.addEventListener('online', onOnline);
+  return () => {
+    document.removeEventListener('visibilitychange', onVisible);
+    window.removeEventListener('online', onOnline);
+    clearTimeout(hiddenTimer);
+  };
 }
 
 /** Collects events and passes them on at most once in `flushMs`, in a frame of the browser. */

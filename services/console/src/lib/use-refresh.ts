@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { followEvents, type StreamState } from './follow-events.ts';
 
-/** Two readings after events are at least this far apart, ms. */
+/** Shortest time between two readings that events cause, ms. */
 const pauseMs = 250;
 /** The stream begins this long before the page, ms: the clocks of browser and Redis may differ. */
 const earlierMs = 60_000;

@@ -2,13 +2,13 @@ import { type ReactNode, useState } from 'react';
 import { messageOf } from '../lib/api.ts';
 import { toast } from './toast.tsx';
 
-/** A button that does something at the gateway: it waits for it, and says what went wrong. */
+/** A button that sends a request to the gateway: it waits for the response, and shows an error. */
 export function ActionButton(props: {
   children: ReactNode;
   onAct(): Promise<unknown>;
-  /** Said when it is done. */
+  /** Shown when it is done. */
   done?: string;
-  /** Asked before. */
+  /** The question that the person must confirm first. */
   confirm?: string;
   kind?: 'primary' | 'danger' | 'quiet';
   title?: string;

@@ -1,3 +1,24 @@
+/**
+ * Parts that several pages use; this one is the table.
+ *
+ * This folder:
+ *   action-button.tsx a button that waits for the gateway
+ *   ago.tsx           how long ago
+ *   failure.tsx       a failure as the gateway describes it
+ *   field-input.tsx   one field of a form
+ *   json-text.tsx     a JSON value, readable
+ *   modal.tsx         a dialog over the page
+ *   page-head.tsx     the head of a page
+ *   plot.tsx          lines over time
+ *   schema-form.ts    a form from a JSON Schema
+ *   search-field.tsx  filters a list
+ *   segments.tsx      one choice of a few
+ *   side-panel.tsx    the chosen item beside its list
+ *   state.tsx         a state in words and colour
+ *   tabs.tsx          tabs
+ *   toast.tsx         messages for a few seconds
+ */
+
 // biome-ignore-all lint/a11y/useSemanticElements: rows that are laid out as a grid, and virtual, lose the semantics of a table element
 // biome-ignore-all lint/a11y/useFocusableInteractive: a header is not interactive; the button in it is
 import { Link, useNavigate } from '@tanstack/react-router';
@@ -38,6 +59,8 @@ export interface DataTableProps<Item> {
   selected?: string | undefined;
   /** There are more items: called when the end comes into view. */
   onEnd?: (() => void) | undefined;
+  /** What is listed: another list begins at its top. Its rows stay those of the one before where they are the same. */
+  listed?: string;
   /** As high as its rows, for a few of them. */
   fits?: boolean;
   empty: ReactNode;
@@ -51,7 +74,7 @@ const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSorted
 
 /** A table with sortable columns, virtual rows, and `j`, `k` and Enter. */
 export function DataTable<Item extends object>(props: DataTableProps<Item>): ReactNode {
-  const { label, items, keyOf, onEnd, fits = false, empty, columns } = props;
+  const { label, items, keyOf, onEnd, listed, fits = false, empty, columns } = props;
   const view = useRef<HTMLDivElement>(null);
   const definitions = useMemo(
     () =>
@@ -80,6 +103,10 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
   useEffect(() => {
     if (!fits && onEnd && lastShown >= rows.length - 20) onEnd();
   }, [fits, onEnd, lastShown, rows.length]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever the list is another one
+  useEffect(() => {
+    view.current?.scrollTo({ top: 0 }); // returns a promise in new browsers
+  }, [listed]);
   useRowKeys(view);
 
   const template = columns.map(({ width }) => width).join(' ');

@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** The request that the audit attributes what happens to. */
+/** The request to which the audit attributes a change, a call or a refusal. */
 export interface AuditSource {
   address: string | null;
   requestId: string;
-  /** Its record is written: a refusal or change is recorded once, where most is known about it. */
+  /** Whether its record is written: a refusal or change is recorded once, by the code that knows most about it. */
   isRecorded?: boolean;
   /** Code of the error with which it failed. */
   error?: string;

@@ -25,7 +25,7 @@ function openAudit() {
 }
 
 const caller: Caller = { principal: { keyId: 'k1', tenant: 'acme', scopes: ['tools'] } };
-const call = { name: 'p__t', door: 'mcp', arguments: { a: 'é' }, toolUseId: 'toolu_1' } as const;
+const call = { name: 'p__t', transport: 'mcp', arguments: { a: 'é' }, toolUseId: 'toolu_1' } as const;
 
 describe('one call is one line', () => {
   it('with the caller, tool, source, duration and sizes', async () => {

@@ -24,7 +24,7 @@ export type ToolAudit = (
  */
 export function createToolAudit(audit: Audit): ToolAudit {
   return async (caller, call, run) => {
-    if (call.door === 'bus') return run(() => undefined); // recorded by its route, with the id of the bus task
+    if (call.transport === 'bus') return run(() => undefined); // recorded by its route, with the id of the bus task
     const begunAt = performance.now();
     let from: CallSource = { threadId: caller.session?.threadId ?? call.threadId };
     const record = (outcome: string, outputBytes: number) => {
@@ -33,7 +33,7 @@ export function createToolAudit(audit: Audit): ToolAudit {
         threadId: shortened(from.threadId),
         runId: from.runId,
         toolUseId: shortened(call.toolUseId),
-        door: call.door,
+        door: call.transport,
         durationMs: Math.round(performance.now() - begunAt),
         inputBytes: bytesOf(call.arguments ?? {}),
         outputBytes,

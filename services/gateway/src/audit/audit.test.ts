@@ -97,7 +97,7 @@ test('a flood of different refusals is counted, and bounded', async () => {
   expect(stored().at(-1)).toMatchObject({ tenant: null, action: '*', target: null, count: 4_000 });
 });
 
-test('what Redis does not take waits, is sent again as the same batch, and is dropped beyond a limit', async () => {
+test('records that Redis does not accept are sent again as the same batch, and dropped beyond a limit', async () => {
   vi.useFakeTimers();
   try {
     const { audit, store, batches, stored, lines, dropped } = openAudit();

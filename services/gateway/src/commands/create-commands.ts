@@ -11,7 +11,7 @@
  *   thread.ts         /clear, /status, /model, /prewarm
  *   tools.ts          /tools
  *   tasks.ts          /delegate, /tasks, /cancel
- *   leave.ts          /quit, /exit
+ *   quit.ts           /quit, /exit
  */
 import { cleanText } from '@harness/contracts';
 import {
@@ -31,7 +31,7 @@ import { agentCommand } from './agent.ts';
 import { type Commands, commandsByGroup } from './command-call.ts';
 import type { CommandDeps } from './command-deps.ts';
 import { helpCommand } from './help.ts';
-import { leaveCommands } from './leave.ts';
+import { quitCommands } from './quit.ts';
 import { skillCommandOf, skillCommands } from './skills.ts';
 import { taskCommands } from './tasks.ts';
 import { threadCommands } from './thread.ts';
@@ -48,7 +48,7 @@ export function createCommands({ changes, ...deps }: CommandDeps & { changes: Ch
     ...threadCommands(deps),
     toolsCommand(),
     ...taskCommands(deps),
-    ...leaveCommands(),
+    ...quitCommands(),
   ];
   for (const command of builtIn) registry.register(command);
   const changing = createChangingCommands(registry, deps);

@@ -53,7 +53,7 @@ async function cancelRuns({ dispatch }: CommandDeps, context: CommandContext): P
   return runs.length === 1 ? 'One run is cancelled.' : `${runs.length} runs are cancelled.`;
 }
 
-/** Waiting system mail (a task's result, feedback) is not the user's to cancel. */
+/** The user cannot cancel waiting system mail, such as a task's result or feedback. */
 const isOurs = ({ status, kind }: Run): boolean =>
   status === 'running' || (status === 'pending' && kind === 'message');
 

@@ -1,7 +1,7 @@
 /**
- * The cookie of a console session: how it is set, and when it counts. A browser sends it along with requests that other pages
- * make, so it counts only if the browser says that the console's own origin made the request. It has the path /v1: /mcp never
- * sees it, and would not read it.
+ * The cookie of a console session: how it is set, and when it is accepted. A browser also sends it with requests that other
+ * pages make, so it is accepted only if the browser states that the console's own origin made the request. Its path is /v1:
+ * browsers do not send it to /mcp, which would not read it.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isOwnOrigin } from '../http/same-site.ts';
@@ -28,7 +28,7 @@ export function consoleCookieOf(session: { token: string; expiresAt: number }, s
   return cookie(session.token, { maxAge, secure });
 }
 
-/** The Set-Cookie header that takes the session away. */
+/** The Set-Cookie header that removes the cookie. */
 export const noConsoleCookie = (secure: boolean): string => cookie('', { maxAge: 0, secure });
 
 const cookie = (value: string, { maxAge, secure }: { maxAge: number; secure: boolean }) =>

@@ -1,10 +1,10 @@
 /**
- * The operator's console: static files that Vite has built, at /console. Public, like any program; what it shows, it reads
- * from the REST API as the person who signed in.
+ * The operator's console: static files that Vite has built, at /console. They are public, since they hold no data: the console
+ * reads all that it shows from the REST API, with the rights of the person who signed in.
  *
  * This folder:
  *   console-session.ts  signing in and out
- *   console-cookie.ts   the cookie, and when it counts
+ *   console-cookie.ts   the cookie, and when it is accepted
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -15,8 +15,8 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 export const consoleFolder: string = fileURLToPath(new URL('../../../console/dist/', import.meta.url));
 
 /**
- * The console loads only its own files and calls only this gateway. Nothing of it makes HTML from text, and the browser
- * refuses it (`trusted-types`).
+ * The console loads only its own files and calls only this gateway. It never makes HTML from text; with `trusted-types` the
+ * browser would refuse that.
  */
 const contentSecurityPolicy = [
   "default-src 'none'",

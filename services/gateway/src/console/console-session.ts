@@ -40,7 +40,7 @@ export function addConsoleSessionRoutes(app: FastifyInstance, deps: RouteDeps): 
         operationId: 'createConsoleSession',
         summary: 'Sign in to the console with a key or an access token',
         description:
-          'Sets an HttpOnly cookie for /v1. It has the rights of the credential, ends with it (revoked, changed, expired) or after 12 hours, and counts only for requests of the console’s own origin.',
+          'Sets an HttpOnly cookie for /v1. It has the rights of the credential, ends with it (revoked, changed, expired) or after 12 hours, and is accepted only with requests from the console’s own origin.',
         response: answers({ 201: refTo('ConsoleSession') }),
       },
     },

@@ -5,6 +5,7 @@
  *   published-folders.ts   publishes them to the workers, and compares them with those of other gateways
  *   list-changes.ts        notifies clients of changed tools, resources and prompts
  *   thread-profile.ts      which skills and agents a thread may have
+ *   check-content.ts       `npm run content -- check <folder>`
  */
 import {
   type AgentSet,
@@ -70,10 +71,10 @@ export async function followSkillsAndAgents(
   };
 }
 
-/** More than a skill may have that is offered: what is left out there lies here, too. */
+/** Higher than the limits of a skill's offered resources: the folder also holds files that are not offered. */
 const skillLimits = { bytes: 64 * 1024 * 1024, files: 5_000 };
 
-/** Stores the folder of a skill, for sessions with a workspace. Without it they lack the skill's files, and nothing else. */
+/** Stores the folder of a skill, for sessions with a workspace. If that fails, they lack only the skill's files. */
 const storingIn = (store: TenantFiles, logger: Logger) => async (skill: Skill) => {
   if (skill.kind === 'command') return undefined;
   try {

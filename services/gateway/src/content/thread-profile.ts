@@ -13,9 +13,9 @@ export function checkProfile(
   { agent, skill }: { agent?: string | null | undefined; skill?: string | null | undefined },
 ): void {
   if (agent && !usableAgents(deps, tenant).some(({ name }) => name === agent))
-    throw new AppError('agent_not_found', `There is no agent "${agent}".`);
+    throw new AppError('agent_not_found', `There is no agent "${agent}". GET /v1/agents lists the agents.`);
   if (skill && !usableSkills(deps, tenant).some(({ name }) => name === skill))
-    throw new AppError('skill_not_found', `There is no skill "${skill}".`);
+    throw new AppError('skill_not_found', `There is no skill "${skill}". GET /v1/skills lists the skills.`);
 }
 
 /** The agents that a tenant may use. */

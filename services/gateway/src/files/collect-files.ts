@@ -2,7 +2,7 @@ import type { Dispatch } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
 import type { FileStore } from '@harness/workspaces';
 
-/** How often, and how long files are kept that no thread refers to, ms. */
+/** The interval of garbage collection, and how long files are kept that no thread refers to, ms. */
 export interface Collecting {
   everyMs: number;
   graceMs: number;
@@ -19,8 +19,8 @@ interface CollectDeps {
 }
 
 /**
- * Collects files that nothing refers to any more, again and again, at one gateway of the fleet. Returns the function that
- * ends it.
+ * Periodically deletes files that nothing refers to, at one gateway of the fleet. Returns the function that ends
+ * this.
  */
 export function startCollectingFiles(
   { dispatch, store, logger }: CollectDeps,
@@ -44,7 +44,7 @@ export function startCollectingFiles(
   return () => clearInterval(timer);
 }
 
-/** Collects once, for all tenants. Refuses, with a line in the log, for files of other data. */
+/** Collects once, for all tenants. Logs an error and deletes nothing if the folder belongs to other data than Redis's. */
 export async function collectFiles(
   { dispatch, store, logger }: Omit<CollectDeps, 'dispatch'> & { dispatch: Pick<Dispatch, 'files'> },
   graceMs: number,

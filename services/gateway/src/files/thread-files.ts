@@ -56,8 +56,8 @@ export interface ThreadFiles {
    */
   stage(tenant: string, edits: AsyncIterable<Edit> | Iterable<Edit>, mostBytes: number): Promise<Edit[]>;
   /**
-   * Changes the current version; once more, if another caller was faster. `check` may throw for the version that it is made
-   * from. Throws `run_in_progress` during a turn, and what `edit` throws.
+   * Changes the current version; repeats the change if another caller was faster. `check` gets the version that the change is
+   * based on, and may throw. Throws `run_in_progress` during a turn, and what `edit` throws.
    */
   change(
     thread: ThreadRef,
@@ -74,7 +74,7 @@ export interface ThreadFiles {
 /** How often a change is tried when others change the same thread's files at the same time. */
 const maxTries = 10;
 
-/** Creates them; without settings every method refuses. */
+/** Creates the access to files of threads; without settings every method refuses. */
 export function createThreadFiles({
   dispatch,
   files,
@@ -103,7 +103,10 @@ export function createThreadFiles({
   const afterRun = async ({ tenant, threadId }: ThreadRef, runId: string) => {
     const { status, files } = await dispatch.runs.get(tenant, threadId, runId);
     if (status === 'pending' || status === 'running')
-      throw new AppError('file_not_found', `Run ${runId} has not ended, so there are no files after it yet.`);
+      throw new AppError(
+        'file_not_found',
+        `Run ${runId} has not ended, so there are no files after it yet. Read them when it has ended.`,
+      );
     return files ?? undefined;
   };
   const at: ThreadFiles['at'] = async (thread, runId) => {
@@ -119,7 +122,10 @@ export function createThreadFiles({
       const { store } = await at(thread);
       await store.manifest(name).catch((error) => {
         if (!(error instanceof AppError) || error.code !== 'file_damaged') throw error;
-        throw new AppError('file_not_found', `There is no version ${name} of files.`);
+        throw new AppError(
+          'file_not_found',
+          `There is no version ${name} of files. Name a run of this thread, or a version that a run had.`,
+        );
       });
       return { store, version: name };
     },

@@ -61,7 +61,7 @@ export function addAdmission(app: FastifyInstance, deps: AdmissionDeps): Request
   });
   const admit: Admit = async (request, options) => {
     const outcome = await admitted(request, options);
-    keyless.isKnown(request.socket);
+    keyless.isAuthenticated(request.socket);
     return outcome;
   };
   const { audit, recordChange } = openAudit(app, { ...deps, addressOf, callerOf });

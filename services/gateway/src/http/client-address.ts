@@ -6,7 +6,7 @@ import { ConfigError } from '@harness/runtime';
 export type AddressOf = (request: IncomingMessage) => string;
 
 /**
- * Reads the client's address. `X-Forwarded-For` counts only as far as trusted proxies have written it: addresses,
+ * Reads the client's address. `X-Forwarded-For` is believed only as far as trusted proxies have written it: addresses,
  * networks (`10.0.0.0/8`), or `loopback`, `linklocal`, `uniquelocal`. Throws ConfigError for another entry.
  */
 export function createAddressOf(trustedProxies: readonly string[]): AddressOf {

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 
 /**
- * Calls `isGone` once, when the response has ended or its client has disconnected; at once if that has
+ * Calls `onGone` once, when the response has ended or its client has disconnected; immediately if that has
  * already happened.
  */
-export function onDisconnect(response: ServerResponse, isGone: () => void): void {
-  if (response.destroyed) isGone();
-  else response.once('close', isGone);
+export function onDisconnect(response: ServerResponse, onGone: () => void): void {
+  if (response.destroyed) onGone();
+  else response.once('close', onGone);
 }
 
 /**

@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 /** Requests whose clients wait for `100 Continue` before they send the body. */
 const waiting = new WeakSet<IncomingMessage>();
 
-/** Clients that wait for `100 Continue` get it from `continueBody`, not from Node before anything is known about them. */
+/** Keeps Node from sending `100 Continue` before the request is admitted; `continueBody` sends it. */
 export function holdContinue(server: Server): void {
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     waiting.add(request);

@@ -10,7 +10,7 @@ const exposed = 'Mcp-Session-Id, WWW-Authenticate, Content-Location, Retry-After
  * Sets the CORS headers for allowed origins, and answers preflights. Returns true for a preflight: the
  * response is sent.
  * Must run after the site check, which refuses all other origins, and before authentication: a preflight
- * carries no credential. `Allow-Credentials` is not set: the console's cookie counts on its own origin only.
+ * carries no credential. `Allow-Credentials` is not set: the console's cookie is accepted from its own origin only.
  *
  * The headers are set on the raw response, because streams and MCP responses bypass Fastify.
  */

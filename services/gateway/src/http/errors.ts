@@ -2,6 +2,7 @@
  * Errors as HTTP responses.
  *
  * This folder, what every request passes:
+ *   admission.ts           the order of what follows
  *   credentials/           who sends it, and with which rights
  *   same-site.ts           Host and Origin checks
  *   cors.ts                CORS headers and preflights for allowed origins
@@ -97,11 +98,17 @@ const answerOf = (error: AppError) => ({
 function nodeErrorOf(code: string | undefined): AppError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new AppError('headers_too_large', 'The headers, or the URL, are too large.');
+      return new AppError(
+        'headers_too_large',
+        'The headers, or the URL, are too large. Send fewer or shorter ones.',
+      );
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new AppError('body_too_large', 'The chunk extensions of the body are too large.');
+      return new AppError(
+        'body_too_large',
+        'The chunk extensions of the body are too large. Send the body without them.',
+      );
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new AppError('request_timeout', 'The request did not arrive completely in time.');
+      return new AppError('request_timeout', 'The request did not arrive completely in time. Send it again.');
     default:
       return new AppError('invalid_request', 'This is not a valid HTTP request.');
   }

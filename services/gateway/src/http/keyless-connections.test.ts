@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { boundKeyless } from './keyless-connections.ts';
 
-test('of too many connections without a credential the oldest is closed; one with a credential stays', async () => {
+test('beyond the limit the oldest connection without a credential is closed; one with a credential stays', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   const keyless = boundKeyless(server, 2);
   const sockets: Socket[] = [];
@@ -21,7 +21,7 @@ test('of too many connections without a credential the oldest is closed; one wit
     return { closed: once(socket, 'close').then(() => 'closed'), accepted };
   };
   const known = await open();
-  keyless.isKnown(known.accepted);
+  keyless.isAuthenticated(known.accepted);
   const [first, second] = [await open(), await open()];
   const third = await open();
   expect(await first.closed).toBe('closed');

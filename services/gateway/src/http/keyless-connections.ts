@@ -3,12 +3,12 @@ import type { Socket } from 'node:net';
 
 /** Connections that have not sent a valid credential yet. */
 export interface KeylessConnections {
-  /** The connection has sent one. */
-  isKnown(socket: Socket): void;
+  /** Called when the connection has sent a valid one. */
+  isAuthenticated(socket: Socket): void;
 }
 
 /**
- * Bounds the connections without a valid credential, so that strangers cannot take all that the process may open. A
+ * Bounds the connections without a valid credential, so that strangers cannot use up those that the process may open. A
  * client with a key sends it with its first request, so its connection is never among the oldest. `most`: beyond this number
  * the oldest one is closed.
  */
@@ -20,5 +20,5 @@ export function boundKeyless(server: Server, most = 2_000): KeylessConnections {
     const [oldest] = keyless.size > most ? keyless : [];
     oldest?.destroy();
   });
-  return { isKnown: (socket) => void keyless.delete(socket) };
+  return { isAuthenticated: (socket) => void keyless.delete(socket) };
 }

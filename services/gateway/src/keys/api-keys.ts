@@ -2,11 +2,12 @@
  * API keys, as the operator writes them down: their hashes, never the keys.
  *
  * This folder:
- *   key-file.ts  follows the file while the gateway runs
- *   edit-keys.ts creates and revokes keys in the file
+ *   key-file.ts     follows the file while the gateway runs
+ *   edit-keys.ts    creates and revokes keys in the file
+ *   note-keys.ts    publishes to the fleet which keys the file has
  *   issued-keys.ts  follows the keys that the API has made
  *   key-rights.ts   the rights of a key that a caller makes
- *   main.ts      `npm run keys`
+ *   main.ts         `npm run keys`
  */
 import { hash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';

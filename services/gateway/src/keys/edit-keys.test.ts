@@ -22,7 +22,7 @@ test('a key is created, listed and revoked; the file has its hash alone and is i
   expect(await readKeys(file)).toEqual([]);
 });
 
-test('what is wrong is refused, and the file stays as it is', async () => {
+test('an invalid change is refused, and the file stays as it is', async () => {
   await createKey(file, { id: 'ci', tenant: 'acme', scopes: ['threads'] });
   const before = await readKeys(file);
   const wrong = { id: 'x', tenant: 'acme', scopes: ['threads'] } as const;

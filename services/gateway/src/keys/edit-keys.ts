@@ -28,10 +28,11 @@ export async function createKey(file: string, wanted: NewKey): Promise<string> {
   return key;
 }
 
-/** Takes a key out of a file. Throws ConfigError for an id that is not there. */
+/** Removes a key from a file. Throws ConfigError for an id that is not there. */
 export async function revokeKey(file: string, id: string): Promise<void> {
   const keys = await readKeys(file);
-  if (!keys.some((key) => key.id === id)) throw new ConfigError(`There is no key "${id}" in ${file}.`);
+  if (!keys.some((key) => key.id === id))
+    throw new ConfigError(`There is no key "${id}" in ${file}. "npm run keys -- list" lists the keys.`);
   await writeKeys(
     file,
     keys.filter((key) => key.id !== id),

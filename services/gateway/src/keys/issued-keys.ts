@@ -8,14 +8,14 @@ export interface FollowedKeys {
   current(): readonly ApiKey[];
   /** Calls the listener after each change. */
   onChange(listener: () => void): void;
-  /** Reads a tenant's keys now: a change by this gateway counts here before its response. Throws `unavailable`. */
+  /** Reads a tenant's keys now, so that a change by this gateway takes effect here before its response. Throws `unavailable`. */
   refresh(tenant: string): Promise<void>;
   close(): void;
 }
 
 /**
  * Follows the keys in Redis: each change is signalled, and all are read again after signals may have been missed. While
- * Redis is away the keys that were read last count. Throws `unavailable` if they cannot be read at the start.
+ * Redis is unavailable, the keys read last stay valid. Throws `unavailable` if they cannot be read at the start.
  */
 export async function followIssuedKeys(deps: {
   dispatch: Pick<Dispatch, 'issuedKeys' | 'replicas'>;

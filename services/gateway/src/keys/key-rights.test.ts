@@ -10,7 +10,7 @@ const tools = ['weather__*', 'time__now'];
 const in1h = new Date(Date.now() + 3_600_000).toISOString();
 const in2h = new Date(Date.now() + 7_200_000).toISOString();
 
-test('a key has what is wanted, and its maker’s tenant, tools and end where nothing is', () => {
+test('a key has the wanted rights, and by default its maker’s tenant, tools and end', () => {
   expect(rightsFrom(callerWith(), { scopes: ['tools', 'tools'] })).toEqual({
     tenant: 'acme',
     scopes: ['tools'],

@@ -21,13 +21,15 @@ export interface GrantedRights {
 }
 
 /**
- * The rights of a key that the caller makes: what is wanted, and never more than the caller's own. What is not named is the
- * caller's: its tools, and the end of its credential. Throws `forbidden`, and `invalid_request` for a key that is never valid.
+ * The rights of a key that the caller makes: the wanted ones. Tools and end default to those of the caller. Throws
+ * `forbidden` for rights that the caller does not have, and `invalid_request` for a key that is never valid.
  */
 export function rightsFrom({ principal, tools, endsAt }: Caller, wanted: WantedRights): GrantedRights {
   const { tenant, scopes } = principal;
   if (wanted.tenant !== undefined && wanted.tenant !== tenant)
-    throw forbidden(`The key would be of the tenant "${wanted.tenant}", and yours is of "${tenant}".`);
+    throw forbidden(
+      `The key would belong to the tenant "${wanted.tenant}", and yours belongs to "${tenant}".`,
+    );
   const foreign = wanted.scopes.find((scope) => !scopes.includes(scope));
   if (foreign) throw forbidden(`Your own key or token lacks the scope "${foreign}".`, { scope: foreign });
   const notGiven = tools && wanted.tools?.find((name) => !tools.some((own) => covers(own, name)));
@@ -54,7 +56,7 @@ export function rightsFrom({ principal, tools, endsAt }: Caller, wanted: WantedR
   };
 }
 
-/** Whether everything that `name` stands for is allowed by `own`; `x__*` stands for all that begins with `x__`. */
+/** Whether `own` allows every tool that `name` matches; `x__*` matches all names that begin with `x__`. */
 const covers = (own: string, name: string): boolean =>
   own === name || (own.endsWith('*') && name.startsWith(own.slice(0, -1)));
 

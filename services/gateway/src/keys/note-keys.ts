@@ -9,7 +9,7 @@ const notedOf = (key: ApiKey): NotedKey => ({
   fingerprint: fingerprintOf(key),
 });
 
-/** Whether a key gives what the earlier one of its id gave: the same secret, and no fewer rights. */
+/** Whether a key replaces an earlier one of the same id without a loss: the same secret, and no fewer rights. */
 const givesAsMuch = (now: ApiKey, before: ApiKey): boolean =>
   now.tenant === before.tenant &&
   now.id === before.id &&
@@ -18,8 +18,8 @@ const givesAsMuch = (now: ApiKey, before: ApiKey): boolean =>
   (now.tools === undefined || before.tools?.every((tool) => now.tools?.includes(tool)) === true);
 
 /**
- * Notes the gateway's keys for the fleet, now and after each change of the file: mail of a key that was taken out, replaced
- * or given fewer rights loses its own. Repeats each note until Redis takes it. Returns the function that stops it.
+ * Records the gateway's keys in Redis, now and after each change of the file: mail of a key that was removed, replaced or
+ * restricted loses its rights. Retries until Redis has each record. Returns the function that stops this.
  */
 export async function noteKeys(deps: {
   dispatch: Pick<Dispatch, 'keyRights' | 'replicas'>;
@@ -43,7 +43,12 @@ export async function noteKeys(deps: {
     const before = current;
     current = currentKeys();
     const revoked = before.filter((key) => !current.some((now) => givesAsMuch(now, key)));
-    note(revoked, false).catch((error) => logger.error({ err: error }, 'revoked keys not noted'));
+    note(revoked, false).catch((error) =>
+      logger.error(
+        { err: error },
+        'API keys: a revocation was not recorded in Redis; mail of the keys keeps its rights',
+      ),
+    );
   });
   return () => {
     stopped = true;

@@ -4,8 +4,8 @@ import { AppError } from '@harness/contracts';
 /** Refused credentials, by the address that sent them. */
 export interface FailedAttempts {
   /**
-   * Counts a refused credential. Throws `rate_limited` in place of the refusal when the address has sent too many: only
-   * callers whose credential was refused meet it, never others behind the same address.
+   * Counts a refused credential. Throws `rate_limited` in place of the refusal when the address has sent too many. Callers
+   * with a valid credential are not affected, even behind the same address.
    */
   count(address: string): void;
 }
@@ -13,7 +13,7 @@ export interface FailedAttempts {
 /** Addresses counted at once; beyond that all are counted as one. */
 const maxAddresses = 50_000;
 
-/** Creates the counts of one gateway: refused credentials per second and address. `now`: ms. */
+/** Creates the counters of one gateway: refused credentials per second and address. `now`: ms. */
 export function createFailedAttempts({
   perSecond = 20,
   now = () => Date.now(),

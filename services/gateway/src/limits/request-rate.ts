@@ -2,7 +2,7 @@ import { AppError } from '@harness/contracts';
 import type { RequestBudget } from '@harness/dispatch';
 import type { CallerLimits, Holder, TenantLimits } from './tenant-limits.ts';
 
-/** A request's place in the budget of its key. */
+/** The budget of a request's key, after the request. */
 export interface RateStanding {
   /** Most requests at once. */
   burst: number;
@@ -122,7 +122,7 @@ export function createRequestRate(deps: { budget: RequestBudget; limits: TenantL
   return {
     take(holder) {
       const share = shareOf(holder);
-      // Requests drawn under other limits, or long ago, are none: a lower limit counts at once.
+      // Requests drawn under other limits, or long ago, are discarded: a lower limit applies immediately.
       const isOld = share.limits !== limits.of(holder) || Date.now() - share.drawnAt > freshMs;
       if (isOld) share.left = 0;
       if (share.limits !== limits.of(holder)) share.emptyUntil = 0;

@@ -5,7 +5,7 @@ import { createTenantLimits } from './tenant-limits.ts';
 const ada = { tenant: 'acme', keyId: 'ada' };
 const bob = { tenant: 'acme', keyId: 'bob' };
 
-test('limits the places of one key, of a tenant, and gives each back once', () => {
+test('limits the slots of one key and of a tenant, and frees each once', () => {
   const limits = createTenantLimits(() => ({
     defaults: { streams: 2 },
     tenants: { acme: { streams: 3, keys: {} } },
@@ -22,7 +22,7 @@ test('limits the places of one key, of a tenant, and gives each back once', () =
   expect(() => slots.take(ada)).toThrow('of this tenant: 3');
 });
 
-test('a tenant that holds few finds a place while others hold all the rest', () => {
+test('a tenant that holds few gets a slot while others hold all the rest', () => {
   const limits = createTenantLimits(() => ({ defaults: { concurrentCalls: 100 }, tenants: {} }));
   const slots = createSlots({ limits, name: 'concurrentCalls', most: 60 });
   for (let n = 0; n < 60; n++) slots.take(ada);

@@ -1,26 +1,26 @@
 import { AppError, type ErrorCode } from '@harness/contracts';
 import type { AllLimits, Holder, TenantLimits } from './tenant-limits.ts';
 
-/** Places for what is in progress at this gateway: calls, streams, subscriptions. */
+/** Slots for what is in progress at this gateway: calls, streams, subscriptions. */
 export interface Slots {
   /**
-   * Takes a place; returns the function that gives it back (repeated calls have no effect). Throws the code of these
+   * Takes a slot; returns the function that frees it (repeated calls have no effect). Throws the code of these
    * slots when the tenant, the key or the gateway has none left.
    */
   take(holder: Holder): () => void;
 }
 
-/** How places are limited. */
+/** How slots are limited. */
 export interface SlotsOptions {
   limits: TenantLimits;
   /** The limit of tenants and keys. */
   name: 'concurrentCalls' | 'streams' | 'subscriptions';
-  /** Places of the gateway. */
+  /** Slots of the whole gateway. */
   most: number;
   code?: ErrorCode;
 }
 
-/** Places that remain for tenants which hold fewer than `reservedEach` while others hold the rest. */
+/** Slots reserved for tenants that hold fewer than `reservedEach`. */
 const reserved = 1_000;
 const reservedEach = 20;
 
@@ -30,7 +30,7 @@ const nouns: Record<SlotsOptions['name'], string> = {
   subscriptions: 'subscriptions are open',
 };
 
-/** Creates the places of one gateway. */
+/** Creates the slots of one gateway. */
 export function createSlots({ limits, name, most, code = 'limit_reached' }: SlotsOptions): Slots {
   const ofKeys = createCounts();
   const ofTenants = createCounts();

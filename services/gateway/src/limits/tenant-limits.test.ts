@@ -22,7 +22,7 @@ test('names of Object.prototype are no tenants and no keys', () => {
   expect(limits.of({ tenant: 'constructor', keyId: 'toString' }).key).toEqual(defaultLimits.key);
 });
 
-test('changed limits count at once', () => {
+test('changed limits apply at once', () => {
   let file = LimitsFile.parse({ defaults: { streams: 1 } });
   const limits = createTenantLimits(() => file);
   const holder = { tenant: 'acme', keyId: 'k' };

@@ -1,10 +1,11 @@
 /**
- * Limits of tenants and keys, so that none can starve another: what they are, and whose are which.
+ * Limits of tenants and keys, so that none can starve another, and which of them apply to a caller.
  *
  * This folder:
  *   limits-file.ts       reads and follows HARNESS_LIMITS_FILE
  *   request-rate.ts      requests per second, shared by all gateways
  *   failed-attempts.ts   refused credentials per second and address
+ *   check-bytes.ts       sizes of JSON values
  *   slots.ts             calls, streams and subscriptions in progress at this gateway
  */
 import type { Quota, QuotaOf } from '@harness/dispatch';
@@ -85,7 +86,7 @@ export const defaultLimits: { key: AllLimits; tenant: AllLimits } = {
   },
 };
 
-/** Whom a limit concerns. */
+/** The tenant, and its key, to which limits apply. */
 export interface Holder {
   tenant: string;
   keyId: string;
@@ -145,7 +146,7 @@ const storedIn = (all: AllLimits): Quota => {
   return { threads, openTasks, waitingMessages, runsPerDay, mcpSessions, subscriptions };
 };
 
-/** Holders remembered at once: subjects of an OAuth issuer are any number. */
+/** Holders remembered at once: an OAuth issuer may have any number of subjects. */
 const maxKnown = 10_000;
 
 function callerLimitsOf({ defaults, tenants }: LimitsFile, { tenant, keyId }: Holder): CallerLimits {

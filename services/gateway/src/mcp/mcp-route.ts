@@ -47,7 +47,7 @@ import { createSubscribed } from './subscribed.ts';
 import { createTaskMethods } from './task-methods.ts';
 import { classify } from './wire/classify.ts';
 import { createFaultOf, errorMessage } from './wire/json-rpc.ts';
-import { createAnswers } from './wire/mcp-response.ts';
+import { createMcpResponses } from './wire/mcp-response.ts';
 import { createShortPath, type ShortPath, type ShortPathDeps } from './wire/short-path.ts';
 
 /** What /mcp needs. */
@@ -88,9 +88,9 @@ export function addMcpRoute(app: FastifyInstance, given: McpDeps): void {
   const subscribed = createSubscribed(deps);
   const requests = createClientRequests(dispatch.replicas);
   const streams = createLegacyStreams(deps);
-  const answers = createAnswers();
-  const legacy = createLegacyEra({ ...deps, methods, requests, streams, answers, subscribed });
-  const modern = createModernEra({ ...deps, methods, tasks, answers, subscribed });
+  const responses = createMcpResponses();
+  const legacy = createLegacyEra({ ...deps, methods, requests, streams, responses, subscribed });
+  const modern = createModernEra({ ...deps, methods, tasks, responses, subscribed });
   const shortPath = createShortPath({ ...deps, legacy, modern });
   shortPath.takeOver(app.server);
   readBodies(app, shortPath, deps.bodyLimit);
@@ -103,7 +103,7 @@ export function addMcpRoute(app: FastifyInstance, given: McpDeps): void {
     tasks.close();
     legacy.close();
     requests.close();
-    answers.close();
+    responses.close();
   });
 
   /** Callers that ask to search (`/mcp?search=1`), by the caller itself: views are kept by object. */
@@ -168,7 +168,10 @@ async function bodyOf(payload: AsyncIterable<Buffer>, bodyLimit: number): Promis
   for await (const chunk of payload) {
     bytes += chunk.length;
     if (bytes > bodyLimit)
-      throw new AppError('body_too_large', `The body is larger than ${bodyLimit} bytes.`);
+      throw new AppError(
+        'body_too_large',
+        `The body is larger than ${bodyLimit} bytes, the maximum. Send smaller arguments.`,
+      );
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

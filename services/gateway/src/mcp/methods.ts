@@ -68,6 +68,11 @@ export function createMethods(deps: { tools: ToolCalls; plugins: PluginHost }): 
     requireScope(caller, 'tools');
     return plugins.servedFor(caller.principal.tenant);
   };
+  /** A server that keeps state for each thread keeps it for all that the thread asks. */
+  const readMetaOf = async (request: McpRequest) => {
+    const named = optionalText((request.params._meta ?? {}) as Params, threadIdKey);
+    return { ...requestMetaOf(request), threadId: await tools.readingThreadOf(request.caller, named) };
+  };
   return {
     'tools/list': ({ caller }) => ({ tools: tools.list(caller) }),
     'tools/call': (request) => tools.call(request.caller, toolCallOf(request)),
@@ -75,14 +80,14 @@ export function createMethods(deps: { tools: ToolCalls; plugins: PluginHost }): 
     'resources/templates/list': ({ caller }) => ({ resourceTemplates: served(caller).templates }),
     async 'resources/read'(request) {
       const { caller, params } = request;
-      const read = await served(caller).read(textOf(params, 'uri'), requestMetaOf(request));
+      const read = await served(caller).read(textOf(params, 'uri'), await readMetaOf(request));
       return isInputRequired(read) ? read : { contents: read };
     },
     'prompts/list': ({ caller }) => ({ prompts: served(caller).prompts }),
     async 'prompts/get'(request) {
       const { caller, params } = request;
       const args = textsOf(params.arguments ?? {}, 'arguments');
-      const got = await served(caller).prompt(textOf(params, 'name'), args, requestMetaOf(request));
+      const got = await served(caller).prompt(textOf(params, 'name'), args, await readMetaOf(request));
       return got;
     },
     async 'completion/complete'({ caller, params }) {
@@ -112,7 +117,7 @@ export function toolCallOf(request: McpRequest): ToolCall {
   return {
     ...requestMetaOf(request),
     name: textOf(params, 'name'),
-    door: 'mcp',
+    transport: 'mcp',
     wire: request.wire,
     arguments: params.arguments,
     threadId: optionalText(meta, threadIdKey),

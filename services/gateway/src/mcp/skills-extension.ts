@@ -30,7 +30,11 @@ export function createSkillMethods(skillsOf: (tenant: string) => readonly Skill[
       const uri = asked(request);
       const skill = usable(request).find((one) => skillUriOf(one, 'SKILL.md') === uri);
       if (!skill)
-        throw new AppError('resource_not_found', `There is no skill at "${uri}".`, { details: { uri } });
+        throw new AppError(
+          'resource_not_found',
+          `There is no skill at "${uri}". skills/list lists the skills.`,
+          { details: { uri } },
+        );
       return { skill: entryOf(skill), ...cacheHint };
     },
     'resources/directory/read'(request) {

@@ -15,7 +15,7 @@ export interface StoredCall {
   capabilities: Record<string, unknown>;
   /** The client's responses to questions before the task was created. */
   inputs?: McpRequest['inputs'];
-  /** In which the tool handed the call over to the task. */
+  /** The state in which the tool handed the call over to the task. */
   state?: unknown;
 }
 

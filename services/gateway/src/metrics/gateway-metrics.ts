@@ -12,7 +12,7 @@ import type { ToolCall } from '../tools/tool-call.ts';
 /** A call of a tool that has ended. */
 export interface ToolCalled {
   tool: string;
-  transport: ToolCall['door'] | 'session';
+  transport: ToolCall['transport'] | 'session';
   isError: boolean;
   seconds: number;
 }

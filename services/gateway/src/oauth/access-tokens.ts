@@ -86,7 +86,11 @@ export function createAccessTokens(settings: OAuthSettings): AccessTokens {
 }
 
 function checkLife({ exp = 0, iat, sub }: JWTPayload): void {
-  if (!sub?.trim()) throw new AppError('unauthorized', 'The access token has an empty subject.');
+  if (!sub?.trim())
+    throw new AppError(
+      'unauthorized',
+      'The access token has an empty subject. Let the authorization server set the claim "sub".',
+    );
   const now = Date.now() / 1000;
   // An `iat` in the future would hide the rest of a long life.
   if (exp - Math.min(iat ?? now, now) > maxLifeSeconds)
@@ -98,7 +102,10 @@ function checkLife({ exp = 0, iat, sub }: JWTPayload): void {
 
 function principalOf(payload: JWTPayload, tenant: unknown, tenantClaim: string): Principal {
   if (typeof tenant !== 'string' || !tenantPattern.test(tenant)) {
-    throw new AppError('unauthorized', `The access token names no tenant in its claim "${tenantClaim}".`);
+    throw new AppError(
+      'unauthorized',
+      `The access token names no tenant in its claim "${tenantClaim}". Let the authorization server set it, or set HARNESS_OAUTH_TENANT.`,
+    );
   }
   const granted = scopesOf(payload);
   return {

@@ -13,13 +13,13 @@ const mcpScopes: readonly Scope[] = ['tools', 'tasks', 'threads'];
  * client reads it before it has a token.
  */
 export function addProtectedResourceRoutes(app: FastifyInstance, settings: OAuthSettings | undefined): void {
-  const add = (url: string, door: keyof OAuthSettings['resources'], supported: readonly Scope[]) =>
+  const add = (url: string, transport: keyof OAuthSettings['resources'], supported: readonly Scope[]) =>
     app.get(url, { config: { public: true }, schema: { hide: true } }, async (_request, reply) => {
       if (!settings)
         throw new AppError('not_found', 'No authorization server is configured: use an API key.');
       reply.header('Cache-Control', 'public, max-age=300');
       return {
-        resource: settings.resources[door],
+        resource: settings.resources[transport],
         authorization_servers: [settings.issuer],
         scopes_supported: supported,
         bearer_methods_supported: ['header'],
@@ -43,11 +43,11 @@ export function challengeOf(
   const missing = (error.details as { scope?: Scope } | undefined)?.scope;
   const lacksScope = error.code === 'forbidden' && missing !== undefined;
   if (error.code !== 'unauthorized' && !lacksScope) return undefined;
-  const door = url.split('?')[0] === '/mcp' ? '/mcp' : '';
+  const path = url.split('?')[0] === '/mcp' ? '/mcp' : '';
   const parts = [
     ...(lacksScope ? ['error="insufficient_scope"', `scope="${missing}"`] : []),
     ...(!lacksScope && headers.authorization !== undefined ? ['error="invalid_token"'] : []),
-    ...(settings ? [`resource_metadata="${settings.publicUrl}${wellKnown}${door}"`] : []),
+    ...(settings ? [`resource_metadata="${settings.publicUrl}${wellKnown}${path}"`] : []),
   ];
   return ['Bearer', parts.join(', ')].filter(Boolean).join(' ');
 }

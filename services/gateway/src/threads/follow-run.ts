@@ -34,10 +34,14 @@ export function createRunFollower({ runs, threads, events }: Dispatch): RunFollo
   const locate = (tenant: string, run: Run) =>
     threads.locate(tenant, run.threadId).catch((error) => {
       if (toAppError(error).code !== 'thread_not_found') throw error;
-      throw new AppError('thread_not_found', `The thread ${run.threadId} has been deleted.`);
+      throw new AppError(
+        'thread_not_found',
+        `The thread ${run.threadId} has been deleted, and its runs with it.`,
+      );
     });
 
-  const subscribe: RunFollower['subscribe'] = async ({ tenant, run, after }, subscriber) => {
+  /** Where the run's events are, and which of them are its own. */
+  const open = async ({ tenant, run, after }: OwnedRun & { after?: string | undefined }) => {
     const { runId } = run;
     const { ownId, thread } = await locate(tenant, run);
     // If the run has ended, `stream.replayed` ends the subscription even when its last event is before the
@@ -47,32 +51,34 @@ export function createRunFollower({ runs, threads, events }: Dispatch): RunFollo
     const isOwn = (event: ThreadEvent) => event.data.runId === runId;
     const isLast = (event: ThreadEvent) =>
       isOwn(event) ? isFinalRunEvent(event.type) : wasEnded && event.type === 'stream.replayed';
-    return events.subscribe({ threadId: ownId, shownId: thread.threadId }, start, {
-      take(all) {
-        const last = all.findIndex(isLast);
-        const known = last === -1 ? all : all.slice(0, last + 1);
-        const wanted = known.filter((event) => isOwn(event) || event.type === 'stream.replayed');
-        const busy = wanted.length > 0 ? subscriber.take(wanted) : undefined;
-        if (last !== -1) subscriber.end();
-        return busy;
-      },
-      end: subscriber.end,
-    });
+    const isWanted = (event: ThreadEvent) => isOwn(event) || event.type === 'stream.replayed';
+    return { scope: { threadId: ownId, shownId: thread.threadId }, start, isLast, isWanted };
   };
 
   return {
-    subscribe,
+    async subscribe(follow, subscriber) {
+      const { scope, start, isLast, isWanted } = await open(follow);
+      return events.subscribe(scope, start, {
+        take(all) {
+          const last = all.findIndex(isLast);
+          const known = last === -1 ? all : all.slice(0, last + 1);
+          const wanted = known.filter(isWanted);
+          const busy = wanted.length > 0 ? subscriber.take(wanted) : undefined;
+          if (last !== -1) subscriber.end();
+          return busy;
+        },
+        end: subscriber.end,
+      });
+    },
     async untilEnd({ tenant, run, signal, onEvent }) {
-      const ended = Promise.withResolvers<void>();
-      const end = (error?: unknown) => (error === undefined ? ended.resolve() : ended.reject(error));
-      const take = (taken: readonly ThreadEvent[]) => {
-        for (const event of taken) onEvent?.(event);
-        return undefined;
-      };
-      const unsubscribe = await subscribe({ tenant, run }, { take, end });
-      signal.addEventListener('abort', () => end(), { once: true });
-      if (signal.aborted) end();
-      await ended.promise.finally(unsubscribe);
+      const { scope, start, isLast, isWanted } = await open({ tenant, run });
+      await events.until(scope, start, {
+        isLast(event) {
+          if (isWanted(event)) onEvent?.(event);
+          return isLast(event);
+        },
+        signal,
+      });
       const { ownId } = await locate(tenant, run);
       return runs.get(tenant, ownId, run.runId);
     },

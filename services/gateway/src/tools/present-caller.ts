@@ -9,7 +9,7 @@ import type { Caller } from '../http/credentials/authenticate.ts';
  */
 export type PresentCaller = (caller: Caller) => Promise<Caller>;
 
-/** Creates it. The same object is returned for all calls of a run while its tools are unchanged: lists are cached by caller. */
+/** Creates the function. It returns the same object for a run while its tools are unchanged: lists are cached by caller. */
 export function createPresentCaller(dispatch: Pick<Dispatch, 'authorityOf'>): PresentCaller {
   const latest = new WeakMap<Caller, Caller>();
   const presented = (caller: Caller, authority: Extract<Authority, { outcome: 'ok' }>): Caller => {
@@ -34,7 +34,7 @@ export function createPresentCaller(dispatch: Pick<Dispatch, 'authorityOf'>): Pr
     if (authority.outcome === 'idle') return { ...caller, authority };
     throw new AppError(
       'stale_epoch',
-      'This session no longer owns its thread: another session has taken over.',
+      'This session no longer owns its thread: another session has taken over, and continues the work.',
     );
   };
 }

@@ -10,7 +10,7 @@ export interface McpWire {
 export interface ToolCall extends Given<PluginToolMeta> {
   name: string;
   /** The transport of the call; `bus`: a REST route of the bus. */
-  door: 'mcp' | 'rest' | 'bus';
+  transport: 'mcp' | 'rest' | 'bus';
   arguments: unknown;
   /** How it came over MCP, for traces. */
   wire?: McpWire | undefined;

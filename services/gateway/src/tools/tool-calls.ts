@@ -62,36 +62,32 @@ export interface ToolCalls {
    */
   beforeTask(caller: Caller, call: ToolCall): Promise<InputRequired | undefined>;
   present: PresentCaller;
+  /** The thread for which a caller reads a resource or gets a prompt. Throws like `call` for a thread that it names. */
+  readingThreadOf(caller: Caller, named: string | undefined): Promise<string>;
   /** The rights with which plugin code that is not a tool (resources, prompts) calls tools. */
   outerCallOf(caller: Caller): OuterCall;
 }
 
-/** Creates the tool calls of one gateway. */
-export function createToolCalls(deps: {
+/** What tool calls need. */
+export interface ToolCallsDeps {
   dispatch: Dispatch;
   plugins: PluginHost;
   tokenSecrets: Pick<TokenSecrets, 'naming'>;
   audit: Audit;
-  /** Places for calls in progress. */
+  /** Slots for calls in progress. */
   slots: Slots;
   tracing?: Tracing | undefined;
   /** Called when a call of an existing tool has ended. */
   onCalled?: (call: ToolCalled) => void;
-}): ToolCalls {
+}
+
+/** Creates the tool calls of one gateway. */
+export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
   const { dispatch, plugins } = deps;
   const audit = createToolAudit(deps.audit);
   const traced = createToolTrace(deps.tracing ?? noTracing);
-  /** Cached per caller object, so that a caller's list is found without comparing lists. */
-  const views = new WeakMap<Caller, ToolView>();
-  const viewOf = (caller: Caller): ToolView => {
-    const known = views.get(caller);
-    if (known) return known;
-    const { scopes, tenant } = caller.principal;
-    const tools = scopes.includes('tools') ? caller.tools : ofBus(caller.tools);
-    const view = { tools, scopes, tenant, isSession: caller.session !== undefined };
-    views.set(caller, view);
-    return view;
-  };
+  const viewOf = createViews();
+  const timed = createTimer(deps);
   const listsAsBytes = new WeakMap<readonly ToolDescriptor[], Buffer>();
   const sources = createCallSources(dispatch, deps.tokenSecrets.naming);
   const present = createPresentCaller(dispatch);
@@ -101,7 +97,7 @@ export function createToolCalls(deps: {
     if (!plugins.toolServer) throw new AppError('tool_not_found', `There is no tool "${name}".`);
     return plugins.toolServer;
   };
-  const metaOf = async (caller: Caller, call: Omit<ToolCall, 'name' | 'arguments' | 'door'>) => ({
+  const metaOf = async (caller: Caller, call: Omit<ToolCall, 'name' | 'arguments' | 'transport'>) => ({
     ...call,
     ...(await sources.ofCall(caller, call.threadId)),
     principal: caller.principal,
@@ -111,7 +107,7 @@ export function createToolCalls(deps: {
 
   const audited: ToolCalls['call'] = (caller, toolCall) =>
     audit(caller, toolCall, async (from) => {
-      const { name, arguments: input, door: _, wire: __, ...call } = toolCall;
+      const { name, arguments: input, transport: _, wire: __, ...call } = toolCall;
       const toolServer = serverFor(caller, name);
       const meta = await metaOf(caller, call);
       from(meta);
@@ -126,23 +122,6 @@ export function createToolCalls(deps: {
         ? runOnce(dispatch.ledger, { ...caller.session, toolUseId: call.toolUseId }, run)
         : run();
     });
-  const timed = async (
-    { name, transport }: { name: string; transport: ToolCalled['transport'] },
-    run: () => Promise<ToolOutcome>,
-  ): Promise<ToolOutcome> => {
-    const begunAt = performance.now();
-    let isError = true;
-    try {
-      const outcome = await run();
-      isError = !isInputRequired(outcome) && outcome.isError === true;
-      return outcome;
-    } finally {
-      // Names that do not exist are no labels: callers could create any number of them.
-      if (deps.onCalled && plugins.toolServer?.find(name))
-        deps.onCalled({ tool: name, transport, isError, seconds: (performance.now() - begunAt) / 1000 });
-    }
-  };
-
   return {
     list: (caller) => plugins.toolServer?.list(viewOf(caller)) ?? [],
     listBytes(caller) {
@@ -158,12 +137,12 @@ export function createToolCalls(deps: {
     present,
     async call(caller, toolCall) {
       const giveBack = deps.slots.take(caller.principal);
-      const transport = caller.session ? 'session' : toolCall.door;
+      const transport = caller.session ? 'session' : toolCall.transport;
       return timed({ name: toolCall.name, transport }, () =>
         traced.call(caller, toolCall, () => audited(caller, toolCall)),
       ).finally(giveBack);
     },
-    async beforeTask(caller, { name, arguments: input, door: _, wire: __, ...call }) {
+    async beforeTask(caller, { name, arguments: input, transport: _, wire: __, ...call }) {
       const toolServer = serverFor(caller, name);
       const meta = await metaOf(caller, call);
       const { tenant } = caller.principal;
@@ -171,12 +150,50 @@ export function createToolCalls(deps: {
         toolServer.beforeTask(name, { input, meta, view: viewOf(caller) }),
       );
     },
+    async readingThreadOf(caller, named) {
+      const isNamed = named !== undefined && !caller.session;
+      return (isNamed ? await sources.ofCall(caller, named) : sources.ofRead(caller)).threadId;
+    },
     outerCallOf(caller) {
       return {
         meta: { ...sources.ofRead(caller), principal: caller.principal },
         view: viewNowOf(caller),
       };
     },
+  };
+}
+
+/** Creates the lookup of a caller's view: cached per caller object, so that its list is found without comparing lists. */
+function createViews(): (caller: Caller) => ToolView {
+  const views = new WeakMap<Caller, ToolView>();
+  return (caller) => {
+    const known = views.get(caller);
+    if (known) return known;
+    const { scopes, tenant } = caller.principal;
+    const tools = scopes.includes('tools') ? caller.tools : ofBus(caller.tools);
+    const view = { tools, scopes, tenant, isSession: caller.session !== undefined };
+    views.set(caller, view);
+    return view;
+  };
+}
+
+/** Creates the function that runs a call and reports its duration and outcome to `onCalled`. */
+function createTimer(deps: Pick<ToolCallsDeps, 'onCalled' | 'plugins'>) {
+  return async (
+    { name, transport }: Pick<ToolCalled, 'transport'> & { name: string },
+    run: () => Promise<ToolOutcome>,
+  ): Promise<ToolOutcome> => {
+    const begunAt = performance.now();
+    let isError = true;
+    try {
+      const outcome = await run();
+      isError = !isInputRequired(outcome) && outcome.isError === true;
+      return outcome;
+    } finally {
+      // Unknown names must not become labels of metrics: callers could create any number of them.
+      if (deps.onCalled && deps.plugins.toolServer?.find(name))
+        deps.onCalled({ tool: name, transport, isError, seconds: (performance.now() - begunAt) / 1000 });
+    }
   };
 }
 

@@ -6,9 +6,9 @@ import type { ToolCall } from './tool-call.ts';
 /** Records the spans of tool calls, by the conventions of OpenTelemetry for MCP and generative AI. */
 export interface ToolTrace {
   /**
-   * A call. Of a session: below the turn in progress, and not at all if its run is not traced; the session does not need to
-   * send a trace context. Of another caller: below the traceparent in its `_meta`, with a link to its HTTP request; else below
-   * that request.
+   * Records a call. The parent of a session's call is the turn in progress, so the session sends no trace context; calls of an
+   * untraced run are not recorded. The parent of another caller's call is the traceparent in its `_meta`, with a link to its
+   * HTTP request, or else that request.
    */
   call(caller: Caller, call: ToolCall, run: () => Promise<ToolOutcome>): Promise<ToolOutcome>;
   /** The work of the plugin; its meta has the span, so that a plugin in another process can continue the trace. */
@@ -20,7 +20,7 @@ export interface ToolTrace {
 
 const none: readonly string[] = [];
 
-/** Creates it. While traces are off it calls through. */
+/** Creates the recorder. While traces are off, calls run unchanged. */
 export function createToolTrace(tracing: Tracing): ToolTrace {
   if (!tracing.isOn) return { call: (_caller, _call, run) => run(), plugin: ({ meta }, run) => run(meta) };
 
@@ -33,7 +33,7 @@ export function createToolTrace(tracing: Tracing): ToolTrace {
 
   return {
     call(caller, toolCall, run) {
-      const { name, door, toolUseId, wire, arguments: input } = toolCall;
+      const { name, transport, toolUseId, wire, arguments: input } = toolCall;
       const { parent, links = none } = placeOf(caller, toolCall);
       if (caller.session && parent === undefined) return run();
       const recorded = async (span: OpenSpan) => {
@@ -42,7 +42,7 @@ export function createToolTrace(tracing: Tracing): ToolTrace {
           ...(wire?.sessionId && { 'mcp.session.id': wire.sessionId }),
           'gen_ai.operation.name': 'execute_tool',
           'gen_ai.tool.name': name,
-          'harness.transport': caller.session ? 'session' : door,
+          'harness.transport': caller.session ? 'session' : transport,
           'harness.tenant': caller.principal.tenant,
           ...(toolUseId && { 'gen_ai.tool.call.id': toolUseId }),
           ...(tracing.hasContent && { 'gen_ai.tool.call.arguments': JSON.stringify(input ?? null) }),
@@ -54,7 +54,7 @@ export function createToolTrace(tracing: Tracing): ToolTrace {
         return outcome;
       };
       return inSpan(tracing, { name: `tools/call ${name}`, kind: 'SERVER', parent, links }, (span) =>
-        // Most calls are not sampled: they pay for no attribute.
+        // Most calls are not sampled: no attributes are computed for them.
         span.traceparent === undefined ? run() : recorded(span),
       );
     },

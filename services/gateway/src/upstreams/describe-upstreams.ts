@@ -6,6 +6,7 @@ import type { UpstreamConfig } from './file/upstream-config.ts';
 import type { UpstreamDescription } from './link/link.ts';
 import { upstreamPluginOf } from './plugin/upstream-plugin.ts';
 import { createUpstreamSandboxes } from './sandbox/upstream-sandboxes.ts';
+import { createUpstreamScrubber } from './secrets/upstream-scrubber.ts';
 
 /** The upstreams of a file as plugins, for the tool lock: what could be reached, and why the rest could not. */
 export interface DescribedUpstreams {
@@ -29,7 +30,8 @@ export async function describeUpstreams(
   for (const [at, config] of upstreams.entries()) {
     const outcome = described[at] as (typeof described)[number];
     if (outcome.status === 'rejected') {
-      result.failures.push({ name: config.name, message: String(outcome.reason?.message ?? outcome.reason) });
+      const message = String(outcome.reason?.message ?? outcome.reason);
+      result.failures.push({ name: config.name, message: createUpstreamScrubber(config).json(message) });
       continue;
     }
     const { plugin } = upstreamPluginOf({
@@ -71,4 +73,4 @@ const deaf = {
 const refuse = async (): Promise<never> => {
   throw new Error('nothing is called while the tool lock is written');
 };
-const unused = { request: refuse, subscribe: refuse, scrub: <T>(value: T) => value };
+const unused = { request: refuse, subscribe: refuse };

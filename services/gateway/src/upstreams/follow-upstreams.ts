@@ -1,14 +1,16 @@
 /**
  * Upstreams: MCP servers and HTTP APIs outside the fleet, as plugins of this gateway.
  *
- *   upstream-entries.ts  which of them are connected
- *   publish-upstreams.ts  makes their plugins
- *   upstream-report.ts  what operators see of them
+ *   upstream-entries.ts    which of them are connected
+ *   publish-upstreams.ts   makes their plugins
+ *   upstream-report.ts     what operators see of them
  *   describe-upstreams.ts  what they offer, for the tool lock
+ *   is-object.ts           tells objects from other JSON
  *   file/        the file that names them
  *   connection/  one MCP connection
  *   openapi/     an HTTP API with an OpenAPI document
  *   link/        connections that heal, and which gateway has them
+ *   secrets/     keeps the secrets of their entries out of errors and logs
  *   sandbox/     what encloses a child process that asks for it
  *   plugin/      what an upstream offers, as a plugin
  */
@@ -29,7 +31,7 @@ export interface Upstreams {
   start(): void;
   /** In the order of the file. */
   list(): Promise<UpstreamReport[]>;
-  /** Problems of the file, and children for which this gateway had no place. */
+  /** Problems of the file, why it was refused as it is now, and children for which this gateway had no place. */
   diagnostics(): UpstreamsFile['diagnostics'];
   close(): Promise<void>;
 }
@@ -78,7 +80,7 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
       const all = [...entries.values()];
       const asks = all.some(({ config }) => sandboxOf(config));
       const sandbox = asks ? (await sandboxes.probed()).level : null;
-      return all.map(({ config, link, problems }) => ({
+      return all.map(({ config, link, problems, scrubber }) => ({
         config,
         sandbox: sandboxOf(config) ? sandbox : null,
         owner: link?.owner ?? null,
@@ -86,10 +88,12 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
         description: link?.description,
         plugin: plugins.plugins.find(({ name }) => name === config.name),
         problems,
+        scrubber,
         lock: lockDifferencesOf(config.name, plugins),
       }));
     },
     diagnostics: () => [
+      ...refusedFileOf(file.problem?.()),
       ...file.current().diagnostics,
       ...refusalsOf(children),
       ...unenclosedOf(file.current().upstreams, sandboxes),
@@ -101,6 +105,12 @@ export function followUpstreams(deps: UpstreamsDeps): Upstreams {
     },
   };
 }
+
+/** A diagnostic while the file is not used as it is now. */
+const refusedFileOf = (problem: string | undefined): UpstreamsFile['diagnostics'] =>
+  problem === undefined
+    ? []
+    : [{ source: 'upstreams', level: 'error', message: `${problem}. What was read before stays in effect.` }];
 
 /** A diagnostic once children were refused. */
 const refusalsOf = ({ refused, most }: ChildSlots): UpstreamsFile['diagnostics'] =>

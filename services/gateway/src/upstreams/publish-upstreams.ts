@@ -5,7 +5,17 @@ import type { Changes } from '../content/list-changes.ts';
 import type { UpstreamConfig } from './file/upstream-config.ts';
 import type { Link } from './link/link.ts';
 import type { Port } from './plugin/forward.ts';
+import { isOwnUri } from './plugin/matches-template.ts';
 import { type UpstreamPlugin, upstreamPluginOf } from './plugin/upstream-plugin.ts';
+import type { UpstreamScrubber } from './secrets/upstream-scrubber.ts';
+
+/** What a plugin was made from: it is made anew when one of these changes. */
+interface Published {
+  description: object;
+  uris: readonly string[];
+  /** Its place in the file. */
+  rank: number;
+}
 
 /** One upstream of the file. */
 export interface UpstreamEntry {
@@ -13,9 +23,10 @@ export interface UpstreamEntry {
   /** Undefined while it is disabled. */
   link: Link | undefined;
   port: Port;
+  scrubber: UpstreamScrubber;
   problems: string[];
   /** What its plugin was made from. */
-  published: { description: object; uris: readonly string[] } | undefined;
+  published: Published | undefined;
 }
 
 /**
@@ -27,17 +38,25 @@ export function createPublisher(
   entries: ReadonlyMap<string, UpstreamEntry>,
 ): () => void {
   const { plugins, logger } = deps;
-  const offer = (entry: UpstreamEntry, { plugin, problems }: UpstreamPlugin) => {
-    entry.problems = problems;
+  /** Never throws: one upstream must not keep the others away. */
+  const offer = (entry: UpstreamEntry, rank: number, make: () => UpstreamPlugin) => {
+    const { name } = entry.config;
+    entry.problems = [];
     try {
-      plugins.add(plugin, { tenants: entry.config.tenants });
+      const { plugin, problems: found } = make();
+      const problems = entry.scrubber.json(found);
+      entry.problems = problems;
+      plugins.add(plugin, { tenants: entry.config.tenants, rank });
       const { tools = [], resources = [], prompts = [] } = plugin;
       const counts = { tools: tools.length, resources: resources.length, prompts: prompts.length };
-      logger.info({ upstream: plugin.name, version: plugin.version, ...counts }, 'upstream offered');
-      for (const problem of problems) logger.warn({ upstream: plugin.name }, problem);
+      logger.info({ upstream: name, version: plugin.version, ...counts }, 'upstream offered');
+      for (const problem of problems) logger.warn({ upstream: name }, problem);
     } catch (error) {
-      entry.problems = [`it is not offered: ${(error as Error).message}`, ...problems];
-      logger.error({ upstream: plugin.name, err: error }, 'upstream not offered');
+      entry.problems = [
+        `it is not offered: ${entry.scrubber.json((error as Error).message)}`,
+        ...entry.problems,
+      ];
+      logger.error({ upstream: name, err: error }, 'upstream not offered');
     }
   };
 
@@ -48,17 +67,17 @@ export function createPublisher(
         .flatMap(({ resources = [] }) => resources.map(({ uri }) => uri)),
     );
     let isChanged = false;
-    for (const entry of entries.values()) {
+    for (const [rank, entry] of [...entries.values()].entries()) {
       const { config, link, port } = entry;
       const description = link?.description;
       if (description) {
         const own = description.catalog.resources.map(({ uri }) => String(uri));
-        const uris = own.filter((uri) => !taken.has(uri));
-        const now = { description, uris };
+        const uris = own.filter((uri) => !taken.has(uri) && !isOwnUri(uri));
+        const now = { description, uris, rank };
         if (!isSame(now, entry.published)) {
           const isUnprefixed = deps.unprefixed.includes(config.name);
           const isTaken = (uri: string) => !uris.includes(uri);
-          offer(entry, upstreamPluginOf({ config, description, port, isUnprefixed, isTaken }));
+          offer(entry, rank, () => upstreamPluginOf({ config, description, port, isUnprefixed, isTaken }));
           entry.published = now;
           isChanged = true;
         }
@@ -69,7 +88,7 @@ export function createPublisher(
   };
 }
 
-const isSame = (
-  { description, uris }: { description: object; uris: readonly string[] },
-  before: UpstreamEntry['published'],
-) => description === before?.description && isDeepStrictEqual(uris, before.uris);
+const isSame = (now: Published, before: Published | undefined) =>
+  now.description === before?.description &&
+  now.rank === before.rank &&
+  isDeepStrictEqual(now.uris, before.uris);

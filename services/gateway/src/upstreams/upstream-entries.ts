@@ -1,22 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Dispatch } from '@harness/dispatch';
 import type { PluginHost } from '@harness/plugin-kit';
-import { createScrubber, type Logger } from '@harness/runtime';
+import type { Logger } from '@harness/runtime';
 import type { Changes } from '../content/list-changes.ts';
 import type { FollowedFile } from '../follow-file.ts';
 import type { ChildSlots } from './connection/child-slots.ts';
 import type { UpstreamConfig } from './file/upstream-config.ts';
-import { secretsOf, type UpstreamsFile } from './file/upstreams-file.ts';
+import type { UpstreamsFile } from './file/upstreams-file.ts';
 import { createLink, type Link } from './link/link.ts';
 import { createOwnedLink } from './link/owned-link.ts';
 import { uriBehind } from './plugin/upstream-plugin.ts';
 import { createPublisher, type UpstreamEntry } from './publish-upstreams.ts';
 import type { UpstreamSandboxes } from './sandbox/upstream-sandboxes.ts';
+import { createUpstreamScrubber } from './secrets/upstream-scrubber.ts';
 
 /** What following upstreams needs. */
 export interface UpstreamsDeps {
   /** Undefined: there are no upstreams. */
-  file: Pick<FollowedFile<UpstreamsFile>, 'current' | 'onChange'> | undefined;
+  file: Pick<FollowedFile<UpstreamsFile>, 'current' | 'onChange' | 'problem'> | undefined;
   /** The gateway's environment. */
   env: Readonly<Record<string, string | undefined>>;
   /** Plugins that may have bare names. */
@@ -78,14 +79,15 @@ export function createUpstreamEntries(
       );
   };
   const linkOf = (entry: UpstreamEntry): Link => {
-    const { config, port } = entry;
+    const { config, scrubber } = entry;
     // A child is started once in the fleet, and the state of a thread is at one place.
     const isOwned = config.kind === 'stdio' || config.scope === 'thread';
     return (isOwned ? createOwnedLink : createLink)({
       ...deps,
       config,
-      scrub: port.scrub,
+      scrubber,
       after: ends.get(config.name),
+      sessions: dispatch.storeOf({ plugin: '@upstream-sessions', tenant: undefined }),
       onDescribed: publish,
       onResourceUpdated: (uri) => announce(entry, uri),
     });
@@ -99,6 +101,8 @@ export function createUpstreamEntries(
         if (!upstreams.some((one) => isDeepStrictEqual(one, entry.config))) remove(entry);
       for (const config of upstreams) {
         const entry = entries.get(config.name) ?? entryOf(config);
+        // Last again, so that all are in the order of the file.
+        entries.delete(config.name);
         entries.set(config.name, entry);
         const isOn = !config.disabled && plugins.isEnabled(config.name);
         if (isOn && sandboxOf(config)) void sandboxes.probed();
@@ -125,12 +129,12 @@ function entryOf(config: UpstreamConfig): UpstreamEntry {
   const entry: UpstreamEntry = {
     config,
     link: undefined,
+    scrubber: createUpstreamScrubber(config),
     problems: [],
     published: undefined,
     port: {
       request: (request, hooks) => linkNow().request(request, hooks),
       subscribe: (uri) => linkNow().subscribe(uri),
-      scrub: createScrubber({ values: secretsOf(config) }).json,
     },
   };
   return entry;

@@ -2,6 +2,7 @@ import type { LockDifference, Upstream } from '@harness/contracts';
 import { lockedPartsOf, type PluginDefinition, type PluginHost } from '@harness/plugin-kit';
 import type { UpstreamConfig } from './file/upstream-config.ts';
 import type { LinkStatus, UpstreamDescription } from './link/link.ts';
+import type { UpstreamScrubber } from './secrets/upstream-scrubber.ts';
 
 /** What an operator sees of an upstream: never its arguments, environment or headers. */
 export interface UpstreamReport {
@@ -17,6 +18,8 @@ export interface UpstreamReport {
   plugin: PluginDefinition | undefined;
   problems: readonly string[];
   lock: readonly LockDifference[];
+  /** Keeps what the upstream says of itself from repeating its secrets. */
+  scrubber: UpstreamScrubber;
 }
 
 /** Differences that are shown of one upstream, and characters of one field. */

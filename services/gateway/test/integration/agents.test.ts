@@ -111,7 +111,7 @@ test('a skill with code, in any folder, adds tools, and reloads them after an ed
   expect(await say()).toBe('two');
 });
 
-test('a running call ends on the version that it started with', async () => {
+test('a running call ends with the version that it started with', async () => {
   const folder = await openSkills();
   const code = (text: string) =>
     `export const tools = [{ name: 'say', description: '${text}', schema: {}, async handler() { globalThis.begun?.(); await globalThis.released; return '${text}'; } }];`;

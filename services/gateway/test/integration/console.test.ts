@@ -47,7 +47,7 @@ test('a gateway whose console is not built says how to build it', async () => {
   }
 });
 
-test('threads are listed by what they are, page by page, with their latest runs', async () => {
+test('threads are listed with filters, page by page, with their latest runs', async () => {
   const { call } = await openGateway();
   for (const i of [1, 2, 3])
     await call('POST', '/v1/threads', { body: { threadId: `t${i}`, metadata: { customer: i } } });

@@ -138,7 +138,7 @@ test('when a thread is deleted, its subscribers do not hang', async () => {
   expect([status, body.error.code]).toEqual([404, 'thread_not_found']);
 });
 
-test('a client that is gone before its stream begins does not attend to questions', async () => {
+test('a client that disconnects before its stream begins does not count as answering questions', async () => {
   const { url, app, call, dispatch } = await openGateway();
   const { threadId } = (await call('POST', '/v1/threads', { body: {} })).body;
   const { ownId } = await dispatch.threads.locate('default', threadId);

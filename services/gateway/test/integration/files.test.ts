@@ -8,25 +8,10 @@ import { createLogger } from '@harness/runtime';
 import { openFileStore } from '@harness/workspaces';
 import { expect, test } from 'vitest';
 import { collectFiles } from '../../src/files/collect-files.ts';
-import { connectTestRedis, type GatewayOptions, openFakeWorker, openGateway } from '../fixture.ts';
+import { connectTestRedis, openFakeWorker, openGateway } from '../fixture.ts';
+import { octets, openThread } from '../thread-with-files.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
-const octets = { 'content-type': 'application/octet-stream' };
-
-async function openThread(options: GatewayOptions = {}) {
-  const gateway = await openGateway(options);
-  const { threadId } = (await gateway.call('POST', '/v1/threads', { body: {} })).body;
-  const url = `/v1/threads/${threadId}`;
-  const put = (path: string, body: string, headers = {}) =>
-    gateway.call('PUT', `${url}/files/${path}`, { body, headers: { ...octets, ...headers } });
-  const fetched = (path: string, headers: Record<string, string> = {}) =>
-    fetch(`${gateway.url}${url}/files/${path}`, { headers });
-  const changes = async () => {
-    const { body } = await gateway.call('GET', `${url}/events`, { headers: { accept: 'application/json' } });
-    return body.events.filter((event: { type: string }) => event.type === 'files.changed');
-  };
-  return { gateway, threadId, url, put, fetched, changes };
-}
 
 test('a file is written, listed, downloaded as an attachment, and deleted', async () => {
   const { gateway, url, put, fetched, changes } = await openThread();
@@ -192,48 +177,7 @@ test('a tar archive goes both ways; a bad one changes nothing', async () => {
   expect((await gateway.call('GET', `${url}/files`)).body.count).toBe(3);
 });
 
-test('files of a message become a manifest that its turn gets', async () => {
-  const { gateway, threadId, url } = await openThread();
-  const contentBase64 = Buffer.from('hello').toString('base64');
-  const files = [{ path: 'in/hello.txt', contentBase64 }];
-  const headers = { 'idempotency-key': 'k' };
-  const [one, again] = [
-    await gateway.call('POST', `${url}/runs`, { body: { input: 'x', files }, headers }),
-    await gateway.call('POST', `${url}/runs`, { body: { input: 'x', files }, headers }),
-  ];
-  expect([one.status, again.body.runId]).toEqual([202, one.body.runId]);
-  const worker = await openFakeWorker(gateway.dispatch, connectTestRedis());
-  const { filesIn = '' } = await worker.begin(threadId);
-  const diff = await gateway.call('GET', `${url}/diff?to=${filesIn}&from=${filesIn}`);
-  expect([diff.status, diff.body]).toEqual([200, '']);
-  const bad = [
-    [{ path: '../x', contentBase64 }],
-    [{ path: 'x', contentBase64: '§' }],
-    [{ path: 'x' }],
-    Array.from({ length: 51 }, (_, n) => ({ path: `f${n}`, contentBase64 })),
-  ];
-  for (const list of bad) {
-    const { status } = await gateway.call('POST', `${url}/runs`, { body: { input: 'x', files: list } });
-    expect([list[0], status]).toEqual([list[0], 400]);
-  }
-});
-
-test('a message with files is refused where its session would not find them', async () => {
-  const { gateway } = await openThread({ workspaces: 'auto' });
-  const files = [{ path: 'a', contentBase64: '' }];
-  const statusFor = async (thread: object) => {
-    const { threadId } = (await gateway.call('POST', '/v1/threads', { body: thread })).body;
-    const sent = { body: { input: 'x', files } };
-    const { status, body } = await gateway.call('POST', `/v1/threads/${threadId}/runs`, sent);
-    return [status, body.error?.code];
-  };
-  expect(await statusFor({})).toEqual([422, 'workspace_refused']);
-  expect(await statusFor({ allowedTools: ['time__*'] })).toEqual([422, 'workspace_refused']);
-  expect(await statusFor({ workspace: true })).toEqual([202, undefined]);
-  expect(await statusFor({ allowedTools: ['Read', 'time__*'] })).toEqual([202, undefined]);
-});
-
-test('where there are no workspaces, or the thread has none, every request says why', async () => {
+test('where there are no workspaces, or the thread has none, every refusal has the reason', async () => {
   const { gateway, url, put } = await openThread({ filesDir: null });
   const file = { path: 'a', contentBase64: '' };
   const answers = [
@@ -282,7 +226,7 @@ test('garbage is collected at one gateway, and never that of other data', async 
   expect(await stored()).toBe(0);
 });
 
-test('downloads and uploads that a client or the store breaks off leave the gateway whole', async () => {
+test('downloads and uploads that a client or the store aborts do not harm the gateway', async () => {
   const filesDir = join(tmpdir(), `harness-files-${randomUUID()}`);
   const { gateway, url, put } = await openThread({ filesDir });
   await put('large', 'x'.repeat(20_000_000));

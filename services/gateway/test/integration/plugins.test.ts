@@ -206,7 +206,7 @@ test('unknown, forbidden and failed are three distinct codes at every endpoint',
   };
   const codes = { probe__nothing: 'tool_not_found', other__hello: 'forbidden', probe__broken: 'tool_failed' };
   for (const [name, code] of Object.entries(codes)) {
-    const doors = [await overRest(name), await overMcp(name, '2025'), await overMcp(name, '2026')];
-    expect([name, ...doors]).toEqual([name, code, code, code]);
+    const codes = [await overRest(name), await overMcp(name, '2025'), await overMcp(name, '2026')];
+    expect([name, ...codes]).toEqual([name, code, code, code]);
   }
 });

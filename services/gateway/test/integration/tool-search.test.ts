@@ -94,7 +94,7 @@ test('an outside client lists all tools, unless it asks to search, by its addres
   expect(asking.body.result.tools[0].name).toBe('tools__search');
 });
 
-test('what is found follows the tools that are offered', async () => {
+test('found tools follow the offered ones', async () => {
   const gateway = await openGateway({ plugins });
   const search = async () =>
     (
@@ -106,3 +106,27 @@ test('what is found follows the tools that are offered', async () => {
   await gateway.call('PATCH', '/v1/plugins/many', { body: { enabled: false } });
   await expect.poll(search).not.toContain('many__archive_thing3');
 });
+
+test.for([
+  ['tools__search', { query: 5 }, '/query: must be string'],
+  ['tools__search', { query: 'thing', limit: 'abc' }, '/limit: must be integer'],
+  ['tools__search', { query: 'thing', limit: 0 }, '/limit: must be >= 1'],
+  ['tools__search', { query: 'thing', more: 1 }, 'more'],
+  ['tools__call', { name: ['probe__whoami'] }, '/name: must be string'],
+  ['tools__call', { name: 'probe__whoami', arguments: 'x' }, '/arguments: must be object'],
+] as const)(
+  'the input of the two tools is checked like that of all others: %s %j',
+  async ([name, args, words]) => {
+    const gateway = await openGateway({ plugins });
+    const rest = await gateway.call('POST', `/v1/tools/${name}`, { body: { arguments: args } });
+    expect(rest).toMatchObject({ status: 422, body: { error: { code: 'invalid_tool_input' } } });
+    const { result } = await (
+      await modernCaller().request(gateway.url, 'tools/call', { params: { name, arguments: args } })
+    ).message();
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining(words) }],
+      _meta: { 'harness/error': { code: 'invalid_tool_input' } },
+    });
+  },
+);

@@ -169,7 +169,7 @@ test('a field that could reach a prototype is refused, however it is written, at
     }
 });
 
-test('errors and the output of commands repeat no terminal escape or unseen character', async () => {
+test('errors and the output of commands repeat no terminal escape or invisible character', async () => {
   const { call, url } = await openGateway({ plugins: [probe] });
   const dirty = 'A\u001b[31mB\u202eC\u{E0041}D';
   const { threadId } = (await call('POST', '/v1/threads', { body: {} })).body;

@@ -52,7 +52,7 @@ test('signing in sets a cookie that only the browser’s requests to /v1 carry, 
   expect(secure.headers['set-cookie']).toMatch(/; SameSite=Strict; Secure$/);
 });
 
-test('the cookie counts only if the browser says that our own page asks, and never at /mcp', async () => {
+test('the cookie is accepted only if the browser states the console’s own origin, and never at /mcp', async () => {
   const { url, call, cookieFor, statusWith } = await openConsole();
   const cookie = await cookieFor('operator');
   for (const [headers, status] of [
@@ -126,7 +126,7 @@ test('the session ends with its key: revoked, or changed in the key file, also u
   expect(await statusWith(cookie)).toBe(401);
 });
 
-test('a key or an access token that ends sooner takes its session with it', async () => {
+test('a session ends with its key or access token if that ends sooner', async () => {
   const server = await openAuthorizationServer();
   const notAfter = new Date(Date.now() + 60_000).toISOString();
   const ending = keyFor('ending', { tenant: 'acme', scopes: ['threads'], notAfter });
@@ -142,7 +142,7 @@ test('a key or an access token that ends sooner takes its session with it', asyn
   }
 });
 
-test('on a gateway without keys nobody signs in', async () => {
+test('a gateway without keys has no sign-in', async () => {
   const { call } = await openConsole({ keys: [] });
   const me = await call('GET', '/v1/console-session');
   expect([me.status, me.body.signIn, me.body.scopes.includes('admin')]).toEqual([200, 'none', true]);
@@ -151,7 +151,7 @@ test('on a gateway without keys nobody signs in', async () => {
   expect((await call('GET', '/v1/threads', { headers: { cookie, ...sameOrigin } })).status).toBe(200);
 });
 
-test('Redis has no token; the oldest sessions of a key make room for new ones', async () => {
+test('Redis has no token; beyond the limit the oldest sessions of a key end', async () => {
   const tag = randomUUID();
   const { cookieFor, statusWith } = await openConsole({ tag });
   const first = await cookieFor('operator');

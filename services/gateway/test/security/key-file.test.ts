@@ -28,7 +28,7 @@ async function openKeyFile() {
 const inTime = { timeout: 5_000 };
 const ofAcme = { tenant: 'acme', scopes: ['threads' as const, 'tools' as const] };
 
-test('a key counts soon after it is written, and no longer soon after it is revoked', async () => {
+test('a key is valid soon after it is written, and invalid soon after it is revoked', async () => {
   const { path, gateway, statusWith } = await openKeyFile();
   expect((await gateway.call('GET', '/v1/threads')).status).toBe(401); // an empty file: no API key is accepted
   const key = await createKey(path, { id: 'one', ...ofAcme });
@@ -60,7 +60,7 @@ test('a key is accepted between its notBefore and its notAfter', async () => {
   await expect.poll(() => statusWith(short), inTime).toBe(401);
 });
 
-test('a change between the start of the process and the first poll counts', async () => {
+test('a change between the start of the process and the first poll is read', async () => {
   const { path } = await openKeyFile();
   await createKey(path, { id: 'early', ...ofAcme });
   const logger = { info: () => undefined, error: () => undefined } as never;
@@ -69,7 +69,7 @@ test('a change between the start of the process and the first poll counts', asyn
   await expect.poll(() => late.current().map(({ id }) => id), inTime).toEqual(['early']);
 });
 
-test('a broken file is reported, and the keys of before stay', async () => {
+test('a broken file is reported, and the earlier keys stay valid', async () => {
   const { path, lines, statusWith } = await openKeyFile();
   const key = await createKey(path, { id: 'one', ...ofAcme });
   await expect.poll(() => statusWith(key), inTime).toBe(200);

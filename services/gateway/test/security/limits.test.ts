@@ -159,7 +159,7 @@ test('metadata, capabilities and subscribed addresses have a size; MCP sessions 
   expect((await subscribe(`a://${'x'.repeat(3_000)}`)).body.error.message).toContain('characters');
 });
 
-test('calls in progress are limited, those of a tenant without others’ too', async () => {
+test('calls in progress are limited by tenant, without an effect on other tenants', async () => {
   const file = limitsOf({ tenants: { acme: { concurrentCalls: 2 } } });
   const gate = Promise.withResolvers<void>();
   onTestFinished(() => gate.resolve());
@@ -192,7 +192,7 @@ test('calls in progress are limited, those of a tenant without others’ too', a
   expect((await call(ada)).status).toBe(200);
 });
 
-test('a credential is looked at before the body: a stranger’s body is not read', async () => {
+test('a credential is checked before the body: without a valid one the body is not read', async () => {
   const gateway = await openGateway({ keys });
   const { port } = new URL(gateway.url);
   const socket = connect(Number(port), '127.0.0.1');
@@ -229,7 +229,7 @@ test('a list never carries more than 1 MB; metadata is in it on request', async 
   expect(new Set(seen).size).toBe(80);
 });
 
-test('the headers tell the policy that refuses; a lower limit counts at once', async () => {
+test('the headers describe the limit that refuses; a lower limit applies at once', async () => {
   const options = { keys, ...limitsOf({ tenants: { acme: { requestsPerSecond: 1, burst: 3 } } }) };
   const gateway = await openGateway(options);
   const get = () => gateway.call('GET', '/v1/tools', { headers: ada });

@@ -38,7 +38,7 @@ test('openapi.yaml and the registered routes are the same', async () => {
 /** What the scope metrics allows: to read figures, and to look at them in the console. */
 const ofMetrics = ['/metrics', '/v1/figures', '/v1/promises', '/v1/console-session'];
 
-test('an operation is refused to nobody, to a stranger, to a session, and to a key without its scope', async () => {
+test('an operation is refused without a credential, with an unknown one, to a session, and to a key without its scope', async () => {
   const house = await openHouse();
   const credentials: [kind: string, token: string | undefined, statuses: number[]][] = [
     ['no credential', undefined, [401]],

@@ -10,6 +10,7 @@ import { fastify } from 'fastify';
 import { createRemoteJWKSet, exportJWK, generateKeyPair, jwtVerify, SignJWT, UnsecuredJWT } from 'jose';
 import { expect, onTestFinished, test } from 'vitest';
 import { audience, openAuthorizationServer, trusting } from '../authorization-server.ts';
+import { createCounter } from '../counter.ts';
 import {
   bearer,
   connectTestRedis,
@@ -88,14 +89,8 @@ test('without a tenant claim a token is refused, unless a tenant is configured f
 
 test('a forged or expired token, or one for another audience, is refused at REST and /mcp, without effects', async () => {
   const server = await openAuthorizationServer();
-  let ran = 0;
-  const counter = definePlugin({
-    name: 'counter',
-    version: '1.0.0',
-    tools: [{ name: 'count', description: 'Counts', schema: {}, handler: () => `${++ran}` }],
-    register: () => ({}),
-  });
-  const gateway = await openGateway({ oauth: trusting(server), plugins: [counter] });
+  const counter = createCounter();
+  const gateway = await openGateway({ oauth: trusting(server), plugins: [counter.plugin] });
   const now = Math.floor(Date.now() / 1000);
   const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
   const claims = { iss: server.issuer, aud: audience, sub: 'ada', tenant: 'acme', scope: 'tools threads' };
@@ -155,11 +150,11 @@ test('a forged or expired token, or one for another audience, is refused at REST
     expect([what, onMcp.status]).toEqual([what, 401]);
     expect(onMcp.headers.get('www-authenticate')).toBe(`Bearer error="invalid_token", ${mcpMetadata}`);
   }
-  expect(ran).toBe(0);
+  expect(counter.ran()).toBe(0);
   expect(
     (await gateway.call('POST', '/v1/tools/counter__count', { body: {}, headers: bearer(good) })).status,
   ).toBe(200);
-  expect(ran).toBe(1);
+  expect(counter.ran()).toBe(1);
   // Proves that the fake server signs valid tokens, so that each bad token fails for its own reason.
   const theirs = createRemoteJWKSet(new URL(`${server.issuer}/jwks`));
   await expect(jwtVerify(bad['for another audience'] as string, theirs)).resolves.toBeDefined();

@@ -44,7 +44,7 @@ const poison = definePlugin({
   commands: [{ name: 'poison', description: 'x', execute: () => text }],
 });
 
-test('nothing of it reaches a caller, through REST and both eras of MCP', async () => {
+test('no hidden text reaches a caller, through REST and both eras of MCP', async () => {
   const { url, call } = await openGateway({ plugins: [poison] });
   const { body: thread } = await call('POST', '/v1/threads', { body: {} });
   const [old, modern] = [await beginSession(url), modernCaller()];

@@ -99,7 +99,7 @@ test('children, reviews and notifications have at most the rights of the task’
   expect(worker.workerId).toBeTruthy();
 });
 
-test('who lacks a tool of a thread changes neither its prompt nor its tools, agent or skill', async () => {
+test('a caller that lacks a tool of a thread changes neither its prompt nor its tools, agent or skill', async () => {
   const { call, thread } = await openFleet();
   const threadId = await thread('wide');
   for (const change of [
@@ -139,7 +139,7 @@ test('the rights of a revoked key end: of its waiting messages, and of the turn 
   expect(await next.call('time__current_time')).toBe('forbidden');
 });
 
-test('keys that were taken out while no gateway ran are noted by the first one that starts', async () => {
+test('keys that were removed while no gateway ran are revoked by the first one that starts', async () => {
   const { gateway, thread, send, begin } = await openFleet();
   const { keyRights } = gateway.dispatch;
   await keyRights.note({ known: [{ tenant: 'default', keyId: 'wide', fingerprint: 'a' }], revoked: [] });
@@ -153,7 +153,7 @@ test('keys that were taken out while no gateway ran are noted by the first one t
   expect(await (await begin(threadId)).tools()).toEqual([]);
 });
 
-test('a key that is made anew under the same id gives nothing back to what the earlier one has sent', async () => {
+test('a new key with the id of a revoked one does not restore the rights of mail that the revoked one sent', async () => {
   const { gateway, thread, send, begin } = await openFleet();
   const { keyRights, lease } = gateway.dispatch;
   const wide = { tenant: 'default', keyId: 'wide', fingerprint: 'a' };
@@ -168,7 +168,7 @@ test('a key that is made anew under the same id gives nothing back to what the e
   expect(await (await begin(threadId)).tools()).toContain('time__current_time');
 });
 
-test('a secret that was replaced while no gateway ran ends the rights of what the earlier one has sent', async () => {
+test('a secret that was replaced while no gateway ran ends the rights of mail that the earlier one sent', async () => {
   const { gateway, thread, send, begin } = await openFleet();
   const { keyRights } = gateway.dispatch;
   const wide = { tenant: 'default', keyId: 'wide', fingerprint: 'a' };

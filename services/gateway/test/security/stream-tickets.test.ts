@@ -51,7 +51,7 @@ test('a ticket opens its stream once, at any gateway, without a header', async (
   expect((await one.open(`${path}?ticket=${body.ticket}`)).status).toBe(401);
 });
 
-test('a ticket is for one path, and is spent at any other', async () => {
+test('a ticket is for one path, and is used up by any other', async () => {
   const { threadOf, ticketFor, open, call } = await openTickets();
   const threadId = await threadOf('page');
   const { runId } = (

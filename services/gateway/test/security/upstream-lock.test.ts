@@ -51,6 +51,55 @@ test('a changed tool and a new one are withheld, the difference is shown, and th
   ]);
 });
 
+const adorned = {
+  titled: 'title',
+  hinted: 'annotations',
+  marked: '_meta',
+  drawn: 'icons',
+  shaped: 'outputSchema',
+};
+
+test('the lock covers everything that a tool says: title, annotations, _meta, icons and output schema', async () => {
+  const { lock } = await lockOf(fileOf({ one: hostile('adorned') }));
+  const gateway = await openGateway({
+    upstreams: fileOf({ one: hostile('adorned', 'else') }),
+    toolLock: { lock, enforce: true },
+    plugins: [probe],
+  });
+  const [shown] = await untilReady(gateway, ['one']);
+  expect(shown?.lock).toEqual(
+    Object.entries(adorned).map(([name, field]) => ({
+      kind: 'tools',
+      name: `one__${name}`,
+      change: 'changed',
+      fields: [{ field, accepted: expect.stringContaining('once'), now: expect.stringContaining('else') }],
+    })),
+  );
+  for (const name of Object.keys(adorned))
+    expect((await gateway.call('POST', `/v1/tools/one__${name}`, { body: {} })).status).toBe(404);
+});
+
+test('a lock of an earlier release, without some of these fields, shows them as new', async () => {
+  const { lock } = await lockOf(fileOf({ one: hostile('adorned') }));
+  const { seen = {}, ...marked } = lock.tools.one__marked ?? { sha256: '' };
+  const { _meta, ...before } = seen;
+  const earlier = { ...marked, sha256: '0'.repeat(64), seen: before };
+  const gateway = await openGateway({
+    upstreams: fileOf({ one: hostile('adorned') }),
+    toolLock: { lock: { ...lock, tools: { ...lock.tools, one__marked: earlier } }, enforce: false },
+    plugins: [probe],
+  });
+  const [shown] = await untilReady(gateway, ['one']);
+  expect(shown?.lock).toEqual([
+    {
+      kind: 'tools',
+      name: 'one__marked',
+      change: 'changed',
+      fields: [{ field: '_meta', accepted: null, now: JSON.stringify(_meta) }],
+    },
+  ]);
+});
+
 test('changed instructions are withheld from clients, and shown to operators', async () => {
   const { lock, report } = await lockOf(fileOf({ one: hostile('tells'), two: hostile('tells') }));
   expect(report).toContain('instructions of one');

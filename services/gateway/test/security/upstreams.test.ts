@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { createLogger } from '@harness/runtime';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadGatewayConfig } from '../../src/config.ts';
+import { followUpstreamsFile, loadUpstreams } from '../../src/upstreams/file/upstreams-file.ts';
 import { bearer, keyFor, openGateway, probe } from '../fixture.ts';
 import { fileOf, type Shown, untilReady } from '../published-servers.ts';
 
@@ -29,6 +30,28 @@ test('a file that every user may write is refused, since it names commands', asy
     message: expect.stringContaining('may be written by every user of this machine'),
   });
   expect((await load(0o644)).upstreamsFile?.content.upstreams).toHaveLength(1);
+});
+
+test('a file that is refused while the gateway runs is a diagnostic, and what was read before stays', async () => {
+  const path = await writeUpstreams(0o644);
+  const logger = createLogger('test', 'silent');
+  const file = followUpstreamsFile({ path, content: await loadUpstreams(path, {}), env: {} }, logger);
+  onTestFinished(() => file.close());
+  const gateway = await openGateway({ upstreams: file, plugins: [probe] });
+  const problems = async () => {
+    const { upstreams, diagnostics } = (await gateway.call('GET', '/v1/upstreams')).body;
+    expect((upstreams as Shown[]).map(({ name }) => name)).toEqual(['one']);
+    return (diagnostics as { message: string }[]).map(({ message }) => message).join();
+  };
+  await chmod(path, 0o666);
+  await expect
+    .poll(problems)
+    .toMatch(/may be written by every user of this machine.*What was read before stays in effect/);
+  await chmod(path, 0o644);
+  await writeFile(path, '{"mcpServers": {');
+  await expect.poll(problems).toContain('is not valid: ');
+  await writeFile(path, '{"mcpServers": {"one": {"command": "true"}}}');
+  await expect.poll(problems).toBe('');
 });
 
 test('arguments, environment and headers are in no response and in no log, also when the upstream repeats them', async () => {

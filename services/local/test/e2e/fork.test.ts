@@ -2,7 +2,7 @@ import type { Run, Thread } from '@harness/contracts';
 import { expect, test } from 'vitest';
 import { openFleet } from '../open-fleet.ts';
 
-test('a fork has the conversation and the files as they were, and goes its own way', async () => {
+test('a fork has the conversation and the files as they were, and changes independently', async () => {
   const fleet = await openFleet({ env: { HARNESS_WORKSPACES: 'auto' } });
   const threadId = await fleet.thread({ metadata: { a: 1 } });
   const put = (text: string) =>

@@ -18,7 +18,7 @@ async function pluginWith(count: number): Promise<string> {
   return file;
 }
 
-test('with 200 tools a session finds and loads the one that it needs; core tools are there at once', async () => {
+test('with 200 tools a session finds and loads the one that it needs; core tools are loaded from the start', async () => {
   const fleet = await openFleet({ env: { HARNESS_PLUGINS: await pluginWith(200) } });
   const threadId = await fleet.thread();
   const script = [

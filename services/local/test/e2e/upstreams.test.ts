@@ -46,7 +46,7 @@ test('a session calls the tools of an upstream, also one that may use nothing el
   ]);
 });
 
-test('a question of a server with a connection for each thread reaches the person, and the call goes on', async () => {
+test('a question of a server with a connection for each thread reaches the person, and the call continues', async () => {
   const fleet = await openWith({ everything: { ...serverOf('everything', 'stdio'), scope: 'thread' } });
   const threadId = await fleet.thread();
   const answers = `/v1/threads/${threadId}/events?follow=true&answers=true`;

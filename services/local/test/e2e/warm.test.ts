@@ -47,7 +47,7 @@ test('a message that arrives during the prewarm of its thread shares the session
   expect(await workers()).toMatchObject([{ workerId: ready.workerId, draining: false, turns: 1 }]);
 });
 
-test('after its worker died a thread can be prewarmed: the conversation is there, and warm', async () => {
+test('after its worker died a thread can be prewarmed: its conversation is resumed, and warm', async () => {
   const fleet = await openFleet({ workers: 2, env: { HARNESS_WORKER_TTL_MS: '2000' } });
   const threadId = await fleet.thread();
   await fleet.ask(threadId, 'remember: plum');

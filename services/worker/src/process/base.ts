@@ -14,7 +14,7 @@ import { openEndpoint } from './endpoint.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
 import { type WorkerState, workerTroubleOf } from './worker-trouble.ts';
 
-/** What the endpoint reports; replaced as the start goes on. */
+/** What the endpoint reports; replaced when the worker has joined the fleet. */
 interface WorkerStatus {
   state(): WorkerState;
   sandbox: WorkerInfo['sandbox'];

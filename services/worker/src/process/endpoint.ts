@@ -3,9 +3,12 @@
  * data; keep it on the internal network.
  *
  * This folder:
+ *   base.ts             step 1 of the start: logs, health, metrics, Redis
+ *   open-sessions.ts    step 2: what starts and holds agent processes
+ *   join-fleet.ts       step 4: heartbeat, doorbells, control messages, sweep
  *   worker-trouble.ts   why the worker is not ready (/readyz)
  *   worker-metrics.ts   the metrics (/metrics)
- *   turn-seen.ts        observes a turn for the metrics
+ *   observe-turn.ts     observes a turn for the metrics
  *   figure-book.ts      adds what this worker counts to the totals of the fleet
  *   hold-leash.ts       starts the leash process and reports to it
  *   leash.ts            the leash process: kills the agents of an unresponsive worker

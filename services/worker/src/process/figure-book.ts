@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { ModelUse, RunPhase } from '@harness/contracts';
 import { type Counted, durationFields, type Figures } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
-import type { TurnSeen } from './turn-seen.ts';
+import type { ObservedTurn } from './observe-turn.ts';
 
 /** Collects what this worker counts, and adds it to the totals of the fleet. */
 export interface FigureBook {
-  turnEnded(seen: TurnSeen): void;
-  /** Adds what is left, and stops. */
+  turnEnded(seen: ObservedTurn): void;
+  /** Sends the last batch, and stops. */
   close(): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export function createFigureBook(deps: {
   };
   const flush = () => {
     sending ??= send()
-      .catch((error) => logger.debug({ err: error }, 'figures not added yet'))
+      .catch((error) => logger.debug({ err: error }, 'figures not added; they are sent again'))
       .finally(() => {
         sending = undefined;
       });

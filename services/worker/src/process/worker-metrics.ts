@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { TurnSeen } from './turn-seen.ts';
+import type { ObservedTurn } from './observe-turn.ts';
 
 /** The current numbers of a worker's sessions. */
 export interface SessionCounts {
@@ -21,7 +21,7 @@ export interface WorkerMetrics {
   text(): Promise<string>;
   /** Adds the metrics of sessions, read at each scrape. */
   countSessions(read: () => SessionCounts): void;
-  turnEnded(seen: Pick<TurnSeen, 'attempt' | 'outcome' | 'path' | 'timings' | 'usage'>): void;
+  turnEnded(seen: Pick<ObservedTurn, 'attempt' | 'outcome' | 'path' | 'timings' | 'usage'>): void;
   /** How sessions with a workspace are enclosed. */
   nameSandbox(level: string): void;
   /** A probe write to Redis succeeded after this time. */

@@ -5,7 +5,7 @@ import type { SpawnedProcess } from '@anthropic-ai/claude-agent-sdk';
 const maxLineBytes = 64 * 1024 * 1024;
 const lineFeed = 10;
 
-/** The process, whose standard output ends with `onBreach` at a line that is too long: what writes it may not be the agent. */
+/** Ends standard output with `onBreach` at a line that is too long: a process of a tool, not the agent, may have written it. */
 export function withBoundedLines(
   child: SpawnedProcess,
   onBreach: (reason: string) => void,

@@ -15,15 +15,15 @@ export interface EmbeddedDeps {
   /** Why a call of a built-in tool is refused; undefined = it is not. */
   refusalOf(call: BuiltInCall): Promise<string | undefined>;
   run: RunInSandbox;
-  /** Ends them. */
+  /** Ends the commands. */
   signal?: AbortSignal | undefined;
-  /** For all of them together, ms. */
+  /** Time for all of the commands together, ms. */
   limitMs?: number;
 }
 
 /** Time for the commands of one skill together, ms. */
 const commandsLimitMs = 60_000;
-/** Of their output together, bytes; and of each. */
+/** Longest output that is kept, bytes: of all commands of one skill together, and of each. */
 const most = { all: 100_000, each: 30_000 };
 
 /** The embedded commands of a skill, for one use of it. */
@@ -31,16 +31,16 @@ export interface Embedded {
   commands: EmbeddedCommands;
   /** The arguments as typed. */
   args: string;
-  /** Only those in it run; absent: all. */
+  /** The text whose commands run; absent: all of them. */
   text?: string;
 }
 
-/** Outputs by the text for which they stand. */
+/** Outputs, by the text of the command that each replaces. */
 export type Outputs = ReadonlyMap<string, string>;
 
 /**
- * Runs the embedded commands of a skill that the session's tools permit, one after another. Each output says how its command
- * failed; what is not permitted has none, and stays text.
+ * Runs the embedded commands of a skill that the session's tools permit, one after another. The output of a failed command says
+ * how it failed. A command that is not permitted has no output: it stays in the text.
  */
 export async function outputsOf(
   { commands, args, text }: Embedded,
@@ -64,7 +64,7 @@ export async function outputsOf(
   return outputs;
 }
 
-/** Puts outputs where their commands stand; what an output says is not read again. */
+/** Replaces commands by their outputs; commands within an output are not replaced. */
 export function withOutputs(text: string, outputs: Outputs): string {
   if (outputs.size === 0) return text;
   const places = [...outputs.keys()].sort((one, other) => other.length - one.length);
@@ -72,7 +72,7 @@ export function withOutputs(text: string, outputs: Outputs): string {
   return text.replace(any, (place) => outputs.get(place) ?? place);
 }
 
-/** Finishes the results of tools that are skills. The results of other tools are never looked at. */
+/** Runs the commands in results of tools that are skills. Commands in results of other tools never run. */
 export const finishSkills =
   ({
     commandsOf,
@@ -92,7 +92,7 @@ export const finishSkills =
     return { ...result, content: filled };
   };
 
-/** With this one a session calls tools that it has found among many. */
+/** The tool with which a session calls tools that it found by a search. */
 const outerTool = 'tools__call';
 
 function innerOf(call: Parameters<FinishResult>[0]): Parameters<FinishResult>[0] {

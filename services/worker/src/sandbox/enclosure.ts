@@ -31,18 +31,18 @@ export interface Enclosure {
   started(pid: number, kill: (reason: string) => void): void;
   /** The session may use the model from now on. */
   beginTurn(): void;
-  /** It may not any more; ends what its tools left running. Resolves with false when that failed: the session must end. */
+  /** Ends that, and the processes that tools left running. Resolves with false when some could not be ended: the session must end. */
   endTurn(): Promise<boolean>;
   /**
    * Runs a program beside the session, in a sandbox like its own: during a turn only, one at a time. Rejects when it cannot be
    * started.
    */
   readonly run: RunInSandbox;
-  /** Ends what `run` runs; resolves when it has ended. */
+  /** Ends the program that `run` runs; resolves when it has ended. */
   stopRuns(): Promise<void>;
-  /** Who owns its files; absent: the worker's user. */
+  /** The owner of its files; absent: the worker's user. */
   readonly owner?: { uid: number; gid: number } | undefined;
-  /** After its processes have ended. */
+  /** Deletes what belongs to the sandbox. Call it after its processes have ended. */
   close(): Promise<void>;
 }
 
@@ -63,25 +63,25 @@ export interface EnclosureParts {
   limits: ProcessLimits & SandboxLimits;
 }
 
-/** A session's variable for the path to the model without a network; undocumented in the Agent SDK, hence tested. */
+/** The variable by which a session without a network reaches the model; the Agent SDK does not document it, so a test checks it. */
 const socketVariable = 'ANTHROPIC_UNIX_SOCKET';
-/** Never looked up: requests go to the socket. */
+/** This name is never resolved: requests go to the socket. */
 const modelUrl = 'http://model.invalid';
-/** What the agent's shell tool keeps of a command's output, characters, and its time, ms. */
+/** Limits of the agent's shell tool: the output that it keeps, characters, and the time of a command, ms. */
 const shellLimits = {
   BASH_MAX_OUTPUT_LENGTH: '30000',
   BASH_DEFAULT_TIMEOUT_MS: '120000',
   BASH_MAX_TIMEOUT_MS: '600000',
 };
 
-/** Which session it is for. */
+/** The session that a sandbox is for. */
 export interface EnclosureOf {
   home: SessionHome;
   /** The folder with the files of its tenant's skills. */
   skills?: string | undefined;
 }
 
-/** Where the forwarder listens: the network is the sandbox's own. */
+/** The port of the forwarder; the same in every sandbox, since each has a network of its own. */
 const egressPort = 3128;
 const egressUrl = `http://127.0.0.1:${egressPort}`;
 const egressVariables = {
@@ -105,7 +105,7 @@ const withForwarder = (
   ...[...forwarder, socketPath, String(egressPort), ...session],
 ];
 
-/** Waits until the forwarder listens, which takes it a moment, at most 5 s. */
+/** Waits until the forwarder listens, at most 5 s. */
 const waiting = `for try in {1..250}; do (exec 3<>/dev/tcp/127.0.0.1/${egressPort}) 2> /dev/null && break; sleep 0.02; done; exec "$@"`;
 const withWaiting = (program: readonly string[]) => ['bash', '-c', waiting, 'bash', ...program];
 
@@ -173,7 +173,7 @@ export async function openEnclosure(
     },
     beginTurn() {
       runs.open();
-      // Before the first turn there is nothing in the sandbox that a model could have started.
+      // Before the first turn no process in the sandbox can have been started by a model.
       if (first !== undefined) ownProcesses ??= new Set(descendantsOf(first));
       proxy.open();
       egress?.open();
@@ -206,7 +206,7 @@ export async function openEnclosure(
   };
 }
 
-/** Programs beside a session, one at a time while it is open. */
+/** Runs programs beside a session, one at a time, while a turn is in progress. */
 function createRuns() {
   const gate = createGate(1);
   let stopping = AbortSignal.abort();

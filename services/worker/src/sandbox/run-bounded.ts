@@ -14,11 +14,11 @@ export interface Ran {
 /** What bounds a program. */
 export interface Bounds {
   env: Record<string, string>;
-  /** Ends it. */
+  /** Ends the program. */
   signal: AbortSignal;
-  /** Of its output, bytes. */
+  /** Longest output that is kept, bytes. */
   mostBytes: number;
-  /** Called with its pid; `kill` ends it. Returns what is called after its end. */
+  /** Called with the program's pid; `kill` ends it. Returns the function to call after its end. */
   onStarted(pid: number, kill: () => void): () => void;
 }
 
@@ -63,7 +63,7 @@ export async function runBounded([command = '', ...args]: readonly string[], bou
   }
 }
 
-/** Kills a sandbox by its first process inside, after whose end no other is left; else, before there is one, by its group. */
+/** Kills a sandbox by its first inner process, with which all others end; before that one exists, by the process group. */
 function killAll(pid: number): void {
   const inside = childrenOf(pid);
   for (const one of inside.length > 0 ? inside : [-pid]) {

@@ -9,7 +9,7 @@
  *   enclosure.ts          the sandbox of one session
  *   run-bounded.ts        a program beside a session
  *   embedded-commands.ts  commands in the instructions of skills
- *   proxies/              its ways to the model, to the gateway, and to hosts that the operator allows
+ *   proxies/              how it reaches the model, the gateway, and hosts that the operator allows
  *   strays.ts             ends what tools left running
  *   bounded-lines.ts      the longest message of a session
  *   tool-rules.ts         which calls of built-in tools a run permits
@@ -40,7 +40,7 @@ export interface Sandboxes {
   close(): void;
 }
 
-/** What they need. */
+/** What the sandboxes of a worker need. */
 export interface SandboxesDeps {
   /** A folder of the worker that is deleted with it. */
   root: string;

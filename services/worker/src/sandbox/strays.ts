@@ -1,20 +1,19 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { childrenOf, descendantsOf, isZombie, type SandboxLevel } from '@harness/sandbox';
 
-/** A stray that starts others is not caught at once. */
+/** Most rounds of kills: a process that starts others may need several. */
 const rounds = 20;
 const pauseMs = 10;
-/** Without a /proc of its own a sandbox has no process that collects orphans; they count for its number of processes. */
+/** Without a /proc of its own a sandbox has no process that reaps orphans, and zombies count towards its limit of processes. */
 const maxZombies = 32;
 
 /**
- * Kills what tools have started and left running, so that nothing changes the workspace while its version is taken. `pid`: the
- * sandbox's first process; `keep`: those that are not a tool's. Returns false when some could not be ended, or too many have ended
- * that nothing collects: then the session must end.
+ * Kills processes that tools left running (strays), so that nothing changes the workspace while its version is taken. `pid`: the
+ * sandbox's first process; `keep`: processes that no tool started. Returns false when some could not be killed, or when there are
+ * too many zombies: then the session must end.
  *
- * A stray may start another and end while it is being looked for. Nothing is left only when two looks in a row find nobody but
- * the agent and zombies that the look before has found: whoever passed from the agent to the first process during one look is
- * seen by the next.
+ * A stray may start another process and end during a scan. So none is left only when two scans in a row find no process but the
+ * agent and zombies that the scan before has found: a process that was reparented during one scan is found by the next.
  */
 export async function killStrays(
   pid: number,
@@ -41,7 +40,7 @@ export async function killStrays(
   return false;
 }
 
-/** All but the sandbox and the agent in it: the first that the sandbox started. */
+/** All processes but the sandbox and the agent, which is the first process that the sandbox started. */
 function othersIn(pid: number, level: SandboxLevel): number[] {
   const [inside] = childrenOf(pid);
   const agent = level === 'bubblewrap' && inside !== undefined ? childrenOf(inside)[0] : inside;

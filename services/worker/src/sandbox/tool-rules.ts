@@ -1,22 +1,23 @@
 import { builtInNameOf } from '@harness/contracts';
 
-/** Where one command of a shell ends and another begins; what hides one inside another, or gives its name to another, is never permitted by a pattern. */
+/** Separators of shell commands. */
 const separators = /&&|\|\||[;|&\n]/;
+/** Syntax that hides a command inside another one, or defines one: no pattern permits it. */
 const hidden = /[`]|\$[([]|\$\{(?!\w+\})|[<>]\(|\(\s*\)/;
-/** Of standard error to standard output: no separator. */
+/** Redirections such as `2>&1`, whose `&` is no separator. */
 const joined = /\d>&\d(?=\s|$)/g;
 
 /** A call of a built-in tool. */
 export interface BuiltInCall {
   tool: string;
   input: unknown;
-  /** A command in the instructions of a skill, of which the agent knows nothing. */
+  /** A command in the instructions of a skill: the agent has not checked it. */
   isEmbedded?: boolean;
 }
 
 /**
- * Why a call of a built-in tool is not permitted by the tools that the run has now; undefined = it is. The agent itself checks the
- * patterns of the tools that its session began with; this is for those that a skill or a key has narrowed since.
+ * Why the run's current tools (`now`) do not permit a call of a built-in tool; undefined = they do. The agent itself checks the
+ * patterns with which its session began (`atStart`); this checks patterns that a skill or a key has narrowed since.
  */
 export function refusalOf(
   call: BuiltInCall,
@@ -28,9 +29,9 @@ export function refusalOf(
   if (rules.includes(call.tool)) return undefined;
   if (!call.isEmbedded && rules.every((rule) => atStart.includes(rule))) return undefined;
   const { command } = (call.input ?? {}) as { command?: unknown };
-  // Patterns of paths are known to the agent alone, which has only those of its start.
+  // Only the agent can match patterns of paths, and it has only those with which it began.
   if (call.tool !== 'Bash' || typeof command !== 'string')
-    return `The tool ${call.tool} was narrowed to ${rules.join(', ')} in the middle of this run, which is only possible without a pattern.`;
+    return `The tool ${call.tool} was narrowed to ${rules.join(', ')} during this run, and its pattern cannot be checked any more. Use another tool.`;
   const patterns = rules.map(patternOf);
   const parts = command
     .replaceAll(joined, '')

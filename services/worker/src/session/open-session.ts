@@ -33,7 +33,7 @@ export interface OpenRequest {
 export interface Opened {
   session: Session;
   path: SessionPath;
-  /** As in its profile. */
+  /** Whether it searches for its tools, as in its profile. */
   searches?: boolean | undefined;
 }
 

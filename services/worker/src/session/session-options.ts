@@ -24,7 +24,7 @@ export interface SessionProfile {
   searches?: boolean | undefined;
   /** Built-in tools, also with a pattern (`Bash(git:*)`), for a session with a workspace in a sandbox; absent = it has neither. */
   builtInTools?: readonly string[] | undefined;
-  /** Which files of skills it finds there; those that have changed need another session. */
+  /** Signature of the files of skills in its workspace: changed files need another session. */
   skillFiles?: string | undefined;
   /** JSON Schema of the model responses; absent = text. */
   outputSchema?: Readonly<Record<string, unknown>> | undefined;
@@ -158,7 +158,7 @@ export function sessionOptionsOf(request: SessionRequest): Options {
   };
 }
 
-/** Asks before each call of a built-in tool. */
+/** Hooks that ask `onBuiltInTool` before each call of a built-in tool. */
 const hooksFor = (
   onCall: (call: BuiltInCall) => Promise<string | undefined>,
 ): NonNullable<Options['hooks']> => ({

@@ -1,7 +1,7 @@
 /**
  * One Agent SDK session: a subprocess with one conversation, used through prompts and events.
  *
- * States: opening -> idle <-> answering -> ended. `ask` is allowed in idle only; the caller serialises. An
+ * States: opening -> idle <-> responding -> ended. `ask` is allowed in idle only; the caller serialises. An
  * ended session cannot be reused.
  *
  * This folder:
@@ -18,6 +18,7 @@
  *   thread-slots.ts        all state of this worker about a thread
  *   thread-holds.ts        the threads that this worker holds
  *   system-prompt.ts       the system prompt of a thread
+ *   tool-search.ts         whether a session searches for its tools
  */
 import { setTimeout as after } from 'node:timers/promises';
 import type {
@@ -43,12 +44,12 @@ import { mcpServersOf, type SessionProcess, type SessionRequest } from './sessio
 import type { TranscriptWriter } from './transcript-writer.ts';
 
 /** The model's response to a prompt; `error`: the model or the SDK failed, but the session continues. */
-export type Answer =
+export type ModelResponse =
   | ({ outcome: 'success'; text: string } & TurnUsage)
   | ({ outcome: 'error'; message: string } & TurnUsage);
 
 /** A prompt. */
-export interface Question {
+export interface Prompt {
   prompt: string;
   /** Files of the message that the model sees. */
   attachments?: readonly PromptBlock[] | undefined;
@@ -57,7 +58,7 @@ export interface Question {
   onEvent(event: SessionEvent): void;
   /** Why a call of a built-in tool is refused; undefined = it is not. */
   onBuiltInTool?(call: BuiltInCall): Promise<string | undefined>;
-  /** A tool asks a person; absent: it is declined. */
+  /** Asks a person on behalf of a tool; absent: the question is declined. */
   onQuestion?(request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationResult>;
 }
 
@@ -69,17 +70,17 @@ export interface Session {
    * Sends a prompt; resolves with the model response. Rejects with `session_failed` when the subprocess ends
    * first.
    */
-  ask(question: Question): Promise<Answer>;
+  ask(prompt: Prompt): Promise<ModelResponse>;
   /** Ends the running turn soon; its `ask` resolves with an error. */
   interrupt(): Promise<void>;
   /**
-   * After a turn: it may not use the model any more, and what its tools left running ends. Resolves with false when that failed:
-   * the session must end.
+   * Called after a turn: the session may no longer use the model, and processes that its tools left running are ended. Resolves
+   * with false when some could not be ended: the session must end.
    */
   settle(): Promise<boolean>;
-  /** Before a prompt: runs the embedded commands of a skill. None without a sandbox. */
+  /** Runs the embedded commands of a skill, before a prompt. Without a sandbox none run. */
   runEmbedded(embedded: Embedded, deps: Pick<EmbeddedDeps, 'refusalOf' | 'signal'>): Promise<Outputs>;
-  /** Its files, in a sandbox. */
+  /** The files of its thread; only in a sandbox. */
   readonly workspace?: Workspace | undefined;
   /** Sets new credentials for the MCP server; between turns only. */
   renewMcp(mcp: McpEndpoint): Promise<void>;
@@ -102,12 +103,12 @@ const nextWait = (ms: number) => Math.min(2 * ms, catchUpMs.longest);
 
 /** Where questions of the session go: to the current turn. */
 export interface Asking {
-  onQuestion: Question['onQuestion'] | undefined;
-  onBuiltInTool: Question['onBuiltInTool'] | undefined;
+  onQuestion: Prompt['onQuestion'] | undefined;
+  onBuiltInTool: Prompt['onBuiltInTool'] | undefined;
 }
 
-type Pending = Question & {
-  resolve(answer: Answer): void;
+type Pending = Prompt & {
+  resolve(response: ModelResponse): void;
   reject(error: AppError): void;
 };
 
@@ -128,11 +129,10 @@ export function createSession(
 ): Session & { breach(reason: string): void } {
   const { request } = parts;
   const { enclosure } = request;
-  let { onTranscript } = request;
-  let transcript: TranscriptState = 'whole';
   let pending: Pending | undefined;
   let ended = false;
   const meter = createUsageMeter();
+  const transcript = followTranscript(parts.writer, request.onTranscript, () => ended);
 
   const endWith = (error: AppError) => {
     ended = true;
@@ -144,26 +144,16 @@ export function createSession(
   };
   const end = (why: string) =>
     endWith(new AppError('session_failed', `The agent process ended in the middle of a turn: ${why}`));
-  const catchUp = async () => {
-    if (transcript !== 'whole') return;
-    transcript = 'behind';
-    onTranscript(transcript);
-    for (let waitMs = catchUpMs.first; transcript === 'behind' && !ended; waitMs = nextWait(waitMs)) {
-      await after(waitMs, undefined, { ref: false });
-      transcript = (await parts.writer?.catchUp()) ?? 'whole';
-    }
-    if (!ended) onTranscript(transcript);
-  };
   const take = (message: SDKMessage) => {
     if (message.type === 'result') {
       const used = meter.endTurn(message);
-      if (!pending || !answers(message, pending.uuid)) return;
+      if (!pending || !isFor(message, pending.uuid)) return;
       pending.resolve({ ...outcomeOf(message), ...used });
       pending = undefined;
       parts.asking.onBuiltInTool = undefined;
       parts.asking.onQuestion = undefined; // a question after the turn has no event log to appear in
     } else if (message.type === 'system' && lostTranscript.has(message.subtype)) {
-      void catchUp();
+      void transcript.catchUp();
     } else if (pending) {
       meter.see(message);
       for (const event of eventsOf(message)) pending.onEvent(event);
@@ -183,19 +173,19 @@ export function createSession(
     get ended() {
       return ended;
     },
-    ask(question) {
+    ask(prompt) {
       if (ended) return Promise.reject(new AppError('session_failed', 'The agent process has ended.'));
       return new Promise((resolve, reject) => {
-        pending = { ...question, resolve, reject };
+        pending = { ...prompt, resolve, reject };
         meter.beginTurn();
         enclosure?.beginTurn();
-        parts.asking.onQuestion = question.onQuestion;
-        parts.asking.onBuiltInTool = question.onBuiltInTool;
+        parts.asking.onQuestion = prompt.onQuestion;
+        parts.asking.onBuiltInTool = prompt.onBuiltInTool;
         inbox.push({
           type: 'user',
-          uuid: question.uuid as `${string}-${string}-${string}-${string}-${string}`,
+          uuid: prompt.uuid as `${string}-${string}-${string}-${string}-${string}`,
           parent_tool_use_id: null,
-          message: { role: 'user', content: contentOf(question) },
+          message: { role: 'user', content: contentOf(prompt) },
         });
       });
     },
@@ -218,11 +208,11 @@ export function createSession(
       await connected(q);
     },
     get movable() {
-      return transcript === 'whole';
+      return transcript.isWhole();
     },
-    adopt(store, told) {
+    adopt(store, listener) {
       parts.writer?.bind(store);
-      onTranscript = told;
+      transcript.notify(listener);
     },
     get exited() {
       return Promise.resolve(parts.process()?.exited).then(() => enclosure?.stopRuns());
@@ -234,14 +224,41 @@ export function createSession(
   };
 }
 
-const contentOf = ({ prompt, attachments = [] }: Question) =>
+/** Follows how much of the conversation the store has, and writes what it lacks. */
+function followTranscript(
+  writer: TranscriptWriter | undefined,
+  onTranscript: OnTranscript,
+  isEnded: () => boolean,
+) {
+  let listener = onTranscript;
+  let state: TranscriptState = 'whole';
+  return {
+    isWhole: () => state === 'whole',
+    notify(next: OnTranscript) {
+      listener = next;
+    },
+    /** Called when entries could not be written: retries until the store is complete or full. */
+    async catchUp() {
+      if (state !== 'whole') return;
+      state = 'behind';
+      listener(state);
+      for (let waitMs = catchUpMs.first; state === 'behind' && !isEnded(); waitMs = nextWait(waitMs)) {
+        await after(waitMs, undefined, { ref: false });
+        state = (await writer?.catchUp()) ?? 'whole';
+      }
+      if (!isEnded()) listener(state);
+    },
+  };
+}
+
+const contentOf = ({ prompt, attachments = [] }: Prompt) =>
   attachments.length === 0 ? prompt : [...attachments, { type: 'text' as const, text: prompt }];
 
 /** Subtypes of the SDK's system messages after it gave up writing entries to the store. */
 const lostTranscript = new Set<string>(['mirror_error', 'session_writes_lost']);
 
 /** Whether the result is for the message: one result may name the uuids of several messages. */
-function answers(result: SDKResultMessage, uuid: string): boolean {
+function isFor(result: SDKResultMessage, uuid: string): boolean {
   const named = result as { user_message_uuids?: string[]; user_message_uuid?: string };
   const uuids = named.user_message_uuids ?? (named.user_message_uuid ? [named.user_message_uuid] : undefined);
   // A failure before the turn began names no uuid; only one prompt is open at a time.

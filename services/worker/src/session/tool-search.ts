@@ -1,11 +1,11 @@
 import type { Dispatch } from '@harness/dispatch';
 
-/** Above this, tools are loaded when they are needed: more would fill the model's context. */
+/** With more tools than this, a session loads them when it needs them: all would fill the model's context. */
 const someTools = 50;
 
 /**
- * Whether a session has so many tools that it should search for them. A list of names is as long as it is; a wildcard may stand for
- * all. Undefined = no. Throws `unavailable`.
+ * Whether a session may have so many tools that it should search for them: its list is long, has a wildcard or is absent, and
+ * gateways offer many. Undefined = no. Throws `unavailable`.
  */
 export async function searchesFor(
   tools: readonly string[] | undefined,

@@ -29,12 +29,20 @@ const delta = (text: string): LeaseEvent => ({ type: 'agent.message_delta', text
 test('events that arrive during a call are sent with the next one, in order, adjacent deltas joined', async () => {
   const { emitter, calls } = openEmitter(async () => ({ lost: false, cancel: false, interrupt: false }));
   emitter.recordPath('warm');
-  for (const event of [delta('a'), delta('b'), { type: 'agent.message', text: 'ab' } as const, delta('c')])
-    emitter.push(event);
+  expect(calls).toEqual([]);
+  const message = { type: 'agent.message', text: 'abc' } as const;
+  for (const event of [delta('a'), delta('b'), delta('c'), message, delta('d')]) emitter.push(event);
   await emitter.flush();
   expect(calls.map(({ counter }) => counter)).toEqual(calls.map((_, n) => n + 1));
   expect(calls[0]?.path).toBe('warm');
-  expect(calls.flatMap(({ events }) => events.map((event) => event.text)).join('|')).toBe('ab|ab|c');
+  expect(calls.flatMap(({ events }) => events.map((event) => event.text)).join('|')).toBe('a|bc|abc|d');
+});
+
+test('a path without events is written by the flush', async () => {
+  const { emitter, calls } = openEmitter(async () => ({ lost: false, cancel: false, interrupt: false }));
+  emitter.recordPath('cold');
+  await emitter.flush();
+  expect(calls).toEqual([{ counter: 1, events: [], path: 'cold' }]);
 });
 
 test('a lost lease and a request to cancel are reported', async () => {

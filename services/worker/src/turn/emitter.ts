@@ -4,7 +4,7 @@ import type { Lease, LeaseEvent, Turn } from '@harness/dispatch';
 /** Writes the events of one turn. */
 export interface Emitter {
   push(event: LeaseEvent): void;
-  /** Records on the run how it got its session. */
+  /** Records on the run how it got its session, with the next events or the next `flush`. */
   recordPath(path: SessionPath): void;
   /** Resolves when all events are written, or the turn is known to be lost. */
   flush(): Promise<void>;
@@ -56,7 +56,6 @@ export function createEmitter(deps: {
     },
     recordPath(taken) {
       path = taken;
-      void start();
     },
     async flush() {
       while (waiting.length > 0 || path || writing) await start();

@@ -1,12 +1,12 @@
 /**
- * The end of a turn: the writes that give its run a result, or give the thread back.
+ * The end of a turn: the writes that store its run's result, or hand the turn back.
  */
 import type { SessionPath } from '@harness/contracts';
 import { type Ending, type Lease, type LeftFiles, type Turn, untilReached } from '@harness/dispatch';
 import type { HookRunner } from '@harness/plugin-kit';
 import type { Scrubber } from '@harness/runtime';
 import type { TurnUsage } from '../session/model-usage.ts';
-import type { Answer, Session } from '../session/session.ts';
+import type { ModelResponse, Session } from '../session/session.ts';
 import { type Kept, keepFiles } from '../workspace/keep-files.ts';
 import { afterFailure, type Failure } from './task-outcome.ts';
 
@@ -60,7 +60,7 @@ export interface TurnParts {
 /** A prompt that the model has. */
 export interface Asked {
   session: Session;
-  answering: Promise<Answer>;
+  responding: Promise<ModelResponse>;
   path: SessionPath;
   timings(): Ending['timings'];
   onUsed(used: TurnUsage): void;
@@ -126,7 +126,7 @@ const refusals = {
  */
 export function refuseTurn(turn: Turn, outcome: keyof typeof refusals, deps: EndDeps): Promise<TurnEnd> {
   const status = outcome === 'park' ? 'error' : outcome;
-  // The next run must tell the model what no further attempt at this one will.
+  // No further attempt tells the model that files were lost, so the next run must.
   const filesLost = turn.died ? true : undefined;
   return failTurn(turn, { status, error: refusals[outcome], filesLost }, withWrite(deps));
 }
@@ -148,9 +148,9 @@ export async function endStopped(
     await handBack(turn, deps, left && { files: left.files, filesLost: left.filesLost || undefined });
     return 'handed back';
   }
-  const answer = asked && (await interrupted(asked));
-  const { lives: kept, ...left } = asked ? await filesOf(asked, answer) : { lives: false };
-  if (answer) asked?.onUsed(answer);
+  const response = asked && (await interrupted(asked));
+  const { lives: kept, ...left } = asked ? await filesOf(asked, response) : { lives: false };
+  if (response) asked?.onUsed(response);
   if (!kept) deps.evict(threadId);
   const ends = {
     timeout: { code: 'turn_timeout', message: `The turn did not end within ${deps.turnTimeoutMs} ms.` },
@@ -159,7 +159,7 @@ export async function endStopped(
   };
   const warmForMs = kept ? deps.sessionTtlMs : undefined;
   const rest = asked
-    ? { timings: asked.timings(), path: asked.path, usage: answer?.usage, warmForMs, ...left }
+    ? { timings: asked.timings(), path: asked.path, usage: response?.usage, warmForMs, ...left }
     : {};
   const end = await failTurn(turn, { ...rest, status: reason, error: ends[reason] }, deps);
   if (kept) deps.give(threadId);
@@ -167,23 +167,23 @@ export async function endStopped(
 }
 
 /** The files of a turn that was stopped: as they are, or as before where they cannot be stored. */
-async function filesOf({ session }: Asked, answer: Answer | undefined): Promise<Kept> {
+async function filesOf({ session }: Asked, response: ModelResponse | undefined): Promise<Kept> {
   try {
-    return await keepFiles(session, { kill: answer === undefined });
+    return await keepFiles(session, { kill: response === undefined });
   } catch {
     return { lives: false, files: undefined, filesLost: true };
   }
 }
 
 /** Interrupts the session. Returns its response when it ended its turn in time and can be kept. */
-async function interrupted({ session, answering }: Asked): Promise<Answer | undefined> {
+async function interrupted({ session, responding }: Asked): Promise<ModelResponse | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), interruptGraceMs);
   });
   const settled = session
     .interrupt()
-    .then(() => answering)
+    .then(() => responding)
     .catch(() => undefined);
   try {
     return await Promise.race([settled, late]);

@@ -4,13 +4,13 @@ import type { BuiltInCall } from '../sandbox/tool-rules.ts';
 import type { Session } from '../session/session.ts';
 import type { PromptBlock } from '../workspace/attachments.ts';
 
-/** What running them needs. */
+/** What running the embedded commands of a skill needs. */
 export interface SkillOutputDeps {
   /** Why a call of a built-in tool is refused; undefined = it is not. */
   onBuiltInTool(call: BuiltInCall): Promise<string | undefined>;
   /** The embedded commands of a skill; undefined = there are none. */
   commandsOf(skill: string): Promise<EmbeddedCommands | undefined>;
-  /** Ends them. */
+  /** Ends the commands. */
   signal: AbortSignal;
 }
 
@@ -36,7 +36,7 @@ export async function skillOutputsOf(
   deps: Pick<SkillOutputDeps, 'onBuiltInTool' | 'signal'>,
 ): Promise<PromptBlock[]> {
   const { skill, input, kind } = turn;
-  if (!skill?.commands || kind !== 'message') return []; // mail of the system has the words of others
+  if (!skill?.commands || kind !== 'message') return []; // the text of system mail is not the user's
   const outputs = await session.runEmbedded(
     { commands: skill.commands, args: input },
     { refusalOf: deps.onBuiltInTool, signal: deps.signal },

@@ -3,7 +3,7 @@ import { runUuidOf, type SessionPath, toAppError } from '@harness/contracts';
 import type { Dispatch, HeldThread, Hold, Liveness, Turn } from '@harness/dispatch';
 import type { HookRunner } from '@harness/plugin-kit';
 import type { Logger, Scrubber, Tracing } from '@harness/runtime';
-import { seeTurn, type TurnSeen } from '../process/turn-seen.ts';
+import { type ObservedTurn, observeTurn } from '../process/observe-turn.ts';
 import type { SessionLending } from '../session/pool/session-lending.ts';
 import type { SessionPool } from '../session/pool/session-pool.ts';
 import type { ThreadHolds } from '../session/thread-holds.ts';
@@ -26,7 +26,7 @@ export interface TurnStarterDeps {
   sessionTtlMs: number;
   turnTimeoutMs: number;
   /** Called once for each attempt at a run, after its end. */
-  onTurn(seen: TurnSeen, turn: Turn): void;
+  onTurn(seen: ObservedTurn, turn: Turn): void;
   tracing: Tracing;
 }
 
@@ -49,8 +49,8 @@ export interface TurnStarter {
   stats(): { turns: number; paths: Record<SessionPath, number> };
 }
 
-/** No repetition of the turn would help. */
-const hopelessCodes = new Set(['agent_not_found', 'skill_not_found', 'workspace_refused', 'file_damaged']);
+/** Codes of errors that another attempt would meet again. */
+const permanentCodes = new Set(['agent_not_found', 'skill_not_found', 'workspace_refused', 'file_damaged']);
 
 /** Creates the starter. It reads `stopping` at each step. */
 export function createTurnStarter(deps: TurnStarterDeps, stopping: Readonly<Stopping>): TurnStarter {
@@ -60,8 +60,8 @@ export function createTurnStarter(deps: TurnStarterDeps, stopping: Readonly<Stop
   const turnDeps = turnDepsOf(deps, (path) => {
     stats.paths[path]++;
   });
-  // A message that crashes the worker crashes every turn there. Last attempts run one at a time, so that no
-  // innocent turn loses its last attempt to such a message.
+  // A message that crashes the worker ends every turn there. Last attempts run one at a time, so that no other
+  // turn loses its last attempt to such a message.
   let isOnLastAttempt = false;
 
   /** Begins the thread's first message, if it has one, and runs its turn. */
@@ -77,7 +77,7 @@ export function createTurnStarter(deps: TurnStarterDeps, stopping: Readonly<Stop
     const log = logger.child({ threadId, runId: turn.runId });
     log.debug({ kind: turn.kind, attempt: turn.attempt, epoch: turn.hold.epoch }, 'turn begins');
     const end = await deps.tracing.within(turnSpanOf(turn), () =>
-      seeTurn(turn, { deps: turnDeps, onTurn: deps.onTurn }, (seen) =>
+      observeTurn(turn, { deps: turnDeps, onTurn: deps.onTurn }, (seen) =>
         outcome === 'run'
           ? tryTurn(turn, { stop: underWay.stop, lastTry }, seen)
           : refuseTurn(turn, outcome, seen),
@@ -109,8 +109,9 @@ export function createTurnStarter(deps: TurnStarterDeps, stopping: Readonly<Stop
       logger.warn({ err: error, threadId, runId: turn.runId }, 'turn did not start');
       const current = { ...turn, hold: holds.get(threadId) ?? turn.hold };
       const writing = withWrite(seen);
-      const hopeless = hopelessCodes.has(error.code);
-      if (lastTry || hopeless) return failTurn(current, { status: 'error', error: error.toBody() }, writing);
+      const isPermanent = permanentCodes.has(error.code);
+      if (lastTry || isPermanent)
+        return failTurn(current, { status: 'error', error: error.toBody() }, writing);
       await handBack(current, writing);
       throw error;
     }
@@ -137,7 +138,7 @@ export function createTurnStarter(deps: TurnStarterDeps, stopping: Readonly<Stop
       }
       if (claim.outcome !== 'mine') return false;
       holds.keep(claim.hold);
-      if (stopping.retiring) return false; // the worker gives it up
+      if (stopping.retiring) return false; // the worker releases the thread
       if (underWay.stop.signal.aborted) {
         if (!pool.has(threadId)) await holds.release(threadId);
         return false;

@@ -1,6 +1,6 @@
 import type { Turn } from '@harness/dispatch';
 import { type EndedSpan, siblingOf, spanIdOf, type Tracing } from '@harness/runtime';
-import type { TurnSeen } from '../process/turn-seen.ts';
+import type { ObservedTurn } from '../process/observe-turn.ts';
 import type { ModelRequest } from '../session/model-usage.ts';
 
 /**
@@ -15,7 +15,7 @@ export const turnSpanOf = ({ trace, nonce }: Turn): string | undefined =>
  * gave it its result; and the previous attempt, if its process died and so could not record it. A turn whose thread was lost
  * is recorded by the next owner.
  */
-export function recordTurn(tracing: Tracing, turn: Turn, seen: TurnSeen): void {
+export function recordTurn(tracing: Tracing, turn: Turn, seen: ObservedTurn): void {
   const { trace } = turn;
   const turnSpan = turnSpanOf(turn);
   if (!tracing.isOn || trace === undefined || turnSpan === undefined) return;
@@ -34,7 +34,7 @@ const about = (turn: Turn) => ({
   'harness.tenant': turn.tenant,
 });
 
-function runRecord({ hasContent }: Tracing, turn: Turn, { ending, times }: TurnSeen): EndedSpan {
+function runRecord({ hasContent }: Tracing, turn: Turn, { ending, times }: ObservedTurn): EndedSpan {
   const { kind, agent, trace = '', input, task } = turn;
   const operation = kind === 'review' ? 'review' : `invoke_agent${agent ? ` ${agent.name}` : ''}`;
   return {
@@ -68,7 +68,7 @@ function runRecord({ hasContent }: Tracing, turn: Turn, { ending, times }: TurnS
 const messages = (role: string, content: string) =>
   JSON.stringify([{ role, parts: [{ type: 'text', content }] }]);
 
-function turnRecord(turn: Turn, { outcome, path, times, attempt }: TurnSeen, parent: string): EndedSpan {
+function turnRecord(turn: Turn, { outcome, path, times, attempt }: ObservedTurn, parent: string): EndedSpan {
   const isFailure = outcome !== 'success' && outcome !== 'cancelled' && outcome !== 'interrupted';
   return {
     name: 'turn',
@@ -111,7 +111,7 @@ function deadSpanOf(turn: Turn, parent: string): EndedSpan {
   };
 }
 
-function partsOf(turn: Turn, { path, times, requests, attempt }: TurnSeen, parent: string): EndedSpan[] {
+function partsOf(turn: Turn, { path, times, requests, attempt }: ObservedTurn, parent: string): EndedSpan[] {
   const { begunMs, sessionMs, commitMs, endedMs } = times;
   return [
     ...(attempt === 1 ? [{ name: 'queue', parent, startMs: turn.createdAtMs, endMs: begunMs }] : []),

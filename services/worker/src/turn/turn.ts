@@ -3,6 +3,7 @@
  *
  * This folder:
  *   start-turn.ts     claims the thread and begins its turn
+ *   prompt.ts         what the model is asked
  *   end-turn.ts       how a turn ends: its result, or the thread given back
  *   skill-outputs.ts  output of the commands of skills, for the prompt
  *   emitter.ts        writes the events of a turn
@@ -12,24 +13,17 @@
  *   trace-turn.ts     the spans of a turn
  *   ask-person.ts     questions of tools to the person at the thread
  */
-import {
-  AppError,
-  builtInToolsAtStart,
-  builtInToolsIn,
-  type SessionPath,
-  toAppError,
-} from '@harness/contracts';
-import { type Dispatch, type Ending, promptUuidOf, type Questions, type Turn } from '@harness/dispatch';
+import { AppError, type ErrorBody, type SessionPath, toAppError } from '@harness/contracts';
+import type { Ending, Questions, Turn } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
-import { type BuiltInCall, refusalOf } from '../sandbox/tool-rules.ts';
 import type { TurnUsage } from '../session/model-usage.ts';
 import type { Lent } from '../session/pool/session-lending.ts';
-import type { Answer, Question, Session } from '../session/session.ts';
-import type { PromptBlock } from '../workspace/attachments.ts';
+import type { ModelResponse, Prompt } from '../session/session.ts';
 import { type Kept, keepFiles } from '../workspace/keep-files.ts';
 import { askPerson } from './ask-person.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
 import {
+  type Asked,
   commitTurn,
   type EndDeps,
   endStopped,
@@ -38,43 +32,25 @@ import {
   type Writing,
   withWrite,
 } from './end-turn.ts';
-import { inputOf, skillOutputsOf } from './skill-outputs.ts';
+import { type PromptDeps, promptOf } from './prompt.ts';
 import { afterReview, afterWork } from './task-outcome.ts';
 import { type TurnScope, turnScope } from './turn-scope.ts';
 
 /** What a turn needs. */
-export interface TurnDeps extends EndDeps {
+export interface TurnDeps extends EndDeps, Omit<PromptDeps, 'signal' | 'hooks'> {
   logger: Logger;
   /** False when the worker may no longer own its threads. */
   healthy(): boolean;
   /** Returns the thread's session: warm, resumed or new. Throws before anything was sent to the model. */
   lend(turn: Turn): Promise<Lent>;
-  /** Whether the session's transcript already has the run's message. */
-  wasSent(turn: Turn, session: Session): Promise<boolean>;
   /** Returns the next event counter of the thread's epoch. */
   nextCounter(threadId: string): number;
   questions: Questions;
-  /** What the session may do with tools at this moment. */
-  authorityOf: Dispatch['authorityOf'];
-  /** The embedded commands of a skill. */
-  commandsOf: Dispatch['profiles']['skillCommands'];
   /** Called for every turn that got a session. */
   onPath(path: SessionPath): void;
   /** Called with what the model used. */
   onUsed(used: TurnUsage): void;
 }
-
-const continuation =
-  'The agent process ended in the middle of your last turn. Continue that turn now. Tool calls without a result may or may not have happened.';
-
-/** A turn that was handed back has kept its files; one whose process died has not. */
-const lostFiles = 'Your workspace is as it was before that turn: what the turn had changed there is lost.';
-
-/** What a new prompt says after a turn whose files could not be stored. */
-const lostBefore: PromptBlock = {
-  type: 'text',
-  text: '<system-reminder>\nWhat your last turn changed in the workspace could not be stored and is lost. The files are as they were before that turn; repeat what you still need.\n</system-reminder>',
-};
 
 /** Runs one turn. Throws when it failed before the prompt was sent; the caller hands the turn back then. */
 export async function runTurn(turn: Turn, stop: AbortController, rest: TurnDeps): Promise<TurnEnd> {
@@ -127,9 +103,15 @@ type AskingDeps = Writing<TurnDeps> & {
   onAsked(): void;
 };
 
+interface AskingParts {
+  turn: Turn;
+  stop: AbortController;
+  deps: AskingDeps;
+}
+
+/** Sends the message to the model, and ends the turn with its response. */
 async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): Promise<TurnEnd> {
   const startedAt = performance.now();
-  const { threadId } = begun.hold;
   const { session, path, hold } = await deps.lend(begun);
   const turn = { ...begun, hold };
   const parts = { turn, stop, deps };
@@ -137,34 +119,24 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   const sessionMs = performance.now() - startedAt;
   deps.onPath(path);
   emitter.recordPath(path);
-  await emitter.flush();
+  // While a session was opened the thread may have been lost; a warm one is used at once.
+  if (path !== 'warm') await emitter.flush();
 
-  const question = await questionOf(turn, { session, path }, { ...deps, signal: stop.signal });
+  const prompt = await promptOf(turn, { session, path }, { ...deps, signal: stop.signal });
   if (stop.signal.aborted || !deps.healthy()) return endStopped(parts, undefined);
 
   deps.onAsked();
   const askedAt = performance.now();
   let firstTokenMs: number | null = null;
-  const answering = session.ask({
-    ...question,
+  const responding = session.ask({
+    ...prompt,
     onEvent({ isFailure, ...event }) {
       firstTokenMs ??= performance.now() - askedAt;
       emitter.push(isFailure ? deps.scrubber.json(event) : event);
     },
-    onQuestion: (request, signal) =>
-      askPerson(
-        request,
-        { turn, emitter, questions: deps.questions },
-        AbortSignal.any([signal, stop.signal]),
-      ).catch((error) => {
-        deps.logger.warn(
-          { err: error, threadId },
-          'the question of a tool is declined: Redis did not respond',
-        );
-        return { action: 'decline' };
-      }),
+    onQuestion: questionsOf(parts, emitter),
   });
-  const answer = await untilStopped(answering, stop.signal);
+  const response = await untilStopped(responding, stop.signal);
   await emitter.flush();
   const timings = (): Ending['timings'] => ({
     queuedMs: Math.max(0, Math.round(Date.now() - turn.createdAtMs - (performance.now() - startedAt))),
@@ -172,24 +144,56 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
     firstTokenMs: firstTokenMs === null ? null : Math.round(firstTokenMs),
     totalMs: Math.round(performance.now() - startedAt),
   });
+  const asked = { session, responding, path, timings, onUsed: deps.onUsed };
 
-  if (stop.signal.aborted || !deps.healthy()) {
-    return endStopped(parts, { session, answering, path, timings, onUsed: deps.onUsed });
-  }
-  if (answer instanceof AppError && answer.code === 'sandbox_limit') {
-    deps.evict(threadId);
-    const found = { status: 'error' as const, error: answer.toBody(), timings: timings(), path };
+  if (stop.signal.aborted || !deps.healthy()) return endStopped(parts, asked);
+  if (response === undefined || response instanceof Error) return endBroken(parts, asked, response);
+  deps.onUsed(response);
+  return endResponded(parts, asked, response);
+}
+
+/** Passes questions of tools to the people who follow the thread. */
+function questionsOf({ turn, stop, deps }: AskingParts, emitter: Emitter): NonNullable<Prompt['onQuestion']> {
+  return (request, signal) =>
+    askPerson(
+      request,
+      { turn, emitter, questions: deps.questions },
+      AbortSignal.any([signal, stop.signal]),
+    ).catch((error) => {
+      deps.logger.warn(
+        { err: error, threadId: turn.hold.threadId },
+        'the question of a tool is declined: Redis did not respond',
+      );
+      return { action: 'decline' };
+    });
+}
+
+/** The session has ended without a response: the run fails at a limit of the sandbox; otherwise it is tried again. */
+async function endBroken(
+  { turn, deps }: AskingParts,
+  { path, timings }: Asked,
+  error: Error | undefined,
+): Promise<TurnEnd> {
+  const { threadId } = turn.hold;
+  deps.evict(threadId);
+  if (error instanceof AppError && error.code === 'sandbox_limit') {
+    const found = { status: 'error' as const, error: error.toBody(), timings: timings(), path };
     return failTurn(turn, { ...found, filesLost: true }, deps);
   }
-  if (answer === undefined || answer instanceof Error) {
-    deps.logger.warn(
-      { err: answer, threadId, runId: turn.runId, attempt: turn.attempt },
-      'the agent process died',
-    );
-    deps.evict(threadId);
-    return 'again';
-  }
-  deps.onUsed(answer);
+  deps.logger.warn(
+    { err: error, threadId, runId: turn.runId, attempt: turn.attempt },
+    'the agent process died',
+  );
+  return 'again';
+}
+
+/** Stores the files of the turn and commits the model response, or its failure, as the result of the run. */
+async function endResponded(
+  { turn, stop, deps }: AskingParts,
+  { session, path, timings }: Asked,
+  response: ModelResponse,
+): Promise<TurnEnd> {
+  const { threadId } = turn.hold;
   const kept = await keepFiles(session).catch((error: unknown): Kept & { error?: AppError } => ({
     lives: false,
     files: undefined,
@@ -199,70 +203,33 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   const giveBack = () => (kept.lives ? deps.give(threadId) : deps.evict(threadId));
   const warmForMs = kept.lives ? deps.sessionTtlMs : undefined;
   const { files, filesLost } = kept;
-  const rest = { usage: answer.usage, timings: timings(), path, warmForMs, files, filesLost };
+  const rest = { usage: response.usage, timings: timings(), path, warmForMs, files, filesLost };
+  const fail = async (error: ErrorBody) => {
+    const end = await failTurn(turn, { ...rest, status: 'error', error }, deps);
+    giveBack();
+    return end;
+  };
   if ('error' in kept && kept.error) {
     deps.logger.warn(
       { err: kept.error, threadId, runId: turn.runId },
       'the files of the turn are not stored',
     );
-    const end = await failTurn(turn, { ...rest, status: 'error', error: kept.error.toBody() }, deps);
-    giveBack();
-    return end;
+    return fail(kept.error.toBody());
   }
-  if (answer.outcome === 'error') {
-    const error = { code: 'model_error', message: answer.message };
-    const end = await failTurn(turn, { ...rest, status: 'error', error }, deps);
-    giveBack();
-    return end;
-  }
-  await deps.hooks.afterInvoke(turn.shownId, answer.text);
-  if (stop.signal.reason === 'lost') return endStopped(parts, undefined);
-  const consequence = turn.task ? afterWork(turn.task, turn.runId, answer.text) : undefined;
+  if (response.outcome === 'error') return fail({ code: 'model_error', message: response.message });
+
+  await deps.hooks.afterInvoke(turn.shownId, response.text);
+  if (stop.signal.reason === 'lost') return endStopped({ turn, stop, deps }, undefined);
+  const consequence = turn.task ? afterWork(turn.task, turn.runId, response.text) : undefined;
   const end = await commitTurn(
     turn,
-    { ...rest, status: 'success', result: answer.text, ...consequence },
+    { ...rest, status: 'success', result: response.text, ...consequence },
     deps,
   );
   giveBack();
-  if (end === 'committed') await deps.hooks.message(turn.shownId, 'assistant', answer.text);
+  if (end === 'committed') await deps.hooks.message(turn.shownId, 'assistant', response.text);
   return end;
 }
-
-/** What the model is asked: the message with its files, or to continue the turn of an earlier attempt. */
-async function questionOf(
-  turn: Turn,
-  { session, path }: Pick<Lent, 'session' | 'path'>,
-  deps: AskingDeps & { signal: AbortSignal },
-): Promise<Pick<Question, 'prompt' | 'attachments' | 'uuid' | 'onBuiltInTool'>> {
-  const onBuiltInTool = builtInRefusals(turn, deps);
-  // Only the transcript shows whether an earlier attempt sent the prompt: the SDK never responds to the same
-  // message id twice.
-  const sent = path === 'resume' && (await deps.wasSent(turn, session));
-  const uuid = promptUuidOf(turn, sent);
-  const ofMessage = (await session.workspace?.prepare(turn)) ?? [];
-  const isLost = session.workspace !== undefined && turn.filesLost === true;
-  if (sent) {
-    const lost = isLost || (session.workspace && turn.died) ? ` ${lostFiles}` : '';
-    return { prompt: continuation + lost, uuid, onBuiltInTool };
-  }
-  const about = { runId: turn.runId, path, finishedRuns: turn.finishedRuns, kind: turn.kind };
-  const input = await inputOf(turn, session, { ...deps, onBuiltInTool });
-  const prompt = await deps.hooks.beforeInvoke(turn.shownId, input, about);
-  const outputs = await skillOutputsOf(turn, session, { onBuiltInTool, signal: deps.signal });
-  const attachments = [...(isLost ? [lostBefore] : []), ...ofMessage, ...outputs];
-  return { prompt, attachments, uuid, onBuiltInTool };
-}
-
-/** Says why a call of a built-in tool is refused, with what the run may do at that moment. */
-const builtInRefusals =
-  (turn: Turn, deps: AskingDeps) =>
-  async (call: BuiltInCall): Promise<string | undefined> => {
-    const atStart = builtInToolsAtStart(turn);
-    const { threadId, epoch, me: owner } = turn.hold;
-    const rights = await deps.authorityOf({ threadId, epoch, owner });
-    if (rights.outcome !== 'ok') return 'The run is over.';
-    return refusalOf(call, rights.tools ? builtInToolsIn(rights.tools) : atStart, atStart);
-  };
 
 /** A review is a separate turn in the child thread's mailbox: it runs the `onTaskComplete` hooks. */
 async function reviewTurn(turn: Turn, stop: AbortController, deps: AskingDeps): Promise<TurnEnd> {
@@ -287,9 +254,9 @@ async function reviewTurn(turn: Turn, stop: AbortController, deps: AskingDeps): 
  * Returns the model response, the error that it failed with, or undefined when the turn was stopped first.
  */
 async function untilStopped(
-  answering: Promise<Answer>,
+  responding: Promise<ModelResponse>,
   signal: AbortSignal,
-): Promise<Answer | Error | undefined> {
+): Promise<ModelResponse | Error | undefined> {
   let onAbort: (() => void) | undefined;
   const abort = new Promise<undefined>((resolve) => {
     onAbort = () => resolve(undefined);
@@ -297,7 +264,7 @@ async function untilStopped(
     if (signal.aborted) resolve(undefined);
   });
   try {
-    return await Promise.race([answering.catch(toAppError), abort]);
+    return await Promise.race([responding.catch(toAppError), abort]);
   } finally {
     if (onAbort) signal.removeEventListener('abort', onAbort);
   }

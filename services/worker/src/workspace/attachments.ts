@@ -17,7 +17,7 @@ const imageTypes: Record<string, ImageType> = {
   '.webp': 'image/webp',
 };
 
-/** What the model takes of one file, and of all files of a message, bytes; larger ones only lie in the workspace. */
+/** Largest file that the model sees, by kind, and largest sum for a message, bytes; larger ones are only in the workspace. */
 const most = { image: 3_500_000, document: 20_000_000, sum: 20_000_000 };
 
 /** The files of a message for the model: images and PDF files themselves, and the paths of all. */

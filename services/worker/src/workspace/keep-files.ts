@@ -1,7 +1,7 @@
 import type { FileChanges } from '@harness/contracts';
 import type { Session } from '../session/session.ts';
 
-/** What is left of a session's turn. */
+/** The state of a session and its files after a turn. */
 export interface Kept {
   /** Whether the session can be used again. */
   lives: boolean;

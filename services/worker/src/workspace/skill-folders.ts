@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import type { Dispatch, EmbeddedCommands, SkillFiles } from '@harness/dispatch';
 import { openSkillStore } from '@harness/workspaces';
 
-/** What sandboxes have of the skills that a tenant may use. */
+/** The skills that a tenant may use, as sandboxes see them. */
 export interface SkillFolder {
   /** Their files, each skill's under its name. */
   folder: string;
-  /** Changes with them. */
+  /** Changes when the files do. */
   signature: string;
   /** The embedded commands of a skill; undefined = there are none. Throws `unavailable`. */
   commandsOf(skill: string): Promise<EmbeddedCommands | undefined>;
@@ -16,11 +16,11 @@ export interface SkillFolder {
 
 /** Folders with the files of skills, which sandboxes can read. */
 export interface SkillFolders {
-  /** The one for a tenant, with the skills that are published now; undefined = there are none. Throws `unavailable`. */
+  /** The folder for a tenant, with the skills that are published now; undefined = there are none. Throws `unavailable`. */
   of(tenant: string): Promise<SkillFolder | undefined>;
 }
 
-/** Creates them below `folder`; each set of skills that some tenant may use has its own. */
+/** Creates the folders below `folder`, one for each set of skills that some tenant may use. */
 export function createSkillFolders({
   dispatch,
   filesDir,
@@ -76,7 +76,7 @@ export function createSkillFolders({
   };
 }
 
-/** Sessions have users of their own. */
+/** Lets every user read the folder: sessions run as users of their own. */
 async function openForAll(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
     const path = join(entry.parentPath, entry.name);

@@ -20,7 +20,7 @@ import {
 
 import { attachmentsOf, type PromptBlock } from './attachments.ts';
 
-/** The workspace of one session. Methods throw `file_damaged` and `storage_full`; the session is of no use then. */
+/** The workspace of one session. Methods throw `file_damaged` and `storage_full`: then the session must end. */
 export interface Workspace {
   /** Puts the thread's version into the session's folder, before it starts. */
   fill(folder: string, owner: Owner | undefined): Promise<void>;
@@ -31,9 +31,9 @@ export interface Workspace {
    * version can hold; undefined = nothing, or the same as before. Throws `limit_reached`.
    */
   keep(): Promise<FileChanges | undefined>;
-  /** While it is held, the folder stays after the session's end. Returns what ends that. */
+  /** Keeps the folder after the session's end until the returned function is called. */
   hold(): () => void;
-  /** Resolves when nothing holds it. */
+  /** Resolves when no hold keeps the folder. */
   released(): Promise<void>;
 }
 

@@ -103,7 +103,7 @@ describe.runIf(hasSandbox).each(levels)('at level %s', (level) => {
     expect(await files()).toEqual([]);
   });
 
-  test('what the session may not run, stays text', async () => {
+  test('a command that the session may not run stays text', async () => {
     const { run, files } = await open(level);
     const texts = ['touch x', 'git status; touch x', 'git --version 2>&1'];
     const outputs = await run(texts, { rules: ['Bash(git:*)', 'Read'] });
@@ -142,7 +142,7 @@ describe.runIf(hasSandbox).each(levels)('at level %s', (level) => {
     expect(again).toMatch(/Could(n't| not) connect|unreachable/i);
   });
 
-  test('it has no secret and no way to the gateway', async () => {
+  test('it has no secret and cannot reach the gateway', async () => {
     const { run } = await open(level);
     const tries = 'env; cat /proc/*/environ 2>&1 | tr "\\0" "\\n"; (exec 3<>/dev/tcp/127.0.0.1/22) 2>&1';
     const [seen = ''] = await run([tries]);
@@ -151,7 +151,7 @@ describe.runIf(hasSandbox).each(levels)('at level %s', (level) => {
   });
 });
 
-test('outputs stand for their commands, and are not read again', () => {
+test('outputs replace their commands, and commands within outputs do not run', () => {
   const outputs = new Map([
     ['!`a $1`', 'all of $& and !`b`'],
     ['!`b`', 'B'],

@@ -61,7 +61,7 @@ test('a request that was begun in a turn does not reach the model after it', asy
   expect(seen.at(-1)?.headers['x-api-key']).toBe('of the worker');
 });
 
-test('a session that opens connection after connection gets a few', async () => {
+test('the number of a session’s connections is limited', async () => {
   const { proxy } = await open();
   const sockets: Socket[] = [];
   let closed = 0;

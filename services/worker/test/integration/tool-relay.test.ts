@@ -44,7 +44,7 @@ async function open() {
 
 const call = (id: number): JSONRPCMessage => ({ jsonrpc: '2.0', id, method: 'tools/call' });
 
-test('a flood of requests is refused beyond a number, and the relay goes on', async () => {
+test('a flood of requests is refused beyond a limit, and the relay continues', async () => {
   const { session, answers, held, release } = await open();
   for (let id = 0; id < 5_000; id++) await session.send(call(id));
   await expect.poll(() => held.length).toBe(mostAtOnce);

@@ -7,7 +7,7 @@ import { openFileStore } from '@harness/workspaces';
 import { expect, onTestFinished, test } from 'vitest';
 import { createWorkspace } from '../../src/workspace/workspace.ts';
 
-test('what no version can hold is named, once', async () => {
+test('files that no version can hold are named, once', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'workspace-'));
   onTestFinished(() => rm(dir, { recursive: true }));
   const folder = await mkdtemp(join(dir, 'work-'));

@@ -1,3 +1,10 @@
+/**
+ * Counts of the bus: of one tenant, and of all together.
+ *
+ * This folder:
+ *   bus-status.lua script: a tenant's tasks by state, its workers
+ *   bus-count.lua  script: the totals of all buses
+ */
 import type { BusTaskState } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from '../../redis/keys.ts';

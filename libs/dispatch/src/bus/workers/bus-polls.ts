@@ -96,8 +96,8 @@ export function createBusPolls(deps: { scripts: Scripts; replicas: Replicas; log
       const poll = randomUUID().replaceAll('-', '');
       const endsAt = performance.now() + wish.timeoutMs;
       const isGone = () => wish.signal?.aborted === true;
-      const seat = createSeat(wish.signal);
-      parked.set(poll, seat.wake);
+      const waker = createWaker(wish.signal);
+      parked.set(poll, waker.wake);
       try {
         for (let tries = 0; ; ) {
           const leftMs = ended ? 0 : endsAt - performance.now();
@@ -108,7 +108,7 @@ export function createBusPolls(deps: { scripts: Scripts; replicas: Replicas; log
           });
           if (isGone()) break;
           if (answer && answer.outcome !== 'waiting') return assignmentIn(answer, wish);
-          const wake = await seat.wait(answer ? leftMs : Math.min(retryMs, leftMs));
+          const wake = await waker.wait(answer ? leftMs : Math.min(retryMs, leftMs));
           if (wake === 'superseded') return null;
           if (isGone()) break;
           if (typeof wake === 'object') return assignmentOf(wake.task);
@@ -121,7 +121,7 @@ export function createBusPolls(deps: { scripts: Scripts; replicas: Replicas; log
         throw new AppError('turn_cancelled', 'The caller has cancelled the poll or disconnected.');
       } finally {
         parked.delete(poll);
-        seat.close();
+        waker.close();
       }
     },
     end() {
@@ -146,10 +146,10 @@ function assignmentIn({ outcome, task, state, taskId }: Polled, { name }: BusPol
 }
 
 /**
- * Where one poll waits to be woken. A wake-up that comes while it is not waiting is kept; an assigned task is
- * never overwritten.
+ * Wakes one parked poll. A wake-up that comes before the poll waits is kept; an assigned task is never
+ * overwritten.
  */
-function createSeat(signal: AbortSignal | undefined) {
+function createWaker(signal: AbortSignal | undefined) {
   let kept: Wake | undefined;
   let resume: ((wake: Wake) => void) | undefined;
   const wake = (why: Wake) => {

@@ -1,3 +1,15 @@
+/**
+ * External workers: registration, acknowledgement, heartbeats, and their polls.
+ *
+ * This folder:
+ *   bus-polls.ts      polls that wait, in the memory of one gateway
+ *   bus-register.lua  script: registers a worker, or changes its labels
+ *   bus-poll.lua      script: gives a polling worker a task, or lets it wait
+ *   bus-leave.lua     script: ends a poll that has received no task
+ *   bus-ack.lua       script: the task of an assignment is in progress
+ *   bus-heartbeat.lua script: extends the deadline of a task in progress
+ *   bus-reset.lua     script: makes a worker idle; its task goes back
+ */
 import { AppError, type BusWorkerState } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from '../../redis/keys.ts';
@@ -35,7 +47,11 @@ export function createBusWorkers(deps: {
     heartbeat: async (hold) => deadlineIn(await moves.move(lua['bus-heartbeat'], hold)),
     async reset(tenant, name) {
       const answer = await scripts.call<BusAnswer>(lua['bus-reset'], { tenant, name });
-      if (answer.outcome !== 'ok') throw new AppError('worker_not_found', `There is no worker "${name}".`);
+      if (answer.outcome !== 'ok')
+        throw new AppError(
+          'worker_not_found',
+          `There is no worker "${name}". Check the name: get_status lists the workers.`,
+        );
       return { before: answer.before as BusWorkerState, taskId: answer.taskId ?? null };
     },
     async workers(tenant, { limit, offset }) {

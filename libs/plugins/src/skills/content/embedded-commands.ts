@@ -3,7 +3,7 @@ import { fillIn, fillInFolder, firstNumberOf, wordsOf } from './fill-in.ts';
 
 /** Where a command stands in instructions: at the start of a line or after a blank. */
 const embedded = /(?<=^|\s)!`([^`\n]+)`/gm;
-/** More stay text. */
+/** Most commands of one skill; further ones stay text. */
 const mostCommands = 20;
 
 /**
@@ -18,7 +18,7 @@ export function embeddedCommandsIn(instructions: string, root: string): Embedded
 
 /** An embedded command and its arguments, which are never part of what the shell reads. */
 export interface EmbeddedCommand {
-  /** How it stands in the instructions after their arguments were filled in. */
+  /** Its text in the instructions, after their arguments were filled in. */
   place: string;
   /** What the shell reads: the text of the skill's author. */
   script: string;
@@ -47,5 +47,5 @@ export function withArguments({ texts, first }: EmbeddedCommands, args: string):
   }));
 }
 
-/** The environment of a process has none. */
+/** Environment variables cannot contain NUL. */
 const withoutNull = (text: string) => text.replaceAll('\0', '');

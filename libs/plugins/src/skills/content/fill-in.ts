@@ -1,4 +1,4 @@
-/** What is filled in. */
+/** The values of the placeholders. */
 export interface FillIn {
   /** The arguments as typed. */
   args: string;
@@ -8,10 +8,10 @@ export interface FillIn {
   first?: 0 | 1;
 }
 
-/** What stands for the folder of a skill. */
+/** The placeholders of a skill's folder. */
 const folder =
   /\$\{CLAUDE_PLUGIN_ROOT\}\/skills\/[\w.-]+|\$\{CLAUDE_(?:SKILL_DIR|PLUGIN_ROOT)\}|\{baseDir\}/g;
-/** What stands for its arguments, too; a number is `$1`, and not `$100` or `$1.50`. */
+/** All placeholders, those of arguments included; `$1` is one, but `$100` and `$1.50` are not. */
 const placeholder = new RegExp(
   `(?<folder>${folder.source})|\\$ARGUMENTS\\[(?<index>\\d{1,2})\\]|(?<all>\\$ARGUMENTS(?!\\[\\d))|\\$(?<number>\\d)(?!\\d|[.,]\\d)`,
   'g',
@@ -23,7 +23,7 @@ export const placesArguments = (text: string): boolean => text.includes('$ARGUME
 /**
  * Fills arguments and folders in: `$ARGUMENTS`, `$ARGUMENTS[0]`, `$1`; `${CLAUDE_SKILL_DIR}`, `${CLAUDE_PLUGIN_ROOT}`,
  * `{baseDir}`. `$1` is the first argument, unless there is a `$0`. It stays as it is without that argument, since it may be
- * part of a script. What the arguments say is not read again.
+ * part of a script. Placeholders within arguments are not replaced.
  */
 export function fillIn(text: string, { args, root, first = firstNumberOf(text) }: FillIn): string {
   const words = wordsOf(args);

@@ -14,7 +14,7 @@ export interface FoundContent {
   isCut: boolean;
 }
 
-/** What is searched at most: enough for a marketplace, and it ends in a home folder, too. */
+/** Bounds of the search: enough for a marketplace, and the search of a whole home folder still ends. */
 const maxDepth = 12;
 const maxFolders = 20_000;
 
@@ -75,7 +75,7 @@ async function entriesOf(folder: string, isRoot: boolean): Promise<Dirent[]> {
     return entries.sort((one, other) => (one.name < other.name ? -1 : 1));
   } catch (error) {
     if (isRoot) throw error;
-    return []; // deleted meanwhile, or not readable for us
+    return []; // deleted meanwhile, or not readable
   }
 }
 

@@ -96,7 +96,7 @@ export function fieldsOf<T>(text: string, schema: z.ZodType<T>, repair: Repair):
   return checked(text, { frontMatter, schema, repair });
 }
 
-/** The same for a text that may have no front matter: then all of it is the body. */
+/** Like `fieldsOf`, for a text that may have no front matter: then all of it is the body. */
 export function fieldsOfAny<T>(text: string, schema: z.ZodType<T>, repair: Repair): Fields<T> | Problem[] {
   const hasFields = /^\ufeff?---[ \t]*\r?$/m.exec(text)?.index === 0;
   if (hasFields) return fieldsOf(text, schema, repair);

@@ -1,4 +1,4 @@
-/** Makes of what people write in front matter what the schema expects, where the meaning is certain. */
+/** Repairs front matter that does not match the schema, where its meaning is certain. */
 import type { Problem } from './front-matter.ts';
 
 /** Fields before they are checked, and what was changed in them. */
@@ -7,7 +7,7 @@ export interface Lenient {
   notes: { field: string; message: string }[];
 }
 
-/** What stands for a missing name or description. */
+/** The values of a missing name or description. */
 export interface Defaults {
   /** The name of the file or folder. */
   name: string;
@@ -28,11 +28,11 @@ export const slugOf = (text: string): string =>
     .slice(0, maxName)
     .replace(/-+$/, '');
 
-/** A problem that does not keep an item away. */
+/** A problem with which an item still loads. */
 export type Note = Problem;
 
 /**
- * Returns the function that repairs fields: a name that is none becomes one, a long text is cut, an optional field of the
+ * Returns the function that repairs fields: an invalid name becomes a valid one, a long text is cut, an optional field of the
  * wrong type is left out. Fields that restrict (`allowed-tools`, `tools`, `tenants`, `disable-model-invocation`) and
  * `parameters` are never repaired: a guess could allow more than was meant.
  */

@@ -64,7 +64,7 @@ async function loadAgent(
 ): Promise<Omit<Agent, 'place'> | undefined> {
   const file = basename(path);
   if (aboutFolder.test(file)) return undefined;
-  // Elsewhere a Markdown file is an agent only if it says so.
+  // In other folders a Markdown file is an agent only if it has an agent's front matter.
   const isExpected = path.split('/').includes('agents');
   try {
     const text = await readTextWithin(join(folder, dirname(path)), file);

@@ -1,6 +1,17 @@
 /**
  * Reads the skills and commands of a folder, nested as their authors publish them. One with an error becomes a diagnostic with
  * file and line, and the others load.
+ *
+ * This folder:
+ *   find-content.ts      finds the skills, commands and agents below a folder
+ *   load-skill.ts        loads one skill
+ *   load-agents.ts       loads the agents of a folder
+ *   front-matter.ts      parses YAML front matter
+ *   lenient.ts           corrects fields whose meaning is certain
+ *   fill-in.ts           arguments and folders in instructions
+ *   embedded-commands.ts commands that are embedded in instructions
+ *   read-file-within.ts  reads a file that must lie within a folder
+ *   test/                a corpus of published content, and its fixture
  */
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';

@@ -18,8 +18,8 @@ export const levelOf = (error: unknown): Diagnostic['level'] =>
 export const isHidden = (path: string) => /(^|[\\/])\.[^./\\]/.test(path);
 
 /**
- * The path is not below the folder, or leads out of it. Whoever is not the operator must not see the difference to a file that
- * does not exist: it would tell which files exist elsewhere.
+ * The path is not below the folder, or leads out of it. Callers other than the operator must get the same error as for a
+ * missing file: a difference would reveal which files exist elsewhere.
  */
 export class OutsideError extends Error {
   override name = 'OutsideError';
@@ -53,7 +53,7 @@ export async function readFileWithin(folder: string, path: string, limit = maxFi
 
 const missing = (path: string, cause?: unknown) => new Error(`there is no file ${path}`, { cause });
 
-/** Whether a path leads above its folder at any step, even if it returns: it would tell the names of the folders above. */
+/** Whether a path leads above its folder at any step, even if it returns: it would reveal the names of the folders above. */
 function leaves(path: string): boolean {
   let depth = 0;
   for (const part of path.split(/[\\/]/)) {
@@ -64,7 +64,7 @@ function leaves(path: string): boolean {
   return false;
 }
 
-/** The real path of something below the folder. A path that leads out by itself is refused without a look at the disk. */
+/** The real path of something below the folder. A path that leads out by its text alone is refused without reading the disk. */
 async function resolveWithin(folder: string, path: string): Promise<string> {
   const wanted = join(folder, path);
   if (leaves(path) || !isWithin(folder, wanted)) throw new OutsideError(path);

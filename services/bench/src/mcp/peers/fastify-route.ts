@@ -1,6 +1,10 @@
 /**
  * The raw limit: a bare Fastify route with the same Ajv schema and a compiled serializer for its response. No
  * key, no checks.
+ *
+ * This folder:
+ *   sdk1-session.ts SDK 1.x with a session per client
+ *   sdk2-handler.ts SDK 2 with a handler per request
  */
 import { fastify } from 'fastify';
 import { echoed, echoSchema } from '../echo-tools.ts';

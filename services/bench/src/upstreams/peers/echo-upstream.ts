@@ -2,6 +2,10 @@
  * The server behind the proxies: MCP 2025-11-25 without an SDK, so that a call costs next to nothing here.
  * `echo-upstream.ts http <tools>` serves Streamable HTTP with JSON and no sessions; `sse <tools>` the same with a stream for each
  * response, as the SDK's servers do by default; `stdio <tools>` reads and writes lines.
+ *
+ * This folder:
+ *   mcp-proxy.ts    the proxy `mcp-proxy`
+ *   supergateway.ts the proxy `supergateway`
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -42,8 +42,8 @@ export function createScreen(
   let shown = false;
   const plain = prompt.getPrompt();
 
-  /** `goOn`: continue at the end of the open text; otherwise start a new line. */
-  const write = (text: string, goOn: boolean) => {
+  /** `isContinued`: continue at the end of the open text; otherwise start a new line. */
+  const write = (text: string, isContinued: boolean) => {
     const { columns = 80 } = output; // default for a terminal without a known width
     output.cork();
     if (shown) {
@@ -52,11 +52,11 @@ export function createScreen(
         .cursorTo(0)
         .clearScreenDown();
       // The last row of the open text is the row above, unless it is full.
-      if (goOn && column > 0 && column < columns) move.moveCursor(0, -1).cursorTo(column);
+      if (isContinued && column > 0 && column < columns) move.moveCursor(0, -1).cursorTo(column);
       void move.commit();
-    } else if (!goOn && column > 0) output.write('\n');
+    } else if (!isContinued && column > 0) output.write('\n');
     output.write(text);
-    column = columnAfter(text, goOn ? column : 0, columns);
+    column = columnAfter(text, isContinued ? column : 0, columns);
     if (shown) {
       if (column > 0) output.write('\n');
       prompt.prevRows = 0;
@@ -74,8 +74,8 @@ export function createScreen(
     if (key?.ctrl && key.name === 'l') breakText(); // Ctrl-L has cleared the terminal
   });
   for (const event of ['line', 'SIGCONT']) prompt.on(event, breakText);
-  // Before readline's own listener, which draws the typed line anew: the terminal has wrapped the old one to its new width, so
-  // the cursor is on another row of it.
+  // The terminal has wrapped the typed line to its new width, so the cursor is on another row of it. This must be known before
+  // readline's own listener draws the line anew.
   output.prependListener('resize', () => {
     if (shown) prompt.prevRows = prompt.getCursorPos().rows;
     breakText();

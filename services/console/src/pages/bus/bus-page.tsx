@@ -1,3 +1,12 @@
+/**
+ * The page of the bus.
+ *
+ * This folder:
+ *   worker-list.tsx    external workers
+ *   task-list.tsx      tasks by state
+ *   bus-task-panel.tsx one task
+ *   use-bus.ts         reads the bus again when it changes
+ */
 import { type ReactNode, useState } from 'react';
 import { numberOf } from '../../lib/format.ts';
 import { Ago } from '../../parts/ago.tsx';

@@ -4,12 +4,12 @@ import { useRefresh } from '../../lib/use-refresh.ts';
 
 const key = 'bus';
 
-/** What events do not tell is read this often, ms: who polls, and when a worker was seen last. */
+/** Interval of reads for what has no events, ms: who polls, and when a worker was seen last. */
 const everyMs = 30_000;
 /** Reads what is shown of the bus again when an event says that it has changed. */
 export const useBusEvents = (): void => useRefresh('/v1/bus/events', key);
 
-/** What a resource of the bus is, as `useBusEvents` refreshes it; while another path is read, what the one before was. */
+/** A resource of the bus, as `useBusEvents` refreshes it; while another path is read, the previous resource. */
 export const useBus = <T>(path: string): UseQueryResult<T> =>
   useQuery({
     queryKey: [key, path],

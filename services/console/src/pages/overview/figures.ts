@@ -5,7 +5,7 @@ import { get } from '../../lib/api.ts';
 
 /** What happened between two moments; null where nothing can be said. */
 export interface Sample {
-  /** Seconds since 1970, as plots want it. */
+  /** Seconds since 1970, the unit of the plots. */
   at: number;
   successPerMin: number | null;
   failedPerMin: number | null;
@@ -31,7 +31,7 @@ export interface Sample {
 
 /** Figures are read this often, ms. */
 const everyMs = 2_000;
-/** Rates are of this time, ms: long enough to be calm, short enough to be now. */
+/** Rates are averages over this time, ms: long enough to be steady, short enough to be current. */
 const windowMs = 30_000;
 const keptMs = 30 * 60_000;
 /** A longer pause (another page, a sleeping laptop) is a gap in the plots, ms. */
@@ -122,7 +122,7 @@ const empty = {
   tokensOutPerMin: null,
   costPerHour: null,
 };
-/** A moment of which nothing is known: the plots have a gap there. */
+/** A moment without figures: the plots have a gap there. */
 const emptyAt = (ms: number): Sample => {
   const none = {
     pending: null,

@@ -22,7 +22,7 @@ const everyMs = 10_000;
 const dayMs = 86_400_000;
 const most = 8;
 
-/** What a person should look at: failed runs, dead letters, what did not load, what differs from the lock. */
+/** What needs a person's attention: failed runs, dead letters, what did not load, what differs from the lock. */
 export function NeedsYou(): ReactNode {
   const { needs, isPending } = useNeeds();
   return (
@@ -129,7 +129,7 @@ const ofDiagnostics =
       href: '/tools?view=diagnostics',
     }));
 
-/** Whether the gateway can serve; an answer of 503 is one, too. */
+/** Whether the gateway can serve; a response with status 503 has a body, too. */
 export function useReadiness(): { readiness: Readiness | undefined; isAway: boolean } {
   const { data, error } = useQuery({
     queryKey: ['ready'],

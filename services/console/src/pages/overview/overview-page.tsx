@@ -1,3 +1,10 @@
+/**
+ * The page that opens first: is it healthy, what is it doing, what needs a person.
+ *
+ * This folder:
+ *   figures.ts    rates from totals of two moments
+ *   needs-you.tsx what needs a person's attention
+ */
 import type { FleetFigures } from '@harness/contracts';
 import type { ReactNode } from 'react';
 import { dollarsOf, durationOf, numberOf, shortNumberOf } from '../../lib/format.ts';
@@ -10,7 +17,7 @@ import { percentileOf, type Sample, sumOf, useFigures } from './figures.ts';
 import { NeedsYou, useReadiness } from './needs-you.tsx';
 import './overview.css';
 
-/** With one of these there is something that may need the person. */
+/** Scopes of which one is needed to show what needs a person. */
 const needed = ['threads', 'tools', 'bus'] as const;
 
 /** Is it healthy, what is it doing, what needs me. */

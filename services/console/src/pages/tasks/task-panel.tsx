@@ -11,7 +11,7 @@ import { SidePanel } from '../../parts/side-panel.tsx';
 import { State } from '../../parts/state.tsx';
 import { isOpen } from './task-tree.ts';
 
-/** One task: what was asked, what the reviews said, what came of it. */
+/** One task: its prompt, its reviews, its result and its events. */
 export function TaskPanel({ task, name, onClose }: { task: Task; name: string; onClose(): void }): ReactNode {
   const queries = useQueryClient();
   const can = useCan();
@@ -80,16 +80,16 @@ function Story({ threadId, updatedAt }: { threadId: string; updatedAt: string })
     queryFn: () => get<{ events: ThreadEvent[] }>(`/v1/threads/${threadId}/events`),
     placeholderData: (before) => before,
   });
-  const told = (data?.events ?? []).flatMap((event) => {
+  const lines = (data?.events ?? []).flatMap((event) => {
     const line = lineFor(event);
     return line ? [{ id: event.id, at: event.data.at, ...line }] : [];
   });
-  if (told.length === 0) return null;
+  if (lines.length === 0) return null;
   return (
     <>
       <h3>Story</h3>
       <ol className="story">
-        {told.map(({ id, at, text, tone }) => (
+        {lines.map(({ id, at, text, tone }) => (
           <li key={id} className={tone}>
             <time dateTime={at}>{clockOf(at)}</time> {text}
           </li>

@@ -1,3 +1,10 @@
+/**
+ * The page of delegated tasks.
+ *
+ * This folder:
+ *   task-tree.ts   tasks as trees
+ *   task-panel.tsx one task
+ */
 import type { Task } from '@harness/contracts';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';

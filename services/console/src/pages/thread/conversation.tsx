@@ -11,10 +11,10 @@ import type { Turn } from './turn.ts';
 import { useInputs } from './use-thread.ts';
 import { Waterfall } from './waterfall.tsx';
 
-/** How close to the end counts as being there, px. */
+/** A reader at most this far from the end is at the end, px. */
 const nearEnd = 60;
 
-/** The conversation as it goes on. It stays at its end while the reader is there. */
+/** The conversation, live. It scrolls with new rows while the reader is at its end. */
 export function Conversation({
   threadId,
   feed,

@@ -64,7 +64,7 @@ test('a result without any message is shown as one', () => {
   expect(shown(feed)).toEqual(['input', 'Only a result', 'end']);
 });
 
-test('the oldest rows make room; later changes still find theirs', () => {
+test('the oldest rows are dropped; later changes still find their rows', () => {
   let feed = createFeed();
   for (let i = 0; i < 13_000; i++)
     feed = addEvents(feed, [

@@ -55,7 +55,7 @@ export const createFeed = (): Feed => ({
   at: new Map(),
 });
 
-/** More rows or events than this are not kept: the oldest make room, as in the gateway's own log. */
+/** Most rows and events that are kept: beyond it the oldest are dropped, as in the gateway's own log. */
 const most = 10_000;
 const atOnce = 2_000;
 const gap = ' ⋯ ';

@@ -1,3 +1,22 @@
+/**
+ * The page of one thread, live.
+ *
+ * This folder:
+ *   thread-feed.ts    events as rows of a conversation, and turns
+ *   use-thread.ts     reads the thread, its session and its events
+ *   conversation.tsx  the conversation
+ *   composer.tsx      writes messages and commands
+ *   send-message.ts   sends a message exactly once
+ *   use-completion.ts what a line with a slash may become
+ *   open-questions.ts questions that are not answered yet
+ *   question-form.tsx a form for a question
+ *   turn.ts           when a run did what
+ *   turn-list.tsx     every turn with its times
+ *   waterfall.tsx     the times of one turn
+ *   event-log.tsx     the raw events
+ *   event-kinds.ts    the types of events
+ *   files/            the thread's files
+ */
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { lazy, memo, type ReactNode, Suspense } from 'react';

@@ -9,7 +9,7 @@ export interface TurnTool {
   isError?: boolean;
 }
 
-/** What the events tell of one run: when it did what. Times are ISO 8601. */
+/** The times of one run, from its events; ISO 8601. */
 export interface Turn {
   runId: string;
   seq?: number;
@@ -70,7 +70,7 @@ export function spansOf(turn: Turn, now: number): { spans: Span[]; totalMs: numb
   return { spans, totalMs: Math.max(1, end) };
 }
 
-/** When the session was ready: by the turn's own timing, or by its event. */
+/** When the session was ready: from the turn's own timing, or from its event. */
 function readyMsOf(
   turn: Turn,
   { started, firstMs, timings }: { started: number; firstMs: number; timings: Timings | undefined },

@@ -23,7 +23,7 @@ export function useThreadFeed(threadId: string): { feed: Feed; stream: StreamSta
     return followEvents(`/v1/threads/${threadId}/events?answers=true`, {
       onEvents(events) {
         show(addEvents(current, events));
-        // What the events do not tell is read again when they say that it has changed.
+        // Resources whose content events do not carry are read again when an event reports a change.
         if (events.some(({ type }) => type === 'run.queued'))
           void queries.invalidateQueries({ queryKey: ['inputs', threadId] });
         if (events.some(({ type }) => changesThread(type)))

@@ -1,6 +1,6 @@
 import type { ListedThread } from '@harness/contracts';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useRouter, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useCallback, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { api, get } from '../../lib/api.ts';
 import { lineOf, numberOf, shortIdOf } from '../../lib/format.ts';
@@ -71,14 +71,19 @@ const times = [
 export default function ThreadsPage(): ReactNode {
   const filter = useSearch({ strict: false }) as ThreadFilter;
   const navigate = useNavigate();
+  const router = useRouter();
   const set = useCallback(
-    (change: ThreadFilter) =>
+    (change: ThreadFilter) => {
+      const to = '/threads';
+      // A text that settles late must not lead back from a thread that was opened meanwhile.
+      if (router.latestLocation.pathname !== router.buildLocation({ to }).pathname) return;
       void navigate({
-        to: '/threads',
+        to,
         replace: true,
         search: (before: ThreadFilter) => withoutEmpty({ ...before, ...change }),
-      }),
-    [navigate],
+      });
+    },
+    [navigate, router],
   );
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, isPlaceholderData } =
     useThreads(filter);
@@ -104,7 +109,7 @@ export default function ThreadsPage(): ReactNode {
       {data && (
         <div className={`page ${isPlaceholderData ? 'is-old' : ''}`}>
           <DataTable
-            key={JSON.stringify(filter)} // another list begins at its top
+            listed={JSON.stringify(filter)}
             label="Threads"
             columns={columns}
             items={threads}

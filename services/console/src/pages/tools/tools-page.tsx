@@ -1,3 +1,12 @@
+/**
+ * The page of tools: all that agents can call, and what is wrong with the rest.
+ *
+ * This folder:
+ *   use-tools.ts    tools, plugins, skills and the tool lock
+ *   tool-panel.tsx  one tool, and a form to try it
+ *   plugin-list.tsx plugins, on or off
+ *   lock-list.tsx   differences from the tool lock
+ */
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
 import type { Diagnostic } from '../../lib/diagnostic.ts';

@@ -15,7 +15,7 @@ import './workers.css';
 
 const everyMs = 2_000;
 
-/** The workers: their slots, whose sessions they hold, and letting one go. */
+/** The workers: their slots, the threads whose sessions they hold, and draining one. */
 export default function WorkersPage(): ReactNode {
   const { data, error } = useQuery({
     queryKey: ['workers'],

@@ -56,7 +56,7 @@ export function createAdmit({ authenticate, rate, failures, addressOf }: AdmitDe
     const { headers, socket } = request;
     const { sessions, ticket, consoleToken } = options;
     const { authorization } = headers;
-    // These are for one request: the next one on the connection needs its own credential.
+    // A ticket or console token is for one request: the next one on the connection needs its own credential.
     const isBrowsers = authorization === undefined && (ticket ?? consoleToken) !== undefined;
     const last = isBrowsers ? undefined : lastCallers.get(socket);
     const isKnown = last && last.authorization === authorization && isGood(last.caller);

@@ -5,7 +5,7 @@
  *   scopes.ts              scopes of credentials; the pattern of tenant names
  *   admit.ts               authenticates a request and takes it from the caller's budget
  *   stream-tickets.ts      tickets for streams that a browser opens
- *   holder.ts              whom tickets and console sessions stand for
+ *   holder.ts              the credential that a ticket or console session represents
  */
 import { AppError, type ThreadTokenClaims, verifyThreadToken } from '@harness/contracts';
 import type { Authority, ConsoleSessions, TokenSecrets } from '@harness/dispatch';
@@ -67,7 +67,7 @@ export interface AuthenticateDeps {
   keys: readonly ApiKey[];
   /** Keys that may change at any time. */
   keyFile?: KeyFile | undefined;
-  /** Keys that the API has made: they may change at any time, and do not close a gateway without others. */
+  /** Keys that the API has made, which may change at any time. They alone do not make a gateway require a credential. */
   issuedKeys: Pick<FollowedKeys, 'current' | 'onChange'>;
   tokenSecrets: Pick<TokenSecrets, 'accepted'>;
   streamTickets: Pick<StreamTickets, 'redeem'>;
@@ -90,7 +90,7 @@ export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
     if (caller) return caller;
     throw new AppError(
       'unauthorized',
-      'The stream ticket is not valid: it is spent, expired, or for another path. Make another one with POST /v1/stream-tickets.',
+      'The stream ticket is not valid: it was used before, has expired, or is for another path. Make another one with POST /v1/stream-tickets.',
     );
   };
   const consoleCallerOf = async (consoleToken: string): Promise<Caller> => {
@@ -134,7 +134,7 @@ interface KnownKey {
   caller: Caller & { goodUntil: number };
 }
 
-/** The caller that a holder is; undefined if its credential is no longer valid, or has changed. */
+/** The caller that a holder represents; undefined if its credential is no longer valid, or has changed. */
 function callerOf(holder: Holder, ring: KeyRing, isOpen: boolean): Caller | undefined {
   if (holder.kind === 'local') return isOpen ? local : undefined;
   if (holder.kind === 'key') {
@@ -154,8 +154,8 @@ interface KeyRing {
 }
 
 /**
- * Creates the ring of all current keys. A key is looked up by its SHA-256, so the time that this takes says nothing about
- * it.
+ * Creates the ring of all current keys. A key is looked up by its SHA-256, so that the time of a lookup reveals nothing
+ * about it.
  */
 function createKeyRing({ keys, keyFile, issuedKeys }: AuthenticateDeps): KeyRing {
   let known = new Map<ApiKey, KnownKey>();

@@ -10,15 +10,15 @@ interface Rights {
 }
 
 /**
- * Whom a stream ticket or a session of the console stands for: a key by its name and fingerprint, so that it ends when the
- * key is revoked or changed, or an access token with its rights.
+ * The credential that a stream ticket or a session of the console represents: a key by its name and fingerprint, so that
+ * both end when the key is revoked or changed, or an access token with its rights.
  */
 export type Holder =
   | { kind: 'key'; tenant: string; keyId: string; fingerprint: string | undefined }
   | { kind: 'token'; caller: Rights }
   | { kind: 'local' };
 
-/** The holder of what a caller makes. */
+/** The holder for the tickets and console sessions that a caller makes. */
 export function holderOf({ principal, tools, endsAt, fingerprint }: Rights, isLocal: boolean): Holder {
   const { tenant, keyId } = principal;
   if (isLocal) return { kind: 'local' };

@@ -1,6 +1,6 @@
 /**
  * Stream tickets: a browser's EventSource cannot send a credential, so a page gets a ticket for one stream, which it sends in
- * the URL. A ticket counts once, within 30 s, on one path, with the rights of the key that made it.
+ * the URL. A ticket is valid once, for 30 s, on one path, with the rights of the credential that made it.
  */
 import { AppError } from '@harness/contracts';
 import type { Tickets } from '@harness/dispatch';
@@ -19,7 +19,7 @@ export interface PresentedTicket {
 export interface StreamTickets {
   /** Throws `invalid_request` for a path that is no stream, and `limit_reached`. */
   create(holder: Holder, path: string): Promise<{ ticket: string; expiresAt: string }>;
-  /** The holder; undefined for a ticket that is spent, expired, unknown, or for another path. It is spent either way. */
+  /** The holder; undefined for a ticket that is used, expired, unknown, or for another path. It cannot be used again. */
   redeem(presented: PresentedTicket): Promise<Holder | undefined>;
 }
 
@@ -51,7 +51,7 @@ export function scopeOfStream(path: string): Scope {
   return scope;
 }
 
-/** Creates them on the tickets that all gateways share. */
+/** Creates stream tickets on the one-time tickets that all gateways share. */
 export const createStreamTickets = (tickets: Tickets): StreamTickets => ({
   async create(holder, path) {
     const expiresAt = new Date(Date.now() + ttlMs).toISOString();

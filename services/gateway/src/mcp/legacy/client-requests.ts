@@ -3,7 +3,7 @@ import { AppError } from '@harness/contracts';
 import type { Replicas } from '@harness/dispatch';
 import type { InputRequest } from '@harness/plugin-kit';
 import type { Params, RequestId } from '../wire/json-rpc.ts';
-import { readAnswer } from './legacy-protocol.ts';
+import { readClientResult } from './legacy-protocol.ts';
 
 /**
  * Requests of the gateway to clients of the 2025 protocols. The client's response is a separate HTTP request,
@@ -27,7 +27,7 @@ export interface ClientRequests {
 /** Long, because a person may have to respond. */
 const timeoutMs = 600_000;
 
-/** Creates them for one gateway. */
+/** Creates the requests of one gateway to its clients. */
 export function createClientRequests(replicas: Replicas): ClientRequests {
   const waiting = new Map<string, (message: Params) => void>();
   const stop = replicas.onSignal((signal) => {
@@ -55,7 +55,7 @@ export function createClientRequests(replicas: Replicas): ClientRequests {
         waiting.delete(id);
       });
       const { result, error } = answer as { result?: Params; error?: { message?: unknown } };
-      if (result !== undefined) return readAnswer(method, result);
+      if (result !== undefined) return readClientResult(method, result);
       throw new AppError(
         'capability_missing',
         `The client refused ${method}: ${String(error?.message ?? '')}`,

@@ -22,7 +22,7 @@ import {
   rpcCodes,
   toolListMessage,
 } from '../wire/json-rpc.ts';
-import { type Answer, type Answers, acceptedBy } from '../wire/mcp-response.ts';
+import { acceptedBy, type McpResponse, type McpResponses } from '../wire/mcp-response.ts';
 import type { ClientRequests } from './client-requests.ts';
 import { checkParams, readParams } from './legacy-protocol.ts';
 import type { LegacyStreams } from './legacy-streams.ts';
@@ -43,7 +43,7 @@ export interface LegacyDeps {
   instructionsFor(caller: Caller): string | undefined;
   requests: ClientRequests;
   streams: LegacyStreams;
-  answers: Answers;
+  responses: McpResponses;
   faultOf: FaultOf;
   audit: Audit;
   subscribed: Subscribed;
@@ -68,7 +68,7 @@ export interface LegacyCalls {
 
 /** Creates the calls of one gateway. */
 export function createLegacyCalls(deps: LegacyDeps): LegacyCalls {
-  const { dispatch, tools, streams, answers, faultOf } = deps;
+  const { dispatch, tools, streams, responses, faultOf } = deps;
   /** Calls in progress at this gateway, by `<sessionId>:<request id>`. */
   const running = new Map<string, AbortController>();
   const stop = dispatch.replicas.onSignal((signal) => {
@@ -83,7 +83,7 @@ export function createLegacyCalls(deps: LegacyDeps): LegacyCalls {
     const abort = new AbortController();
     if (call) running.set(call, abort);
     const resumable = session !== undefined && session.protocolVersion >= resumableSince;
-    const answer = answers.begin({
+    const mcpResponse = responses.begin({
       response,
       accepts: acceptedBy(headers),
       log: resumable ? streams.logOf(session.sessionId, id) : undefined,
@@ -91,10 +91,11 @@ export function createLegacyCalls(deps: LegacyDeps): LegacyCalls {
     // Without a session the client cannot resume, so a disconnect cancels the call.
     const signal = session ? abort.signal : disconnectSignalOf(response);
     try {
-      if (incoming.method === 'tools/list') return answer.end(toolListMessage(id, tools.listBytes(caller)));
-      answer.end(resultMessage(id, await perform(exchange, incoming, { answer, signal })));
+      if (incoming.method === 'tools/list')
+        return mcpResponse.end(toolListMessage(id, tools.listBytes(caller)));
+      mcpResponse.end(resultMessage(id, await perform(exchange, incoming, { mcpResponse, signal })));
     } catch (thrown) {
-      answer.end(errorMessage(id, legacyFaultOf(faultOf(thrown))));
+      mcpResponse.end(errorMessage(id, legacyFaultOf(faultOf(thrown))));
     } finally {
       if (call) running.delete(call);
     }
@@ -131,7 +132,10 @@ function createPerform({ dispatch: { mcpSessions }, methods, requests, audit, su
     async 'resources/subscribe'({ caller, session, params }) {
       const { uri } = readParams('resources/subscribe', params);
       if (uri.length > maxUriChars)
-        throw new AppError('invalid_request', `The URI may have ${maxUriChars} characters.`);
+        throw new AppError(
+          'invalid_request',
+          `The URI is longer than ${maxUriChars} characters, the maximum: shorten it.`,
+        );
       await mcpSessions.subscribe(session, uri);
       subscribed(caller, [uri]);
       return {};
@@ -146,7 +150,7 @@ function createPerform({ dispatch: { mcpSessions }, methods, requests, audit, su
   return async (
     { caller, session }: Exchange,
     incoming: { id: RequestId; method: string; params: Params },
-    { answer, signal }: { answer: Answer; signal: AbortSignal },
+    { mcpResponse, signal }: { mcpResponse: McpResponse; signal: AbortSignal },
   ): Promise<object> => {
     const { method, params } = incoming;
     if (method === 'ping') return {};
@@ -162,10 +166,10 @@ function createPerform({ dispatch: { mcpSessions }, methods, requests, audit, su
       capabilities: withoutTasks(session?.capabilities ?? {}),
       wire: { protocolVersion: session?.protocolVersion ?? '2025-03-26', sessionId: session?.sessionId },
       logLevel: (session?.logLevel ?? 'info') as LogLevel,
-      notify: (name, notified) => answer.send({ jsonrpc: '2.0', method: name, params: notified }),
-      releaseStream: answer.release,
+      notify: (name, notified) => mcpResponse.send({ jsonrpc: '2.0', method: name, params: notified }),
+      releaseStream: mcpResponse.release,
     };
-    const ask = (question: InputRequired) => askAll(question, requests, { send: answer.send, signal });
+    const ask = (question: InputRequired) => askAll(question, requests, { send: mcpResponse.send, signal });
     return untilAnswered(run, request, ask);
   };
 }
@@ -199,10 +203,10 @@ async function askAll(
   requests: ClientRequests,
   { send, signal }: { send: (message: object) => void; signal: AbortSignal },
 ): Promise<Record<string, Record<string, unknown>>> {
-  const answers = await Promise.all(
+  const inputs = await Promise.all(
     Object.entries(inputRequests).map(
       async ([key, question]) => [key, await requests.ask(question, send, signal)] as const,
     ),
   );
-  return Object.fromEntries(answers);
+  return Object.fromEntries(inputs);
 }

@@ -1,6 +1,6 @@
 /**
  * MCP 2025-03-26 to 2025-11-25. Sessions are stored in Redis, so that any gateway can serve any request. A
- * request without a session id is served by itself, and the client cannot be asked anything.
+ * request without a session id is served alone: the gateway cannot send requests to its client.
  *
  * This folder:
  *   legacy-calls.ts      serves and cancels requests
@@ -68,7 +68,7 @@ export function createLegacyEra(deps: LegacyDeps) {
     return { session, result };
   };
 
-  /** Records what an outside caller does with a session; those of agents come and go with their runs. */
+  /** Records what an outside caller does with a session. Those of agents are not recorded: each run has its own. */
   const record = (
     { request, caller }: Pick<Http, 'request' | 'caller'>,
     action: string,
@@ -152,7 +152,11 @@ export const speaksLegacy = ({ 'mcp-protocol-version': version }: IncomingHttpHe
 function checkVersion(headers: IncomingHttpHeaders): void {
   if (speaksLegacy(headers)) return;
   const version = headers['mcp-protocol-version'];
-  throw new AppError('invalid_request', `Unsupported MCP-Protocol-Version: ${String(version)}.`, {
-    details: { supported: versions },
-  });
+  throw new AppError(
+    'invalid_request',
+    `Unsupported MCP-Protocol-Version: ${String(version)}. Use one of: ${versions.join(', ')}.`,
+    {
+      details: { supported: versions },
+    },
+  );
 }

@@ -68,7 +68,7 @@ export function checkParams(method: string, params: Params): void {
  * Validates the client's result of a request to it. Throws `capability_missing` if it does not fit the
  * method.
  */
-export function readAnswer(method: InputRequest['method'], result: unknown): Record<string, unknown> {
+export function readClientResult(method: InputRequest['method'], result: unknown): Record<string, unknown> {
   const parsed = resultSchemas[method].safeParse(result);
   if (parsed.success) return result as Record<string, unknown>;
   const problems = problemsOf(parsed.error);

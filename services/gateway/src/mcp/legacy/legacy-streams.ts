@@ -10,7 +10,7 @@ import type { Change, Changes } from '../../content/list-changes.ts';
 import { onDisconnect } from '../../http/client-disconnect.ts';
 import type { Slots } from '../../limits/slots.ts';
 import { notificationMessage, type RequestId } from '../wire/json-rpc.ts';
-import type { AnswerOptions } from '../wire/mcp-response.ts';
+import type { McpResponseOptions } from '../wire/mcp-response.ts';
 import type { ServerNotification } from './legacy-protocol.ts';
 
 /** The streams of one gateway. */
@@ -26,7 +26,7 @@ export interface LegacyStreams {
    */
   resume(session: McpSession, lastEventId: string, reply: FastifyReply): Promise<void>;
   /** The log in which a response of the session is stored for resumption. */
-  logOf(sessionId: string, requestId: RequestId): NonNullable<AnswerOptions['log']>;
+  logOf(sessionId: string, requestId: RequestId): NonNullable<McpResponseOptions['log']>;
   close(): void;
 }
 
@@ -38,7 +38,7 @@ export function createLegacyStreams(deps: {
   changes: Changes;
   slots: { streams: Slots };
 }): LegacyStreams {
-  const { answerLog, replicas } = deps.dispatch;
+  const { streamLog, replicas } = deps.dispatch;
   const sse = createSseReplies(deps.slots.streams);
   const standing = createStandingStreams(deps);
   let closed = false;
@@ -57,7 +57,7 @@ export function createLegacyStreams(deps: {
       const [stream = '', position = ''] = lastEventId.split('_');
       const over = new AbortController();
       onDisconnect(reply.raw, () => over.abort());
-      const messages = await answerLog.follow(`${sessionId}:${stream}`, position, over.signal);
+      const messages = await streamLog.follow(`${sessionId}:${stream}`, position, over.signal);
       // Not 404: clients take that as the end of the session.
       if (!messages)
         throw new AppError(
@@ -78,8 +78,8 @@ export function createLegacyStreams(deps: {
       const idOf = async (store: () => Promise<string>) =>
         `${stream}_${await untilReached(store, () => closed)}`;
       return {
-        open: () => idOf(() => answerLog.open(name, requestId)),
-        append: (message, last) => idOf(() => answerLog.append(name, message, last)),
+        open: () => idOf(() => streamLog.open(name, requestId)),
+        append: (message, last) => idOf(() => streamLog.append(name, message, last)),
       };
     },
     close() {

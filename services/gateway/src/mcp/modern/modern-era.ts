@@ -20,7 +20,7 @@ import type { McpRequest, MethodResult } from '../methods.ts';
 import type { Subscribed } from '../subscribed.ts';
 import { requireTasks, type TaskMethods } from '../task-methods.ts';
 import { errorMessage, type RpcError, resultMessage, rpcCodes, toolListMessage } from '../wire/json-rpc.ts';
-import { type Answers, acceptedBy } from '../wire/mcp-response.ts';
+import { acceptedBy, type McpResponses } from '../wire/mcp-response.ts';
 import { serverInfo } from '../wire/server-identity.ts';
 import { disagreeingParam, headerText, type ModernCall, modernVersion } from './modern-call.ts';
 import { createRequestStates } from './request-state.ts';
@@ -30,7 +30,7 @@ import { createSdkHandler, listCache, type SdkHandlerDeps } from './sdk-handler.
 export interface ModernDeps extends Omit<SdkHandlerDeps, 'states'> {
   tools: ToolCalls;
   tasks: TaskMethods;
-  answers: Answers;
+  responses: McpResponses;
   slots: { subscriptions: Slots };
   subscribed: Subscribed;
   audit: Audit;
@@ -67,7 +67,7 @@ export interface ModernEra {
 
 /** Creates the modern era of one gateway. */
 export function createModernEra(deps: ModernDeps): ModernEra {
-  const { tools, tasks, answers } = deps;
+  const { tools, tasks, responses } = deps;
   const states = createRequestStates(deps.tokenSecrets.accepted);
   const sdk = createSdkHandler({ ...deps, states });
   const own = auditMethods(ownMethods(tasks), deps.audit);
@@ -75,12 +75,12 @@ export function createModernEra(deps: ModernDeps): ModernEra {
   const serve: ModernEra['serve'] = async ({ headers, response, caller }, call) => {
     const { id, method, params } = call;
     const asked = { caller, method, params };
-    const answer = answers.begin({ response, accepts: acceptedBy(headers) });
+    const mcpResponse = responses.begin({ response, accepts: acceptedBy(headers) });
     try {
       const wrong = mismatchOf(headers, call, tools.find(caller, String(params.name)));
-      if (wrong) return answer.end(errorMessage(id, wrong), 400);
+      if (wrong) return mcpResponse.end(errorMessage(id, wrong), 400);
       if (method === 'tools/list') {
-        return answer.end(toolListMessage(id, tools.listBytes(caller), listTail));
+        return mcpResponse.end(toolListMessage(id, tools.listBytes(caller), listTail));
       }
       const result = await (own[method] as (typeof own)[string])({
         caller,
@@ -91,14 +91,14 @@ export function createModernEra(deps: ModernDeps): ModernEra {
         inputs: call.inputs,
         state: await states.open(call.requestState, asked),
         logLevel: call.logLevel,
-        notify: (name, notified) => answer.send({ jsonrpc: '2.0', method: name, params: notified }),
+        notify: (name, notified) => mcpResponse.send({ jsonrpc: '2.0', method: name, params: notified }),
       });
       const written = (await states.toWire(result, asked)) as { _meta?: object };
       const _meta = { [serverInfoKey]: serverInfo, ...written._meta };
-      answer.end(resultMessage(id, { ...written, _meta }));
+      mcpResponse.end(resultMessage(id, { ...written, _meta }));
     } catch (thrown) {
       const fault = deps.faultOf(thrown);
-      answer.end(errorMessage(id, fault), fault.code === rpcCodes.capabilityMissing ? 400 : 200);
+      mcpResponse.end(errorMessage(id, fault), fault.code === rpcCodes.capabilityMissing ? 400 : 200);
     }
   };
   const isOwn = ({ method }: ModernCall) => method === 'tools/list' || Object.hasOwn(own, method);

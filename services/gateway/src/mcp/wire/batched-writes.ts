@@ -14,7 +14,7 @@ export interface BatchedWrites {
   post(response: ServerResponse, body: Body): void;
 }
 
-/** Creates an outbox. */
+/** Creates the batch of one gateway. */
 export function createBatchedWrites(): BatchedWrites {
   let posted: [response: ServerResponse, body: Body][] = [];
   const send = () => {

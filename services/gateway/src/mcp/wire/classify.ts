@@ -23,7 +23,11 @@ export function classify(headers: IncomingHttpHeaders, body: unknown): McpPost {
 }
 
 function isModern({ 'mcp-protocol-version': version }: IncomingHttpHeaders, body: unknown): boolean {
-  if (Array.isArray(body)) throw new AppError('invalid_request', 'JSON-RPC batches are not accepted.');
+  if (Array.isArray(body))
+    throw new AppError(
+      'invalid_request',
+      'JSON-RPC batches are not accepted. Send each message in a request of its own.',
+    );
   const meta = (body as { params?: { _meta?: unknown } } | null)?.params?._meta;
   if (typeof meta === 'object' && meta !== null && envelopeKey in meta) return true;
   return typeof version === 'string' && version >= '2026';

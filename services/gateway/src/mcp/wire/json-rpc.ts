@@ -40,7 +40,11 @@ const isObject = (value: unknown): value is Params =>
 
 /** Parses one JSON-RPC message. Throws `invalid_request`. */
 export function parseIncoming(body: unknown): Incoming {
-  if (Array.isArray(body)) throw new AppError('invalid_request', 'JSON-RPC batches are not accepted.');
+  if (Array.isArray(body))
+    throw new AppError(
+      'invalid_request',
+      'JSON-RPC batches are not accepted. Send each message in a request of its own.',
+    );
   if (!isObject(body) || body.jsonrpc !== '2.0')
     throw new AppError('invalid_request', 'The body must be one JSON-RPC 2.0 message.');
   const { id, method, params = {} } = body;

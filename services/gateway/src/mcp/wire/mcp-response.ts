@@ -11,7 +11,7 @@ import { createResponseTimer, type ResponseTimer } from './response-timer.ts';
 export type Message = object | readonly Buffer[];
 
 /** The response to one request. */
-export interface Answer {
+export interface McpResponse {
   /**
    * Sends a message before the result. Throws, and sends nothing, if it cannot be serialized; `end` does the
    * same.
@@ -34,7 +34,7 @@ export const acceptedBy = ({ accept = '' }: IncomingHttpHeaders): Accepted => {
 };
 
 /** How to respond to one request. */
-export interface AnswerOptions {
+export interface McpResponseOptions {
   response: ServerResponse;
   accepts: Accepted;
   /** Stores what is sent on the stream and returns event ids, so that the client can resume. */
@@ -58,14 +58,14 @@ const streamHeaders = {
   'x-accel-buffering': 'no',
 };
 
-/** Creates responses, which share one timer and one outbox. */
-export interface Answers {
-  begin(options: AnswerOptions): Answer;
+/** Creates responses, which share one timer and one batch of writes. */
+export interface McpResponses {
+  begin(options: McpResponseOptions): McpResponse;
   close(): void;
 }
 
-/** Creates them for one gateway. */
-export function createAnswers(): Answers {
+/** Creates the responses of one gateway. */
+export function createMcpResponses(): McpResponses {
   const patience = createResponseTimer(patienceMs);
   const outbox = createBatchedWrites();
   return {
@@ -75,9 +75,9 @@ export function createAnswers(): Answers {
 }
 
 function createAnswer(
-  { response, accepts, log }: AnswerOptions,
+  { response, accepts, log }: McpResponseOptions,
   { patience, outbox }: { patience: ResponseTimer; outbox: BatchedWrites },
-): Answer {
+): McpResponse {
   let state: 'undecided' | 'streaming' | 'ended' = 'undecided';
   let keepAlive: NodeJS.Timeout | undefined;
   let notices = 0;
@@ -146,11 +146,11 @@ function createAnswer(
   };
 }
 
-const isSpelt = (message: Message): message is readonly Buffer[] => Array.isArray(message);
+const isSerialized = (message: Message): message is readonly Buffer[] => Array.isArray(message);
 type Parts = readonly (string | Buffer)[];
-const partsOf = (message: Message): Parts => (isSpelt(message) ? message : [JSON.stringify(message)]);
+const partsOf = (message: Message): Parts => (isSerialized(message) ? message : [JSON.stringify(message)]);
 /** Keeps a single text in one piece, which Node sends together with the head in one write. */
 const eventOf = (body: Parts): Parts =>
   body.length === 1 ? [`event: message\ndata: ${body[0]}\n\n`] : ['event: message\ndata: ', ...body, '\n\n'];
 const objectOf = (message: Message): object =>
-  isSpelt(message) ? (JSON.parse(message.join('')) as object) : message;
+  isSerialized(message) ? (JSON.parse(message.join('')) as object) : message;

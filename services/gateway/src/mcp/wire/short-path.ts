@@ -2,6 +2,14 @@
  * The short path of tools/call and tools/list, below Fastify and the SDKs. It reads POSTs to /mcp that have a
  * JSON body of known size and no Origin, and serves those from an allowed host with a valid credential and
  * one well-formed request. It passes all others to Fastify together with the body that it has read.
+ *
+ * This folder:
+ *   classify.ts        era and message of a POST to /mcp
+ *   json-rpc.ts        messages of JSON-RPC 2.0
+ *   mcp-response.ts    the HTTP response to one MCP request
+ *   response-timer.ts  one timer for all undecided responses
+ *   batched-writes.ts  sends the responses of one turn together
+ *   server-identity.ts name, version and capabilities
  */
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Tracing } from '@harness/runtime';
@@ -45,11 +53,11 @@ export interface ShortPath {
   bodyOf(request: IncomingMessage): Buffer | undefined;
 }
 
-/** A request whose credential is valid; `goOn` passes it to Fastify. */
+/** A request whose credential is valid; `toFastify` passes it on. */
 interface Taken {
   known: Caller;
   begunAt: number;
-  goOn: () => void;
+  toFastify: () => void;
 }
 
 /** Creates the short path. */
@@ -91,29 +99,29 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
   };
 
   const readAndServe = (request: IncomingMessage, response: ServerResponse, exchange: Taken) => {
-    const { known, begunAt, goOn } = exchange;
+    const { known, begunAt, toFastify } = exchange;
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => void chunks.push(chunk));
     request.once('end', () => {
       const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
-      const handOn = () => {
+      const passOn = () => {
         bodies.set(request, body);
-        goOn();
+        toFastify();
       };
       serve(request, response, { body, known }).then((served) => {
-        if (!served) return handOn();
+        if (!served) return passOn();
         response.once('close', () =>
           deps.onAnswered(response.statusCode, (performance.now() - begunAt) / 1000),
         );
-      }, handOn);
+      }, passOn);
     });
   };
-  const take = (request: IncomingMessage, response: ServerResponse, goOn: () => void) => {
+  const take = (request: IncomingMessage, response: ServerResponse, toFastify: () => void) => {
     const begunAt = performance.now();
     callerOf(request).then((known) => {
       continueBody(request, response);
-      readAndServe(request, response, { known, begunAt, goOn });
-    }, goOn);
+      readAndServe(request, response, { known, begunAt, toFastify });
+    }, toFastify);
   };
 
   return {
@@ -121,9 +129,9 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
       const [fastify] = server.listeners('request') as ((...args: unknown[]) => void)[];
       server.removeAllListeners('request');
       server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-        const goOn = () => fastify?.call(server, request, response);
-        if (closed || !isForUs(request, bodyLimit)) goOn();
-        else take(request, response, goOn);
+        const toFastify = () => fastify?.call(server, request, response);
+        if (closed || !isCandidate(request, bodyLimit)) toFastify();
+        else take(request, response, toFastify);
       });
     },
     close() {
@@ -136,7 +144,7 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
 const isJson = /^application\/json *(;|$)/i;
 
 /** Decides by request line and headers alone. Fastify limits bodies of unknown or excessive size. */
-function isForUs({ method, url, headers }: IncomingMessage, bodyLimit: number): boolean {
+function isCandidate({ method, url, headers }: IncomingMessage, bodyLimit: number): boolean {
   return (
     method === 'POST' &&
     url === '/mcp' &&

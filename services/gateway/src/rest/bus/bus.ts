@@ -50,7 +50,7 @@ export function addBusRoutes(app: FastifyInstance, routes: RouteDeps): void {
 const operationIdOf = (name: BusToolName) =>
   `bus_${name}`.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** They read, or only prolong a lease; the worker acknowledges a task that it gets. */
+/** Tools without audit records of their own: they read, or only prolong a lease; a polled task is recorded when acknowledged. */
 const unrecorded: ReadonlySet<BusToolName> = new Set(['get_status', 'poll_task', 'heartbeat_task']);
 
 function addToolRoute(
@@ -97,7 +97,7 @@ function addToolRoute(
         );
       const outcome = await tools.call(request.caller, {
         name: `${busPluginName}__${name}`,
-        door: 'bus',
+        transport: 'bus',
         arguments: { ...request.body, ...request.params },
         signal: disconnectSignalOf(reply.raw),
       });

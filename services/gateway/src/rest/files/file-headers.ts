@@ -47,9 +47,13 @@ export function preconditionOf(
       (entry !== undefined && tags.includes('*')) || tags.includes(etag ?? '-');
     if ((!match || fits(match)) && !(noneMatch && fits(noneMatch))) return;
     const now = etag === undefined ? 'there is no such file' : `it has the ETag ${etag}`;
-    throw new AppError('precondition_failed', `The file is not as the request expects: ${now}.`, {
-      details: { etag: etag ?? null },
-    });
+    throw new AppError(
+      'precondition_failed',
+      `The file is not as the request expects: ${now}. Read it again, then repeat the change.`,
+      {
+        details: { etag: etag ?? null },
+      },
+    );
   };
 }
 

@@ -79,7 +79,10 @@ function addGetRoute(app: FastifyInstance, { threadFiles }: RouteDeps): void {
       const path = checkPath(request.params['*']);
       const { store, version } = await threadFiles.at(refOf(request), request.query.run);
       if (version === undefined)
-        throw new AppError('file_not_found', 'This thread has no files, so there is none of this path.');
+        throw new AppError(
+          'file_not_found',
+          'This thread has no files. GET …/files lists them once there are some.',
+        );
       const { entry, stream } = await store.open(version, path);
       const etag = etagOf(entry.sha256);
       if (isKnown(request, etag)) return reply.code(304).header('ETag', etag).send();

@@ -40,9 +40,11 @@ async function* bounded(body: Readable): AsyncGenerator<Buffer> {
     }
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw new AppError('invalid_request', 'The body ended before it was complete.', { cause: error });
+    throw new AppError('invalid_request', 'The body ended before it was complete. Send it again.', {
+      cause: error,
+    });
   } finally {
-    body.resume(); // what is left is read and dropped, so that the connection can go on, or end
+    body.resume(); // what is left is read and dropped, so that the connection can be reused or closed
   }
 }
 

@@ -1,3 +1,18 @@
+/**
+ * Routes for operators: health, figures, and what the fleet has.
+ *
+ * This folder:
+ *   metrics.ts   GET /metrics
+ *   figures.ts   GET /v1/figures, GET /v1/promises
+ *   workers.ts   workers, their sessions, and draining
+ *   plugins.ts   plugins, on or off
+ *   skills.ts    GET /v1/skills
+ *   agents.ts    GET /v1/agents
+ *   upstreams.ts upstreams: state, on or off, reconnect
+ *   tool-lock.ts GET /v1/tool-lock
+ *   keys.ts      API keys of the caller's tenant
+ *   audit.ts     GET /v1/audit
+ */
 import { AppError, Readiness, readinessOf, toAppError } from '@harness/contracts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
@@ -9,7 +24,7 @@ type Trouble = Parameters<typeof readinessOf>[0];
 const readiness = jsonSchemaOf(Readiness);
 
 /** Adds /healthz and /readyz: no credential is needed, but the Host and Origin checks apply. */
-export function addHealthRoutes(app: FastifyInstance, { dispatch, writes, leaving }: RouteDeps): void {
+export function addHealthRoutes(app: FastifyInstance, { dispatch, writes, shutdown }: RouteDeps): void {
   const config = { public: true, probe: true };
   app.get(
     '/healthz',
@@ -28,7 +43,7 @@ export function addHealthRoutes(app: FastifyInstance, { dispatch, writes, leavin
   );
 
   const troubleNow = async (): Promise<Trouble> => {
-    if (leaving?.aborted)
+    if (shutdown?.aborted)
       return { part: 'gateway', error: new AppError('unavailable', 'The gateway is shutting down.') };
     const found = writes.trouble();
     // A timed-out write may be due to a gateway short of CPU, so ping again. A refusal by Redis (`details`)

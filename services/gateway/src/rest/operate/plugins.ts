@@ -78,7 +78,10 @@ export function addPluginRoutes(app: FastifyInstance, { dispatch, plugins, scrub
       const name = params.plugin;
       const plugin = plugins.plugins.find((one) => one.name === name);
       if (!plugin || !isFor({ tenants: plugins.tenantsOf(name) }, tenant))
-        throw new AppError('plugin_not_found', `There is no plugin "${name}".`);
+        throw new AppError(
+          'plugin_not_found',
+          `There is no plugin "${name}". GET /v1/plugins lists the plugins.`,
+        );
       const state = { plugin: name, enabled: body.enabled, tenant: forAll ? undefined : tenant };
       await dispatch.pluginStates.set(state);
       return described(plugin, stateOf(await dispatch.pluginStates.disabled(), name, tenant));

@@ -14,11 +14,15 @@ export function addUpstreamRoutes(
   const tags = ['tools'];
   const named = async (name: string): Promise<Upstream> => {
     const found = (await upstreams.list()).find(({ config }) => config.name === name);
-    if (!found) throw new AppError('plugin_not_found', `There is no upstream "${name}".`);
+    if (!found)
+      throw new AppError(
+        'plugin_not_found',
+        `There is no upstream "${name}". GET /v1/upstreams lists the upstreams.`,
+      );
     return shown(found);
   };
   const shown = (report: UpstreamReport): Upstream =>
-    scrubber.json(resourceOf(report, plugins.isEnabled(report.config.name)));
+    scrubber.json(report.scrubber.json(resourceOf(report, plugins.isEnabled(report.config.name))));
 
   app.get(
     '/v1/upstreams',

@@ -31,7 +31,7 @@ export interface EventStreams {
   close(): void;
 }
 
-/** `slots`: places for the streams of tenants and keys; `too_many_streams` beyond them. */
+/** `slots`: those for the streams of tenants and keys; `too_many_streams` beyond them. */
 export function createEventStreams({ slots }: { slots: Slots }): EventStreams {
   const open = new Set<ServerResponse>();
   const closing = new AbortController();

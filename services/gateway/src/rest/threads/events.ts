@@ -9,7 +9,7 @@ import { ticketQuery } from './stream-tickets.ts';
 import { threadParams } from './threads.ts';
 
 const pageLimit = 200;
-/** Less than half of the time for which attendance counts. */
+/** How often attendance is renewed, ms: less than half of the time for which it is valid. */
 const attendEveryMs = 8_000;
 
 const after = { type: 'string', description: 'An event id; the header Last-Event-ID has precedence' };

@@ -3,12 +3,14 @@
  *
  * This folder:
  *   threads.ts        threads
+ *   list-threads.ts   lists of threads
  *   fork.ts           threads with the conversation of another one
  *   events.ts         events of a thread
  *   event-stream.ts   SSE streams, shared by runs, threads and the bus
- *   stream-tickets.ts  tickets for streams that a browser opens
+ *   stream-tickets.ts tickets for streams that a browser opens
  *   sessions.ts       sessions of threads; prewarm
  *   commands.ts       slash commands
+ *   questions.ts      answers to questions of a session
  */
 import { randomUUID } from 'node:crypto';
 import { AppError, CreateRun, type Run } from '@harness/contracts';
@@ -69,13 +71,16 @@ const eventStream = {
 /** Largest body of a message with files, bytes. */
 const messageLimit = 10 * 1024 * 1024;
 
-/** A message may have a larger body only for its files. */
-const large = {
+/** Options of the routes that take messages: only a body with files may exceed the usual limit. */
+const largeForFiles = {
   bodyLimit: messageLimit,
   async preValidation({ body, headers }: FastifyRequest) {
     const files = (body as { files?: unknown } | null)?.files;
     if (files !== undefined || Number(headers['content-length'] ?? 0) <= bodyLimit) return;
-    throw new AppError('body_too_large', `The body is larger than ${bodyLimit} bytes.`);
+    throw new AppError(
+      'body_too_large',
+      `The body is larger than ${bodyLimit} bytes. Send a shorter text; only "files" may be larger.`,
+    );
   },
 };
 
@@ -138,7 +143,7 @@ function addCreateRoute(app: FastifyInstance, { accept }: RunRouteDeps): void {
     '/v1/threads/:threadId/runs',
     {
       config: { scope: 'threads', audit: false },
-      ...large,
+      ...largeForFiles,
       schema: {
         tags,
         operationId: 'createRun',
@@ -162,7 +167,7 @@ function addWaitRoute(app: FastifyInstance, { accept, follower, streams, waitLim
     '/v1/threads/:threadId/runs/wait',
     {
       config: { scope: 'threads', audit: false },
-      ...large,
+      ...largeForFiles,
       schema: {
         tags,
         operationId: 'createRunAndWait',
@@ -200,7 +205,7 @@ function addStreamRoute(app: FastifyInstance, { accept, sendStream }: RunRouteDe
     '/v1/threads/:threadId/runs/stream',
     {
       config: { scope: 'threads', audit: false },
-      ...large,
+      ...largeForFiles,
       schema: {
         tags,
         operationId: 'createRunAndStream',

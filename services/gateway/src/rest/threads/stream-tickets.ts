@@ -24,7 +24,7 @@ export function addStreamTicketRoute(app: FastifyInstance, deps: RouteDeps): voi
         operationId: 'createStreamTicket',
         summary: 'Make a ticket with which a browser opens one event stream',
         description:
-          'For EventSource, which cannot send a header. The ticket counts once, within 30 s, on this path, with the rights of the caller: `new EventSource(path + "?ticket=" + ticket)`. To reconnect, make another one.',
+          'For EventSource, which cannot send a header. The ticket is valid once, for 30 s, on this path, with the rights of the caller: `new EventSource(path + "?ticket=" + ticket)`. To reconnect, make another one.',
         body: {
           type: 'object',
           properties: {

@@ -123,7 +123,7 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
       const { tenant } = request.caller.principal;
       const { threadId } = request.params;
       await threads.delete(tenant, threadId);
-      // Told to the others on a best-effort basis: what upstreams hold for an idle thread ends anyway.
+      // Best effort: a gateway that misses it ends the upstream connections of the idle thread later.
       replicas.broadcast({ kind: 'thread_deleted', tenant, threadId }).catch(() => undefined);
       return reply.code(204).send();
     },

@@ -50,7 +50,11 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
     },
     async (request) => {
       const tool = tools.list(request.caller).find(({ name }) => name === request.params.name);
-      if (!tool) throw new AppError('tool_not_found', `There is no tool "${request.params.name}".`);
+      if (!tool)
+        throw new AppError(
+          'tool_not_found',
+          `There is no tool "${request.params.name}". GET /v1/tools lists the tools.`,
+        );
       return tool;
     },
   );
@@ -79,7 +83,7 @@ export function addToolRoutes(app: FastifyInstance, { tools }: RouteDeps): void 
       // A REST caller cannot be asked for input: a tool that needs it fails with capability_missing.
       const call = {
         name,
-        door: 'rest',
+        transport: 'rest',
         arguments: input,
         threadId,
         traceparent: traceparentOf(request.headers.traceparent),

@@ -1,6 +1,7 @@
 import type { ToolDescriptor } from '@harness/plugin-kit';
 import MiniSearch, { type SearchResult } from 'minisearch';
 import { type Concept, conceptsOf } from './concepts.ts';
+import { loadSayings, type Sayings } from './sayings.ts';
 import { stemOf, wholeWordsOf, wordsOf } from './words.ts';
 
 /** Finds tools by words. */
@@ -15,12 +16,12 @@ export interface ToolIndex {
 const maxDescription = 2_000;
 const maxSummary = 200;
 /** Weights beside a word of the question: of a synonym, of one for a word that no tool has, and of a part of a name. */
-const [synonymWeight, onlyWeight, partWeight] = [0.6, 0.8, 0.3];
-const weakWeight = 0.5;
+const [synonymWeight, onlyWeight, partWeight] = [0.45, 0.65, 0.25];
+const weakWeight = 0.3;
 /** How much more tools count whose plugin the question names. */
-const namedWeight = 2;
+const namedWeight = 1.4;
 /** How much less tools count that change something, when the question asks for something to read. */
-const changingWeight = 0.75;
+const changingWeight = 0.6;
 /** Tools that are indexed without a pause: some milliseconds. */
 const chunkTools = 25;
 /** Parameters of one tool. */
@@ -50,33 +51,38 @@ export function createToolIndex(): ToolIndex {
     tokenize: wordsOf,
     processTerm: stemOf,
     searchOptions: {
-      boost: { plugin: 3, name: 4, title: 2, summary: 1.5, description: 1, parameters: 0.4 },
-      weights: { prefix: 0.3, fuzzy: 0.1 },
-      bm25: { k: 1.2, b: 0.6, d: 0.3 },
+      boost: { plugin: 6, name: 5, title: 1.5, summary: 3, description: 0.7, parameters: 0.4 },
+      weights: { prefix: 0.5, fuzzy: 0.15 },
+      bm25: { k: 1.2, b: 0.8, d: 0.3 },
     },
   });
   const prefix = (term: string) => term.length > 3;
-  /** Scores for synonyms, kept because queries repeat the same few; of all tools, also those that the caller may not use. */
-  const ofSynonyms = new Map<string, Score[]>();
-  const scoresOfSynonym = (synonym: string): Score[] => {
-    const scores = ofSynonyms.get(synonym) ?? index.search(synonym, { prefix }).map(scoreOf);
-    ofSynonyms.set(synonym, scores);
+  const fuzzy = (term: string) => (term.length > 5 ? 0.15 : false);
+  /** Scores for the words of sayings and synonyms, kept because they are few; of all tools, also those that the caller may not use. */
+  const ofKnown = new Map<string, Score[]>();
+  const scoresOfKnown = (word: string): Score[] => {
+    const scores = ofKnown.get(word) ?? index.search(word, { prefix }).map(scoreOf);
+    ofKnown.set(word, scores);
     return scores;
   };
   /** The scores of tools for one thing that is asked for. */
-  const scoresOf = ({ word, parts, synonyms }: Concept, among: ReadonlyMap<string, unknown>) => {
-    const best = new Map<string, number>();
+  const scoresOf = ({ word, meaning, parts, synonyms }: Concept, among: ReadonlyMap<string, unknown>) => {
+    const scores = new Map<string, number>();
+    for (const meant of meaning)
+      for (const { id, score } of scoresOfKnown(meant))
+        if (among.has(id)) scores.set(id, (scores.get(id) ?? 0) + score);
     const note = (found: readonly Score[], weight: number) => {
       for (const { id, score } of found)
-        if (among.has(id)) best.set(id, Math.max(best.get(id) ?? 0, score * weight));
+        if (among.has(id)) scores.set(id, Math.max(scores.get(id) ?? 0, score * weight));
     };
-    const own = index.search(word, { prefix, fuzzy: (term) => (term.length > 5 ? 0.15 : false) });
+    const own = word === null ? [] : index.search(word, { prefix, fuzzy });
     note(own.map(scoreOf), 1);
     for (const part of parts) note(index.search(part, { prefix }).map(scoreOf), partWeight);
-    const isKnown = own.some(({ id, match }) => among.has(String(id)) && Object.hasOwn(match, word));
-    for (const synonym of synonyms) note(scoresOfSynonym(synonym), isKnown ? synonymWeight : onlyWeight);
-    return best;
+    const isKnown = own.some(({ id, match }) => among.has(String(id)) && Object.hasOwn(match, word ?? ''));
+    for (const synonym of synonyms) note(scoresOfKnown(synonym), isKnown ? synonymWeight : onlyWeight);
+    return scores;
   };
+  let sayings: Sayings | undefined;
   let updating = Promise.resolve();
   const bringUpToDate = async (tools: readonly ToolDescriptor[]) => {
     const now = new Map(tools.map((tool) => [tool.name, tool]));
@@ -93,7 +99,7 @@ export function createToolIndex(): ToolIndex {
       names.set(tool.name, namesOf(tool.name));
     }
     await index.addAllAsync(added.map(entryOf), { chunkSize: chunkTools });
-    ofSynonyms.clear();
+    ofKnown.clear();
   };
   return {
     update(tools) {
@@ -101,7 +107,9 @@ export function createToolIndex(): ToolIndex {
       return updating;
     },
     search(query, among, limit) {
-      const concepts = conceptsOf(query);
+      // Read at the first search: many gateways never search.
+      sayings ??= loadSayings();
+      const concepts = conceptsOf(query, sayings);
       const total = new Map<string, { score: number; matched: number }>();
       for (const concept of concepts) {
         const weight = concept.isWeak ? weakWeight : 1;

@@ -2,18 +2,21 @@
  * Thousands of tools: a caller that searches gets a short list of core tools, and finds and calls the others with two tools of the
  * gateway. Rights, audit and metrics are those of the tool that is called.
  *
+ *   check-own-input.ts       the input of the two tools
  *   tool-index.ts            full-text search over tools
  *   concepts.ts              what a question asks for
  *   words.ts                 the words of texts
  *   synonyms.ts              words that mean the same
+ *   sayings.ts               what people say and what tools call it (sayings.txt)
  *   publish-listed-tools.ts  tells the workers how many tools sessions list
  */
 import { AppError } from '@harness/contracts';
-import type { PluginHost, ToolDescriptor, ToolResult } from '@harness/plugin-kit';
+import { failedResultOf, type PluginHost, type ToolDescriptor, type ToolResult } from '@harness/plugin-kit';
 import { builtInPlugins, skillPluginName } from '@harness/plugins';
 import type { Caller } from '../../http/credentials/authenticate.ts';
 import type { ToolCall } from '../tool-call.ts';
 import type { ToolCalls } from '../tool-calls.ts';
+import { createOwnInputCheck } from './check-own-input.ts';
 import { createToolIndex } from './tool-index.ts';
 
 /** Who searches: `auto` = sessions whose tools have too many names; `on` = all sessions; `off` = none. Outside callers search if they ask. */
@@ -100,6 +103,7 @@ export function withToolSearch(
   { plugins, mode }: { plugins: PluginHost; mode: ToolSearchMode },
 ): ToolCalls {
   const index = createToolIndex();
+  const refusalOf = createOwnInputCheck(own);
   let indexed: object | null = null;
   let updated: Promise<void> | undefined;
   const shortLists = new WeakMap<readonly ToolDescriptor[], readonly ToolDescriptor[]>();
@@ -140,15 +144,14 @@ export function withToolSearch(
     return known;
   };
   const search = async (caller: Caller, input: unknown): Promise<ToolResult> => {
-    const { query, limit = defaultLimit } = fieldsOf(input, searchTool) as { query: string; limit?: number };
+    const { query, limit = defaultLimit } = input as { query: string; limit?: number };
     const { toolServer } = plugins;
     if (toolServer && indexed !== toolServer) {
       indexed = toolServer;
       updated = index.update(toolServer.list());
     }
     await updated;
-    const most = Math.min(maxLimit, Math.max(1, Math.trunc(Number(limit)) || defaultLimit));
-    return foundResult(index.search(String(query), namesOf(calls.list(caller)), most));
+    return foundResult(index.search(query, namesOf(calls.list(caller)), limit));
   };
 
   return {
@@ -163,29 +166,25 @@ export function withToolSearch(
     },
     find: (caller, name) => own.find((tool) => tool.name === name) ?? calls.find(caller, name),
     async call(caller, call) {
+      const refusal = refusalOf(call.name, call.arguments);
+      if (refusal) return failedResultOf(refusal);
       if (call.name === searchTool.name) return search(caller, call.arguments);
       return calls.call(caller, call.name === callTool.name ? innerCallOf(call) : call);
     },
-    beforeTask: (caller, call) =>
-      calls.beforeTask(caller, call.name === callTool.name ? innerCallOf(call) : call),
+    async beforeTask(caller, call) {
+      const refusal = refusalOf(call.name, call.arguments);
+      if (refusal) throw refusal;
+      return calls.beforeTask(caller, call.name === callTool.name ? innerCallOf(call) : call);
+    },
   };
 }
 
-/** The call that `tools__call` makes. */
+/** The call that a valid `tools__call` makes. */
 function innerCallOf(call: ToolCall): ToolCall {
-  const { name, arguments: input = {} } = fieldsOf(call.arguments, callTool);
-  if (typeof name !== 'string' || name === callTool.name)
+  const { name, arguments: input = {} } = call.arguments as { name: string; arguments?: object };
+  if (name === callTool.name)
     throw new AppError('invalid_request', '"name" must be the name of a tool, as tools__search returns it.');
   return { ...call, name, arguments: input };
-}
-
-/** The input of one of the two tools. Throws `invalid_request` for one that lacks what it needs. */
-function fieldsOf(input: unknown, { name, inputSchema }: ToolDescriptor): Record<string, unknown> {
-  const fields = (input ?? {}) as Record<string, unknown>;
-  for (const required of inputSchema.required as string[])
-    if (typeof fields[required] !== 'string' || fields[required] === '')
-      throw new AppError('invalid_request', `${name} needs "${required}", a text.`);
-  return fields;
 }
 
 function foundResult(found: readonly ToolDescriptor[]): ToolResult {

@@ -24,10 +24,22 @@ const stopWords = new Set(
   ),
 );
 
+/** Forms of words that endings do not explain, and the word. */
+const irregular = new Map(
+  'sent send|wrote write|written write|paid pay|bought buy|sold sell|made make|went go|gone go|told tell|found find|lost lose|built build|ran run|broke break|broken break|chose choose|chosen choose|forgot forget|forgotten forget|spent spend|kept keep|saw see|seen see|took take|taken take|gave give|given give|got get|drove drive|met meet|meant mean|came come|began begin|begun begin|knew know|known know|threw throw|thrown throw|shown show|men man|children child|people person|bigger big|biggest big|faster fast|fastest fast|smaller small|older old|oldest old|newer new|newest new|better good|best good'
+    .split('|')
+    .map((pair) => pair.split(' ') as [string, string]),
+);
+
 /** A word without the endings that change with its use; null for a word that says nothing. */
-export function stemOf(word: string): string | null {
-  const lower = word.toLowerCase();
-  if (stopWords.has(lower)) return null;
+export const stemOf = (word: string): string | null =>
+  stopWords.has(word.toLowerCase()) ? null : rootOf(word);
+
+/** A word without the endings that change with its use. */
+export function rootOf(word: string): string {
+  const written = word.toLowerCase();
+  const lower = irregular.get(written) ?? written;
+  if (lower === 'news') return lower; // not several of "new"
   if (lower.length > 4 && lower.endsWith('ies')) return `${lower.slice(0, -3)}y`;
   if (lower.length > 5 && lower.endsWith('ing')) return trimmed(lower.slice(0, -3));
   if (lower.length > 4 && lower.endsWith('ed')) return trimmed(lower.slice(0, -2));

@@ -1,7 +1,16 @@
 import type { IncomingMessage } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
+import { AppError } from '@harness/contracts';
+import type { LineBudget } from './line-budget.ts';
 
+/** What the caller has asked for is too much; the upstream has answered, so this counts for no breaker. */
 const tooLarge = (maxBytes: number) =>
-  new Error(`The response has more than ${maxBytes} bytes. Ask for less.`);
+  new AppError('tool_failed', `The response has more than ${maxBytes} bytes. Ask for less.`);
+
+/** Messages in one response of JSON. */
+const maxBatch = 100;
+/** Lines of a stream that its reader is given at once: in between, the event loop serves all others. */
+const maxLinesAtOnce = 200;
 
 /** Statuses that have no body. */
 const bodiless = new Set([101, 204, 205, 304]);
@@ -68,8 +77,14 @@ class WholeResponse {
     return this.#body.toString('utf8');
   }
 
+  /** Rejects what is no JSON, and a batch of JSON-RPC that is handled in one go and larger than any that works. */
   async json(): Promise<unknown> {
-    return JSON.parse(this.#body.toString('utf8'));
+    const parsed: unknown = JSON.parse(this.#body.toString('utf8'));
+    if (!Array.isArray(parsed) || parsed.length <= maxBatch) return parsed;
+    throw new AppError(
+      'tool_failed',
+      `The response is a batch of ${parsed.length} messages; at most ${maxBatch} are read.`,
+    );
   }
 }
 
@@ -80,27 +95,63 @@ const headersOf = ({ headers }: IncomingMessage): Headers =>
     ),
   );
 
-/** A response whose body is read as it comes, with a limit for each event, bytes. */
-export function streamOf(response: IncomingMessage, maxBytes: number): Response {
-  const countEvent = createEventMeter();
+/** Limits of a stream. */
+export interface StreamLimits {
+  /** Of one event; of a response that is no stream, all of it. */
+  maxBytes: number;
+  /** Of a stream, that were asked for. */
+  askedBytes: number;
+  /** Counts lines, and bytes that were not asked for. */
+  budget: Pick<LineBudget, 'spend' | 'idle'>;
+}
+
+/** A response whose body is read as it comes. */
+export function streamOf(
+  response: IncomingMessage,
+  { maxBytes, askedBytes, budget }: StreamLimits,
+): Response {
+  let bytes = 0;
+  const meter = createEventMeter();
   // What was buffered still arrives after the reader has gone, and a closed stream takes no more.
   let isOpen = true;
   const finish = (end: () => void) => {
     if (isOpen) end();
     isOpen = false;
   };
+  let isParting = false;
+  const enqueueInParts = async (chunk: Buffer, controller: ReadableStreamDefaultController<Uint8Array>) => {
+    isParting = true;
+    response.pause();
+    for (const part of partsOf(chunk)) {
+      if (!isOpen) return;
+      controller.enqueue(part);
+      await setImmediate();
+    }
+    isParting = false;
+    if (response.readableLength === 0) budget.idle();
+    if ((controller.desiredSize ?? 0) > 0) response.resume();
+  };
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       response.on('data', (chunk: Buffer) => {
         if (!isOpen) return;
-        if (countEvent(chunk) > maxBytes) return void response.destroy(tooLarge(maxBytes));
+        const lines = meter.count(chunk);
+        if (meter.eventBytes > maxBytes) return void response.destroy(tooLarge(maxBytes));
+        bytes += chunk.length;
+        const unaskedBytes = Math.min(chunk.length, Math.max(0, bytes - askedBytes));
+        if (!budget.spend(lines, unaskedBytes))
+          return void response.destroy(new Error('The response is a flood.'));
+        if (lines > maxLinesAtOnce) return void enqueueInParts(chunk, controller);
         controller.enqueue(chunk);
+        if (response.readableLength === 0) budget.idle();
         if ((controller.desiredSize ?? 0) <= 0) response.pause();
       });
       response.once('end', () => finish(() => controller.close()));
       response.on('error', (error) => finish(() => controller.error(error)));
     },
-    pull: () => void response.resume(),
+    pull: () => {
+      if (!isParting) response.resume();
+    },
     cancel: () => finish(() => response.destroy()),
   });
   const { statusCode: status = 0, statusMessage: statusText = '' } = response;
@@ -109,10 +160,23 @@ export function streamOf(response: IncomingMessage, maxBytes: number): Response 
 
 const [lf, cr] = [10, 13];
 
-/** Counts the bytes of the event that is not complete after a chunk. An event ends with an empty line; lines end with CR, LF or CRLF. */
-function createEventMeter(): (chunk: Uint8Array) => number {
+/** Cuts a chunk after every so many line ends. */
+function* partsOf(chunk: Buffer): Generator<Buffer> {
+  let [from, lines] = [0, 0];
+  for (let at = 0; at < chunk.length; at++) {
+    if (chunk[at] !== lf && chunk[at] !== cr) continue;
+    if (++lines % maxLinesAtOnce !== 0) continue;
+    yield chunk.subarray(from, at + 1);
+    from = at + 1;
+  }
+  if (from < chunk.length) yield chunk.subarray(from);
+}
+
+/** Counts lines, and the bytes of the event that is not complete. An event ends with an empty line; lines end with CR, LF or CRLF. */
+function createEventMeter() {
   let [event, line, last] = [0, 0, 0];
-  return (chunk) => {
+  const count = (chunk: Uint8Array): number => {
+    let lines = 0;
     // Every byte passes here; an iterator would take twice as long.
     for (let at = 0; at < chunk.length; at++) {
       const byte = chunk[at] as number;
@@ -121,9 +185,17 @@ function createEventMeter(): (chunk: Uint8Array) => number {
       else if (byte !== lf || last !== cr) {
         if (line === 0) event = 0;
         line = 0;
+        lines += 1;
       }
       last = byte;
     }
-    return event;
+    return lines;
+  };
+  return {
+    /** The number of lines that end in a chunk. */
+    count,
+    get eventBytes() {
+      return event;
+    },
   };
 }

@@ -16,7 +16,7 @@ const aheadMs = 30_000;
  */
 export function createClientCredentials(
   { url, auth }: { url: string; auth: NonNullable<HttpUpstream['auth']> },
-  fetchFn: FetchLike,
+  { fetch: fetchFn, onToken }: { fetch: FetchLike; onToken?: ((token: string) => void) | undefined },
 ): AuthProvider {
   const { issuer, clientId, clientSecret, scope } = auth;
   let held: { token: string; endsAt: number } | undefined;
@@ -35,6 +35,7 @@ export function createClientCredentials(
       resource: new URL(url),
       fetchFn,
     });
+    onToken?.(tokens.access_token);
     held = {
       token: tokens.access_token,
       endsAt: performance.now() + (tokens.expires_in ?? 3600) * 1000 - aheadMs,

@@ -1,13 +1,17 @@
 /**
  * One MCP connection to an upstream, of either era.
  *
+ *   open-connection.ts     opens a connection of any kind
  *   request.ts             one request and its result
  *   stdio-transport.ts     a child process
  *   child-slots.ts         how many there may be
  *   bounded-fetch.ts       HTTP to the named addresses alone
  *   bounded-response.ts    as much of a response as is read
+ *   fail-lost-requests.ts  requests whose stream ends without their response, and responses that would not end
+ *   bound-answers.ts       how many answers wait for a server that asks
  *   client-credentials.ts  OAuth access tokens
- *   message-budget.ts      cuts off a server that floods
+ *   line-budget.ts         cuts off a server that floods, and gives all others their turn
+ *   message-reader.ts      the messages in the output of a child process
  *   asked-calls.ts         tool calls in which a server of the 2025 versions asks the user
  *   follow-task.ts         tool calls that become tasks of the upstream
  *   pass-tasks.ts          their messages in 2026-07-28
@@ -24,10 +28,12 @@ import { z } from 'zod';
 import { tasksExtension } from '../../mcp/wire/server-identity.ts';
 import type { HttpUpstream, StdioUpstream } from '../file/upstream-config.ts';
 import { createAskedCalls } from './asked-calls.ts';
+import { boundAnswers } from './bound-answers.ts';
 import { createBoundedFetch } from './bounded-fetch.ts';
 import { createClientCredentials } from './client-credentials.ts';
+import { failLostRequests } from './fail-lost-requests.ts';
 import { createTaskCalls, type Send } from './follow-task.ts';
-import { createMessageBudget } from './message-budget.ts';
+import { createLineBudget, type LineBudget } from './line-budget.ts';
 import { passTasks, sendableMethodOf } from './pass-tasks.ts';
 import type { RawResult, RequestOptions } from './request.ts';
 import { type ChildDeps, createStdioTransport, type StdioTransport } from './stdio-transport.ts';
@@ -58,8 +64,8 @@ export interface ConnectionEvents {
   onListChanged(): void;
   onResourceUpdated(uri: string): void;
   onLog(params: RawResult): void;
-  /** It has ended, for whatever reason; called at most once, and not for a connection that did not open. */
-  onClosed(): void;
+  /** It has ended; called at most once, and not for a connection that did not open. `why`: this gateway has closed it. */
+  onClosed(why: Error | undefined): void;
   /** Something is wrong, but the connection goes on. */
   onError(error: Error): void;
 }
@@ -69,6 +75,8 @@ export interface ConnectDeps extends ChildDeps {
   /** Longest wait for the first answer, or for the whole document of an API, ms. */
   timeoutMs: number;
   signal: AbortSignal;
+  /** Hears of each access token, which no error may have. */
+  onToken?: ((token: string) => void) | undefined;
 }
 
 type McpUpstream = StdioUpstream | HttpUpstream;
@@ -97,17 +105,25 @@ export async function connect(
   }
 }
 
+/** The upstream has flooded before it was asked anything. */
+class FloodError extends Error {}
+
 /** Errors that the legacy era would have, too. */
 const isFinal = (error: unknown) =>
-  error instanceof AppError || /\bENOENT\b|not found|EACCES/.test(String(error));
+  error instanceof AppError ||
+  error instanceof FloodError ||
+  /\bENOENT\b|not found|EACCES/.test(String(error));
 
 async function open(
   upstream: McpUpstream,
   events: ConnectionEvents,
   { timeoutMs, signal, mode, ...deps }: ConnectDeps & { mode: 'auto' | 'legacy' },
 ): Promise<Connection> {
-  const stdio = upstream.kind === 'stdio' ? createStdioTransport(upstream, deps) : undefined;
-  const transport = stdio ?? httpTransportOf(upstream as HttpUpstream);
+  const budget = createLineBudget(upstream.kind, () => void transport.close().catch(() => undefined));
+  const stdio = upstream.kind === 'stdio' ? createStdioTransport(upstream, { ...deps, budget }) : undefined;
+  const transport: Transport =
+    stdio ?? httpTransportOf(upstream as HttpUpstream, { budget, onToken: deps.onToken });
+  boundAnswers(transport, budget.exceed);
   const listChanged = { autoRefresh: false, debounceMs: 0, onChanged: () => events.onListChanged() };
   const isAsking = upstream.scope === 'thread';
   const client = new Client(clientInfo, {
@@ -133,15 +149,15 @@ async function open(
     await client.connect(transport, { timeout: timeoutMs, signal });
   } catch (error) {
     await transport.close().catch(() => undefined);
-    throw explained(error as Error, stdio);
+    throw budget.exceeded ? new FloodError(budget.exceeded.message) : explained(error as Error, stdio);
   } finally {
     signal.removeEventListener('abort', abandon);
   }
-  cutOffFloods(transport, events);
-  client.onclose = () => events.onClosed();
+  client.onclose = () => events.onClosed(budget.exceeded);
   const isModern = client.getProtocolEra() === 'modern';
   const capabilities = client.getServerCapabilities() ?? {};
   if (!isModern && capabilities.logging) client.setLoggingLevel('info').catch(events.onError);
+  if (!stdio) failLostRequests(transport);
   if (isModern) passTasks(transport);
   const send: Send = (method, params, { signal: cancelled, timeoutMs: timeout, onProgress, headers }) =>
     client.request({ method: isModern ? sendableMethodOf(method) : method, params }, anything, {
@@ -162,7 +178,9 @@ async function open(
     capabilities,
     instructions: client.getInstructions(),
     request: (method, params, options) =>
-      (method === 'tools/call' ? callTool : send)(method, params, options),
+      (method === 'tools/call' ? callTool : send)(method, params, options).catch((error) => {
+        throw budget.exceeded ?? error;
+      }),
     async subscribe(uri) {
       if (!capabilities.resources?.subscribe || watched.has(uri) || watched.size >= maxSubscriptions) return;
       watched.add(uri);
@@ -181,33 +199,32 @@ async function open(
 /** Resources that one connection is asked to watch; later ones are not. */
 export const maxSubscriptions = 1_000;
 
-function httpTransportOf(upstream: HttpUpstream): StreamableHTTPClientTransport {
+/** Shortest and longest wait before a stream is opened again, ms. */
+const [minReopenMs, maxReopenMs] = [500, 60_000];
+
+function httpTransportOf(
+  upstream: HttpUpstream,
+  { budget, onToken }: { budget: LineBudget; onToken: ConnectDeps['onToken'] },
+): StreamableHTTPClientTransport {
   const { url, headers, auth } = upstream;
   const named = [url, auth?.issuer, auth?.tokenUrl].filter((one) => one !== undefined);
-  const fetch = createBoundedFetch(new Set(named.map((one) => new URL(one).origin)));
+  const fetch = createBoundedFetch(new Set(named.map((one) => new URL(one).origin)), { budget });
   return new StreamableHTTPClientTransport(new URL(url), {
     fetch,
     requestInit: { headers },
-    ...(auth && { authProvider: createClientCredentials({ ...upstream, auth }, fetch) }),
+    ...(auth && { authProvider: createClientCredentials({ ...upstream, auth }, { fetch, onToken }) }),
+    reconnectionScheduler(reconnect, delayMs) {
+      // The server says when, also at once and for ever.
+      const timer = setTimeout(reconnect, Math.min(maxReopenMs, Math.max(minReopenMs, delayMs)));
+      return () => clearTimeout(timer);
+    },
     reconnectionOptions: {
       initialReconnectionDelay: 1_000,
-      maxReconnectionDelay: 60_000,
+      maxReconnectionDelay: maxReopenMs,
       reconnectionDelayGrowFactor: 2,
       maxRetries: 1_000_000, // the stream of notifications is reopened as long as the connection is used
     },
   });
-}
-
-/** Ends the connection of a server that sends more than the gateway reads. */
-function cutOffFloods(transport: Transport, events: ConnectionEvents): void {
-  const spend = createMessageBudget();
-  const read = transport.onmessage;
-  transport.onmessage = (message, extra) => {
-    if (spend()) return read?.(message, extra);
-    events.onError(new Error('the upstream sends too many messages, so its connection is closed'));
-    transport.onmessage = undefined;
-    void transport.close().catch(() => undefined);
-  };
 }
 
 function explained(error: Error, stdio: StdioTransport | undefined): Error {

@@ -1,6 +1,7 @@
 import { isDeeperThan } from '@harness/contracts';
 import { invisibleIn } from '@harness/plugin-kit';
 import type { Connection } from './connect.ts';
+import { createTurns } from './line-budget.ts';
 import type { RawResult } from './request.ts';
 
 /** Everything that an upstream offers, as it sends it. Plain JSON. */
@@ -38,6 +39,7 @@ export async function readCatalog(
   const { capabilities } = connection;
   const problems: string[] = [...(connection.problems ?? [])].slice(0, maxProblems);
   let bytesLeft = maxBytes;
+  const turnEnds = createTurns();
   const problem = (text: string) => {
     if (problems.length < maxProblems) problems.push(text);
   };
@@ -53,6 +55,7 @@ export async function readCatalog(
       const result = await connection.request(method, params, { timeoutMs, signal });
       const items = Array.isArray(result[field]) ? (result[field] as unknown[]) : [];
       for (const item of items) {
+        await turnEnds();
         const why = refusalOf(item, id);
         if (why !== undefined) {
           problem(`${word} ${nameOf(item, id)} is left out: ${why}`);

@@ -9,14 +9,12 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { StdioUpstream } from '../file/upstream-config.ts';
 import type { Launch, UpstreamSandboxes } from '../sandbox/upstream-sandboxes.ts';
 import type { ChildSlots } from './child-slots.ts';
+import { createTurns, type LineBudget } from './line-budget.ts';
+import { createMessageReader, type ReadLine } from './message-reader.ts';
 
 /** What a child inherits; everything else must be written in `env`. */
 const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'USER'];
 
-/** Largest message of a child, bytes. */
-const maxMessageBytes = 16 * 1024 * 1024;
-/** How much of the beginning and the end of a larger message is kept, to find the id that it answers. */
-const keptBytes = 4_096;
 /** Text of standard error that is kept for an error message, characters. */
 const keptErrorChars = 2_000;
 /** After the end of its input a child has this long to end by itself; after its own end, its output has this long to end, ms. */
@@ -49,9 +47,14 @@ export interface ChildDeps {
 }
 
 /** Creates the transport of an upstream; `start` starts the child. */
-export function createStdioTransport(upstream: StdioUpstream, deps: ChildDeps): StdioTransport {
+export function createStdioTransport(
+  upstream: StdioUpstream,
+  deps: ChildDeps & { budget?: LineBudget | undefined },
+): StdioTransport {
   let child: Child | undefined;
   let words = '';
+  /** Responses that were asked for. */
+  let owed = 0;
   let gone: Promise<void> = Promise.resolve();
   const transport: StdioTransport = {
     get pid() {
@@ -78,14 +81,23 @@ export function createStdioTransport(upstream: StdioUpstream, deps: ChildDeps): 
       const note = ({ message }: Error) => {
         if (!words.endsWith(message)) words = `${words}\n${message}`.slice(-keptErrorChars);
       };
-      // One at a time: the SDK would drop the last progress of a request whose response comes in the same chunk.
-      let read = Promise.resolve();
-      const reader = createMessageReader((message) => {
-        read = read.then(() => transport.onmessage?.(message));
-      }, note);
-      started.stdout.on('data', reader.push);
+      const reading = readMessages(started.stdout, {
+        read: createMessageReader(note),
+        onMessage: (message) => transport.onmessage?.(message),
+        spend: ({ message, bytes }) => {
+          const isAsked = message && 'id' in message && !('method' in message) && owed > 0;
+          if (isAsked) owed -= 1;
+          if (deps.budget?.spend(1, isAsked ? 0 : bytes) === false) throw deps.budget.exceeded;
+        },
+        idle: () => deps.budget?.idle(),
+      }).catch((error: Error) => {
+        note(error);
+        killGroup(started);
+      });
       started.stdin.on('error', fail); // a child that has closed its input
-      gone = new Promise((resolve) => started.once('close', () => resolve()));
+      const closed = new Promise((resolve) => started.once('close', resolve));
+      // What it wrote last may not be read yet.
+      gone = Promise.all([closed, reading]).then(() => undefined);
       started.once('exit', () => {
         // What the server has left behind in its group ends with it.
         killGroup(started);
@@ -94,7 +106,7 @@ export function createStdioTransport(upstream: StdioUpstream, deps: ChildDeps): 
           started.stdout.destroy();
           started.stderr.destroy();
         }, graceMs);
-        void gone.then(() => clearTimeout(timer));
+        void closed.then(() => clearTimeout(timer));
       });
       void gone.then(() => {
         giveBack();
@@ -110,18 +122,12 @@ export function createStdioTransport(upstream: StdioUpstream, deps: ChildDeps): 
       });
     },
     async send(message) {
-      if (!child?.stdin.writable) throw new Error('the process has ended');
-      if (child.stdin.write(`${JSON.stringify(message)}\n`)) return;
-      const { stdin } = child;
-      await new Promise<void>((resolve, reject) => {
-        const settle = (error?: Error) => {
-          stdin.off('drain', settle).off('close', onClose);
-          if (error) reject(error);
-          else resolve();
-        };
-        const onClose = () => settle(new Error('the process has ended'));
-        stdin.once('drain', settle).once('close', onClose);
-      });
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      if ('method' in message && 'id' in message) owed += 1;
+      const ended = () => reject(new Error('the process has ended'));
+      if (!child?.stdin.writable) ended();
+      else child.stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? ended() : resolve()));
+      await promise;
     },
     async close() {
       const closing = child;
@@ -133,6 +139,37 @@ export function createStdioTransport(upstream: StdioUpstream, deps: ChildDeps): 
     },
   };
   return transport;
+}
+
+/**
+ * Reads until the end of the output, in turns with everything else that this process does; meanwhile the pipe holds the child back.
+ * Rejects when it floods.
+ */
+async function readMessages(
+  stdout: Readable,
+  {
+    read,
+    onMessage,
+    spend,
+    idle,
+  }: {
+    read: ReturnType<typeof createMessageReader>;
+    onMessage(message: JSONRPCMessage): void;
+    /** Throws when it floods. */
+    spend(line: ReadLine): void;
+    idle(): void;
+  },
+): Promise<void> {
+  const turnEnds = createTurns();
+  for await (const chunk of stdout) {
+    for (const line of read(chunk as Buffer)) {
+      spend(line);
+      if (line.message) onMessage(line.message);
+      // Also one at a time: the SDK would drop the last progress of a request whose response comes in the same chunk.
+      await turnEnds();
+    }
+    if (stdout.readableLength === 0) idle();
+  }
 }
 
 async function launchOf(upstream: StdioUpstream, { env, sandboxes }: ChildDeps): Promise<Launch> {
@@ -173,70 +210,3 @@ function killGroup({ pid }: Child): void {
     // The group has ended.
   }
 }
-
-/**
- * Reads messages, one a line. A line that is too long is dropped while it arrives; if it was a response, its request gets an
- * error instead.
- */
-export function createMessageReader(
-  onMessage: (message: JSONRPCMessage) => void,
-  onError: (error: Error) => void,
-): { push(chunk: Buffer): void } {
-  let parts: Buffer[] = [];
-  let bytes = 0;
-  /** Set while a line that is too long is dropped. */
-  let dropped: { head: string; tail: Buffer } | undefined;
-  const take = (piece: Buffer) => {
-    bytes += piece.length;
-    if (dropped) dropped.tail = Buffer.concat([dropped.tail, piece]).subarray(-keptBytes);
-    else if (bytes <= maxMessageBytes) parts.push(piece);
-    else {
-      const head = Buffer.concat([...parts, piece]);
-      dropped = { head: head.toString('utf8', 0, keptBytes), tail: head.subarray(-keptBytes) };
-      parts = [];
-    }
-  };
-  const end = () => {
-    const line = dropped ? undefined : Buffer.concat(parts).toString('utf8').trim();
-    const [{ head, tail } = { head: '', tail: Buffer.alloc(0) }, size] = [dropped, bytes];
-    [parts, bytes, dropped] = [[], 0, undefined];
-    if (line === undefined) {
-      const id = idIn(head) ?? idIn(tail.toString('utf8'));
-      onError(new Error(`a message of ${size} bytes was dropped; at most ${maxMessageBytes} are read`));
-      if (id !== undefined) onMessage(tooLarge(id, size));
-    } else if (line !== '') {
-      try {
-        onMessage(JSON.parse(line));
-      } catch {
-        onError(new Error('it writes lines that are no JSON to its standard output'));
-      }
-    }
-  };
-  return {
-    push(chunk) {
-      let from = 0;
-      for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
-        take(chunk.subarray(from, at));
-        end();
-        from = at + 1;
-      }
-      if (from < chunk.length) take(chunk.subarray(from));
-    },
-  };
-}
-
-/** The id of a response, at one end of its JSON: our ids are numbers. */
-const idIn = (text: string): number | undefined => {
-  const found =
-    /^\{(?:"jsonrpc":"2.0",)?"id":(\d+)[,}]/.exec(text) ?? /"id":(\d+)(?:,"jsonrpc":"2.0")?\}\s*$/.exec(text);
-  return found ? Number(found[1]) : undefined;
-};
-
-const tooLarge = (id: number, bytes: number): JSONRPCMessage => ({
-  jsonrpc: '2.0',
-  id,
-  error: {
-    code: -32603,
-    message: `The response has ${bytes} bytes; at most ${maxMessageBytes} are read. Ask for less.`,
-  },
-});

@@ -83,13 +83,13 @@ export type OpenApiUpstream = z.infer<typeof OpenApi> & { name: string; kind: 'o
 export type UpstreamConfig = StdioUpstream | HttpUpstream | OpenApiUpstream;
 
 /** Names by which clients call the transports that are supported here. */
-const kinds: Record<string, 'stdio' | 'http'> = {
-  stdio: 'stdio',
-  http: 'http',
-  'streamable-http': 'http',
-  streamableHttp: 'http',
-  streamable_http: 'http',
-};
+const kinds = new Map<string, 'stdio' | 'http'>([
+  ['stdio', 'stdio'],
+  ['http', 'http'],
+  ['streamable-http', 'http'],
+  ['streamableHttp', 'http'],
+  ['streamable_http', 'http'],
+]);
 
 /** Fields of other clients that mean nothing here, and need no warning. */
 const foreign = new Set([
@@ -124,7 +124,7 @@ export function parseUpstream(name: string, entry: unknown, warn: (problem: stri
   if ('envFile' in fields) warn('"envFile" is not read: name the variables in "env"');
   const schema = { stdio: Stdio, http: Http, openapi: OpenApi }[kind];
   for (const field of Object.keys(fields))
-    if (!(field in schema.shape) && !foreign.has(field))
+    if (!Object.hasOwn(schema.shape, field) && !foreign.has(field))
       warn(`"${field}" is not a field of an upstream and is ignored`);
   const parsed = schema.safeParse(fields);
   if (!parsed.success)
@@ -136,6 +136,6 @@ export function parseUpstream(name: string, entry: unknown, warn: (problem: stri
 
 function kindOf(fields: Record<string, unknown>, written: unknown): 'stdio' | 'http' | 'openapi' | undefined {
   if ('openapi' in fields) return 'openapi';
-  if (written !== undefined) return kinds[String(written)];
+  if (written !== undefined) return kinds.get(String(written));
   return 'command' in fields ? 'stdio' : 'http';
 }

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the files that are read
 import { expect, it } from 'vitest';
 import { isChosen, partNameOf, pluginNameOf } from './upstream-names.ts';
-import { parseUpstreams, secretsOf } from './upstreams-file.ts';
+import { parseUpstreams } from './upstreams-file.ts';
 
 const read = (text: string, env: Record<string, string> = {}) => parseUpstreams(text, env);
 const one = (entry: object, env: Record<string, string> = {}) =>
@@ -116,16 +116,4 @@ it.each([
   [[], true],
 ])('chooses tools by %j', (patterns, expected) => {
   expect(isChosen('read_file', patterns)).toBe(expected);
-});
-
-it('knows the secrets of an entry', () => {
-  const { upstreams } = read(
-    JSON.stringify({
-      mcpServers: {
-        a: { url: 'https://a.example/mcp?key=in-the-url', headers: { Authorization: 'Bearer abc' } },
-        b: { command: 'run', env: { API_TOKEN: 'of-the-env', LEVEL: 'debug' } },
-      },
-    }),
-  );
-  expect(upstreams.map(secretsOf)).toEqual([['Bearer abc', 'abc', 'in-the-url'], ['of-the-env']]);
 });

@@ -8,9 +8,11 @@
  */
 import { readFile, stat } from 'node:fs/promises';
 import type { Diagnostic } from '@harness/plugin-kit';
+import { builtInPlugins } from '@harness/plugins';
 import { ConfigError, type Logger } from '@harness/runtime';
-import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser';
+import { getNodeValue, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { type FollowedFile, followFile } from '../../follow-file.ts';
+import { isObject } from '../is-object.ts';
 import { parseUpstream, type UpstreamConfig } from './upstream-config.ts';
 import { pluginNameOf } from './upstream-names.ts';
 import { expandVariables } from './variables.ts';
@@ -21,6 +23,9 @@ export interface UpstreamsFile {
   upstreams: readonly UpstreamConfig[];
   diagnostics: readonly Diagnostic[];
 }
+
+/** Names that upstreams cannot have: that of the tools of the search, and those of built-in plugins, disabled ones included. */
+const reserved = new Set(['tools', 'harness', ...builtInPlugins.map(({ name }) => name)]);
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -80,6 +85,7 @@ export function parseUpstreams(text: string, env: Env): UpstreamsFile {
     try {
       const name = pluginNameOf(written);
       if (name === undefined) throw new Error('has no letter or digit in its name; rename it');
+      if (reserved.has(name)) throw new Error(`the name "${name}" belongs to this gateway; rename it`);
       const other = writtenAs.get(name);
       if (other !== undefined)
         throw new Error(`would be called "${name}", like "${other}" before it; rename one of them`);
@@ -95,7 +101,9 @@ export function parseUpstreams(text: string, env: Env): UpstreamsFile {
 
 function entriesOf(text: string) {
   const errors: ParseError[] = [];
-  const parsed: unknown = parse(text, errors, { allowTrailingComma: true });
+  // Unlike `parse`, this makes objects without a prototype: a server called `__proto__` would become that of the others.
+  const root = parseTree(text, errors, { allowTrailingComma: true });
+  const parsed: unknown = root && getNodeValue(root);
   const [error] = errors;
   if (error) {
     const before = text.slice(0, error.offset).split('\n');
@@ -122,27 +130,3 @@ const inputsOf = (inputs: unknown) =>
         : [],
     ),
   );
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const addressesOf = (upstream: UpstreamConfig): string[] =>
-  [
-    ...('url' in upstream ? [upstream.url] : []),
-    ...('openapi' in upstream ? [upstream.openapi, upstream.baseUrl] : []),
-  ].filter((address) => address !== undefined && URL.canParse(address)) as string[];
-
-/** Every secret that an upstream's entry may hold: the scrubber replaces them in errors and logs. */
-export const secretsOf = (upstream: UpstreamConfig): string[] =>
-  upstream.kind === 'stdio'
-    ? Object.entries(upstream.env).flatMap(([name, value]) =>
-        /KEY|TOKEN|SECRET|PASS|AUTH|CRED/i.test(name) ? [value] : [],
-      )
-    : [
-        ...Object.values(upstream.headers).flatMap((value) => [
-          value,
-          value.replace(/^(Bearer|Basic)\s+/i, ''),
-        ]),
-        ...(upstream.auth ? [upstream.auth.clientSecret] : []),
-        ...addressesOf(upstream).flatMap((address) => [...new URL(address).searchParams.values()]),
-      ];

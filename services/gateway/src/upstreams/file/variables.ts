@@ -49,7 +49,7 @@ function expansionOf(
   const [variable = '', ...rest] = inner.replace(/^env:/, '').split(':-');
   const fallback = rest.length > 0 ? rest.join(':-') : undefined;
   if (!name.test(variable)) return { problem: `\${${inner}} is not a variable that is known here` };
-  const value = env[variable];
+  const value = Object.hasOwn(env, variable) ? env[variable] : undefined;
   // As in a shell, `:-` also replaces an empty value.
   if (fallback !== undefined) return { value: value || fallback };
   return value === undefined ? { problem: `the variable ${variable} is not set` } : { value };

@@ -1,35 +1,41 @@
 /**
- * An upstream as the gateway that is connected to it has it: one line for all callers and, for servers that keep state, one for
+ * An upstream as the gateway that is connected to it has it: one channel for all callers and, for servers that keep state, one for
  * each thread.
  *
- *   line.ts             requests over a connection that heals
- *   healing-connection.ts  when it is opened
- *   breaker.ts          when it is given up
- *   back-off.ts         when it is tried again
- *   refresher.ts        when its lists are read again
- *   request-failure.ts  why a request has failed
- *   call-statistics.ts  how many, how fast
- *   owned-link.ts       a link that only one gateway has; the others ask it
- *   ownership.ts        which gateway that is
- *   remote-link.ts      what the others ask
+ *   channel.ts                   requests over a connection that is opened again
+ *   reconnecting-connection.ts   when it is opened, and opened again
+ *   breaker.ts                   when it is given up
+ *   back-off.ts                  when it is tried again
+ *   thread-channels.ts           the channels of threads
+ *   session-marks.ts             which threads had one, also before this gateway
+ *   refresher.ts                 when its lists are read again
+ *   request-failure.ts           why a request has failed
+ *   call-statistics.ts           how many, how fast
+ *   owned-link.ts                a link that only one gateway has; the others ask it
+ *   ownership.ts                 which gateway that is
+ *   remote-link.ts               what the others ask
  */
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@harness/contracts';
+import type { PluginStore } from '@harness/dispatch';
 import type { Logger } from '@harness/runtime';
-import type { ChildSlots, IdleChild } from '../connection/child-slots.ts';
+import type { ChildSlots } from '../connection/child-slots.ts';
 import { type Connection, maxSubscriptions } from '../connection/connect.ts';
 import { openConnection } from '../connection/open-connection.ts';
 import { type Catalog, readCatalog } from '../connection/read-catalog.ts';
 import type { RawResult } from '../connection/request.ts';
 import type { UpstreamConfig } from '../file/upstream-config.ts';
 import type { UpstreamSandboxes } from '../sandbox/upstream-sandboxes.ts';
+import type { UpstreamScrubber } from '../secrets/upstream-scrubber.ts';
 import { type CallStatistics, createCallStatistics } from './call-statistics.ts';
-import type { LineState } from './healing-connection.ts';
-import { createLine, type Line, type LineRequest, type RequestHooks } from './line.ts';
+import { type ChannelRequest, createChannel, type RequestHooks } from './channel.ts';
+import type { ChannelState } from './reconnecting-connection.ts';
 import { createRefresher } from './refresher.ts';
+import { openSessionMarks } from './session-marks.ts';
+import { createThreadChannels } from './thread-channels.ts';
 
 /** A request; `thread` names the caller's thread, for an upstream with a connection for each. */
-export interface UpstreamRequest extends LineRequest {
+export interface UpstreamRequest extends ChannelRequest {
   thread: string;
 }
 
@@ -44,7 +50,7 @@ export interface UpstreamDescription {
 
 /** The state of an upstream for operators. Plain JSON. */
 export interface LinkStatus extends CallStatistics {
-  state: Exclude<LineState, 'idle'>;
+  state: Exclude<ChannelState, 'idle'>;
   lastError: string | null;
   /** Connections that were lost. */
   losses: number;
@@ -61,7 +67,7 @@ export interface Link {
   readonly owner?: string | undefined;
   /** Asks the owner for its status. Never rejects. */
   refresh?(): Promise<void>;
-  /** Rejects with AppError; see `Line.request`. */
+  /** Rejects with AppError; see `Channel.request`. Errors, failed results and log lines have no secret of the upstream. */
   request(request: UpstreamRequest, hooks: RequestHooks): Promise<RawResult>;
   /** Asks for notifications of changes of a resource. */
   subscribe(uri: string): Promise<void>;
@@ -77,7 +83,9 @@ export interface LinkDeps {
   env: Readonly<Record<string, string | undefined>>;
   children: ChildSlots;
   sandboxes: UpstreamSandboxes;
-  scrub(text: string): string;
+  scrubber: UpstreamScrubber;
+  /** Where it is kept which threads have sessions. */
+  sessions: Pick<PluginStore, 'get' | 'set'>;
   logger: Logger;
   /** The description has changed. */
   onDescribed(): void;
@@ -88,21 +96,20 @@ export interface LinkDeps {
 const connectMs = 60_000;
 /** Time for one page of a list, ms. */
 const listMs = 30_000;
-/** Connections of threads of one upstream; one without a request for this long is closed, ms. */
-const maxThreads = 50;
-const idleMs = 30 * 60_000;
 
 /** Creates the link and begins to connect. */
 export function createLink(deps: LinkDeps): Link {
-  const { config, logger } = deps;
+  const { config, logger, scrubber } = deps;
   const { name } = config;
   let description: UpstreamDescription | undefined;
   const statistics = createCallStatistics();
-  const lineDeps = {
+  const watched = new Set<string>();
+  const channelDeps = {
     name,
-    scrub: deps.scrub,
+    scrub: scrubber.json,
     logger,
-    onResourceUpdated: deps.onResourceUpdated,
+    // Each one is announced to the fleet.
+    onResourceUpdated: (uri: string) => watched.has(uri) && deps.onResourceUpdated(uri),
     open: (events: Parameters<typeof openConnection>[1], signal: AbortSignal) =>
       openConnection(config, events, {
         env: deps.env,
@@ -110,6 +117,7 @@ export function createLink(deps: LinkDeps): Link {
         signal,
         children: deps.children,
         sandboxes: deps.sandboxes,
+        onToken: scrubber.learn,
       }),
   };
   const describe = async (connection: Connection, signal: AbortSignal) => {
@@ -120,9 +128,8 @@ export function createLink(deps: LinkDeps): Link {
     description = now;
     deps.onDescribed();
   };
-  const watched = new Set<string>();
-  const main = createLine({
-    ...lineDeps,
+  const main = createChannel({
+    ...channelDeps,
     isKept: true,
     async prepare(connection, signal) {
       await describe(connection, signal);
@@ -135,10 +142,14 @@ export function createLink(deps: LinkDeps): Link {
     const { connection } = main;
     if (!connection) return;
     await describe(connection, closing.signal).catch((error: Error) =>
-      logger.warn({ upstream: name, error: deps.scrub(error.message) }, 'upstream: lists not read'),
+      logger.warn({ upstream: name, error: scrubber.json(error.message) }, 'upstream: lists not read'),
     );
   });
-  const threads = createThreadLines(() => createLine({ ...lineDeps, isKept: false }), name);
+  const threads = createThreadChannels({
+    name,
+    create: () => createChannel({ ...channelDeps, isKept: false }),
+    marks: openSessionMarks(deps.sessions, name),
+  });
   const withdraw = config.kind === 'stdio' ? deps.children.offer(threads.longestIdle) : () => undefined;
   main.start();
 
@@ -157,18 +168,23 @@ export function createLink(deps: LinkDeps): Link {
       const begunAt = performance.now();
       let isFailure = true;
       try {
-        const line =
-          config.scope === 'thread' && request.thread !== '' ? threads.lineOf(request.thread) : main;
-        const result = await line.request(request, hooks);
+        const channel =
+          config.scope === 'thread' && request.thread !== '' ? await threads.channelOf(request.thread) : main;
+        const onLog = hooks.onLog && ((params: RawResult) => hooks.onLog?.(scrubber.json(params)));
+        const result = await channel.request(request, { ...hooks, onLog });
         isFailure = result.isError === true;
-        return result;
+        return isFailure ? scrubber.json(result) : result;
+      } catch (error) {
+        throw scrubber.error(error);
       } finally {
         statistics.ended(performance.now() - begunAt, isFailure);
       }
     },
     async subscribe(uri) {
       if (watched.size < maxSubscriptions) watched.add(uri);
-      await main.connection?.subscribe(uri);
+      await main.connection?.subscribe(uri).catch((error: Error) => {
+        throw new AppError('tool_failed', scrubber.json(`${name}: ${error.message}`));
+      });
     },
     reconnect() {
       threads.closeAll();
@@ -180,66 +196,6 @@ export function createLink(deps: LinkDeps): Link {
       refresher.close();
       withdraw();
       await Promise.all([main.close(), threads.close()]);
-    },
-  };
-}
-
-/** The lines of threads: bounded, closed when they are idle. */
-function createThreadLines(create: () => Line, name: string) {
-  const lines = new Map<string, { line: Line; losses: number }>();
-  const drop = (thread: string) => {
-    const found = lines.get(thread);
-    lines.delete(thread);
-    return found?.line.close();
-  };
-  const isIdle = ({ open, usedAt }: Line, forMs: number) => open === 0 && performance.now() - usedAt > forMs;
-  const timer = setInterval(() => {
-    for (const [thread, { line }] of lines) if (isIdle(line, idleMs)) void drop(thread);
-  }, 60_000).unref();
-  const makeRoom = () => {
-    if (lines.size < maxThreads) return;
-    const oldest = longestIdleOf(() => true);
-    if (!oldest)
-      throw new AppError(
-        'limit_reached',
-        `${name} serves ${maxThreads} threads at the same time. Try again later.`,
-      );
-    void drop(oldest[0]);
-  };
-  const longestIdleOf = (isChosen: (line: Line) => boolean) =>
-    [...lines]
-      .filter(([, { line }]) => line.open === 0 && isChosen(line))
-      .sort(([, one], [, other]) => one.line.usedAt - other.line.usedAt)[0];
-  return {
-    count: () => [...lines.values()].filter(({ line }) => line.connection).length,
-    /** The thread's line. Throws `plugin_unavailable` once after its state was lost, so that the caller knows. */
-    lineOf(thread: string): Line {
-      const known = lines.get(thread);
-      if (!known) {
-        makeRoom();
-        const line = create();
-        lines.set(thread, { line, losses: 0 });
-        return line;
-      }
-      if (known.line.losses === known.losses) return known.line;
-      known.losses = known.line.losses;
-      throw new AppError(
-        'plugin_unavailable',
-        `${name} was started anew: what it held for this thread is lost, and this call was not made. Begin again.`,
-      );
-    },
-    longestIdle(): IdleChild | undefined {
-      const [thread, found] = longestIdleOf(({ connection }) => connection !== undefined) ?? [];
-      if (thread === undefined || !found) return undefined;
-      return { idleSince: found.line.usedAt, end: async () => drop(thread) };
-    },
-    end: (thread: string) => void drop(thread),
-    closeAll() {
-      for (const thread of [...lines.keys()]) void drop(thread);
-    },
-    async close() {
-      clearInterval(timer);
-      await Promise.all([...lines.keys()].map(drop));
     },
   };
 }

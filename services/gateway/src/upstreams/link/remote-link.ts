@@ -2,7 +2,7 @@ import { AppError } from '@harness/contracts';
 import type { Dispatch } from '@harness/dispatch';
 import type { RawResult } from '../connection/request.ts';
 import { createCallStatistics } from './call-statistics.ts';
-import type { RequestHooks } from './line.ts';
+import type { RequestHooks } from './channel.ts';
 import type { Link, LinkStatus, UpstreamDescription, UpstreamRequest } from './link.ts';
 
 /** The topic of calls to the owner of an upstream. */

@@ -21,14 +21,18 @@ export function failureOf(thrown: unknown, name: string, signal: AbortSignal | u
   }
   if (thrown instanceof AppError) return { kind: 'answered', error: thrown };
   if (thrown instanceof ProtocolError) return { kind: 'answered', error: answeredErrorOf(thrown) };
+  if (thrown instanceof SyntaxError || (thrown instanceof Error && thrown.name === 'ZodError'))
+    return {
+      kind: 'answered',
+      error: new AppError('tool_failed', `${name} responded with what is no message of MCP.`),
+    };
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   const because = causeOf(thrown);
   const error = new AppError('plugin_unavailable', `${name} did not answer: ${text}${because}`, {
     cause: thrown,
   });
   if (thrown instanceof SdkHttpError && isSessionLost(thrown)) return { kind: 'session-lost', error };
-  if (thrown instanceof SdkHttpError && thrown.status >= 400 && thrown.status < 500)
-    return { kind: 'answered', error };
+  if (thrown instanceof SdkHttpError && isOwnAnswer(thrown.status)) return { kind: 'answered', error };
   if (thrown instanceof SdkError && thrown.code === SdkErrorCode.RequestTimeout)
     return { kind: 'unanswered', error: new AppError('tool_timeout', `${name} did not answer in time.`) };
   const isResult =
@@ -36,6 +40,9 @@ export function failureOf(thrown: unknown, name: string, signal: AbortSignal | u
     (thrown.code === SdkErrorCode.InvalidResult || thrown.code === SdkErrorCode.UnsupportedResultType);
   return { kind: isResult ? 'answered' : 'unanswered', error };
 }
+
+/** Also a redirect, and 500, are a server's answer to an input; 502 to 504 say that there is no server. */
+const isOwnAnswer = (status: number): boolean => status >= 300 && status < 502;
 
 /** MCP has 404 for a session that the server has forgotten; some servers answer 400 and say so. */
 const isSessionLost = ({ status, message, data }: SdkHttpError): boolean =>

@@ -1,26 +1,29 @@
 /**
  * An HTTP API with an OpenAPI document, as an upstream: its operations are tools.
  *
+ *   convert-document.ts  reads a document in a process of its own
+ *   convert-process.ts  the main file of that process
  *   operations.ts       the operations of a document, as tools
  *   flatten-schema.ts   schemas without references
+ *   schema-values.ts    which of their values can be used
+ *   check-input.ts      checks the input of an operation
  *   send-operation.ts   the request of an operation, and its response as a result
  */
 import { readFile } from 'node:fs/promises';
 import { AppError } from '@harness/contracts';
-import { createSchemaCompiler, readableErrors, type SchemaCheck } from '@harness/plugin-kit';
+import { readableErrors } from '@harness/plugin-kit';
 import type { AuthProvider, FetchLike } from '@modelcontextprotocol/client';
-import { upgrade } from '@scalar/openapi-upgrader';
-import { parse as parseYaml } from 'yaml';
 import { createBoundedFetch } from '../connection/bounded-fetch.ts';
 import { createClientCredentials } from '../connection/client-credentials.ts';
 import type { ConnectDeps, Connection } from '../connection/connect.ts';
 import type { RawResult } from '../connection/request.ts';
 import type { OpenApiUpstream } from '../file/upstream-config.ts';
-import { type FlatSchema, isObject } from './flatten-schema.ts';
-import { type Operation, operationsOf } from './operations.ts';
+import { createInputChecks } from './check-input.ts';
+import { type ConvertedDocument, convertDocument } from './convert-document.ts';
+import type { Operation } from './operations.ts';
 import { sendOperation } from './send-operation.ts';
 
-/** Largest document, bytes. */
+/** Largest document, characters. */
 const maxDocumentBytes = 20 * 1024 * 1024;
 const isUrl = (place: string) => /^https?:\/\//.test(place);
 
@@ -30,7 +33,7 @@ const isUrl = (place: string) => /^https?:\/\//.test(place);
  */
 export async function openApiConnection(
   upstream: OpenApiUpstream,
-  deps: Pick<ConnectDeps, 'timeoutMs' | 'signal'>,
+  deps: Pick<ConnectDeps, 'timeoutMs' | 'signal' | 'onToken'>,
 ): Promise<Connection> {
   const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(deps.timeoutMs)]);
   const named = [upstream.openapi, upstream.baseUrl, upstream.auth?.issuer, upstream.auth?.tokenUrl];
@@ -38,31 +41,28 @@ export async function openApiConnection(
     .filter((one) => one !== undefined && isUrl(one))
     .map((one) => new URL(one as string).origin);
   const fetch = createBoundedFetch(new Set(origins));
-  const document = documentOf(await textOf(upstream.openapi, { fetch, signal, headers: upstream.headers }));
+  const text = await textOf(upstream.openapi, { fetch, signal, headers: upstream.headers });
+  const document = await convertDocument({ text, patterns: upstream.operations }, signal);
+  const { operations, problems } = document;
   const baseUrl = upstream.baseUrl ?? serverOf(document, upstream.openapi);
   if (!origins.includes(new URL(baseUrl).origin))
     throw new Error(
       `the document names the server ${baseUrl}, which the upstreams file does not: write it as "baseUrl"`,
     );
-  const problems = new Set<string>();
-  const operations = operationsOf(document, upstream.operations, (problem) => problems.add(problem));
   const { auth } = upstream;
-  const credentials = auth && createClientCredentials({ url: baseUrl, auth }, fetch);
+  const credentials =
+    auth && createClientCredentials({ url: baseUrl, auth }, { fetch, onToken: deps.onToken });
   const send = createSender({ upstream, baseUrl, fetch, credentials });
   // Of two with the same name the first one is offered.
   const byName = new Map(operations.toReversed().map((operation) => [operation.name, operation]));
-  const { title, version, description } = (isObject(document.info) ? document.info : {}) as Record<
-    string,
-    unknown
-  >;
 
   return {
     era: null,
     protocolVersion: undefined,
-    server: { name: String(title ?? upstream.name), version: String(version ?? '0') },
+    server: { name: document.title ?? upstream.name, version: document.version ?? '0' },
     capabilities: { tools: {} },
-    problems: [...problems],
-    instructions: typeof description === 'string' ? description.slice(0, 2_000) : undefined,
+    problems,
+    instructions: document.description,
     async request(method, params, options): Promise<RawResult> {
       if (method === 'tools/list') return { tools: operations.map(toolOf) };
       const operation = method === 'tools/call' ? byName.get(String(params.name)) : undefined;
@@ -82,26 +82,13 @@ function createSender(deps: {
   credentials: AuthProvider | undefined;
 }) {
   const { upstream, baseUrl, fetch, credentials } = deps;
-  const compiler = createSchemaCompiler();
-  const checks = new Map<Operation, SchemaCheck>();
-  const checkOf = (operation: Operation): SchemaCheck => {
-    const check = checks.get(operation) ?? compiled(operation.inputSchema);
-    checks.set(operation, check);
-    return check;
-  };
-  const compiled = (schema: FlatSchema): SchemaCheck => {
-    try {
-      return compiler.compile(schema);
-    } catch {
-      return () => []; // a schema that is wrong: the API decides
-    }
-  };
+  const checkOf = createInputChecks();
   const authorized = async () => {
     const token = await credentials?.token();
     return token === undefined ? upstream.headers : { ...upstream.headers, authorization: `Bearer ${token}` };
   };
   return async (operation: Operation, input: Record<string, unknown>, signal: AbortSignal | undefined) => {
-    const errors = checkOf(operation)(input);
+    const errors = checkOf(operation.inputSchema)(input);
     if (errors.length > 0)
       throw new AppError('invalid_tool_input', `The input is not valid:\n${readableErrors(errors)}`, {
         details: errors,
@@ -145,21 +132,9 @@ async function textOf(
   return response.text();
 }
 
-/** OpenAPI 3.0 becomes 3.1, whose schemas are JSON Schema. YAML aliases are bounded: they can make a small text endless. */
-function documentOf(text: string): Record<string, unknown> {
-  const parsed: unknown = text.trimStart().startsWith('{')
-    ? JSON.parse(text)
-    : parseYaml(text, { maxAliasCount: 10_000 });
-  if (!isObject(parsed) || !/^3\.[01]/.test(String(parsed.openapi)))
-    throw new Error('it is no document of OpenAPI 3.0 or 3.1');
-  return upgrade(parsed, '3.1') as Record<string, unknown>;
-}
-
 /** The document's first server, relative to the document. */
-function serverOf({ servers }: Record<string, unknown>, place: string): string {
-  const first = Array.isArray(servers) ? (servers[0] as { url?: unknown } | undefined)?.url : undefined;
-  const url = typeof first === 'string' ? first : '/';
-  if (isUrl(url)) return url;
-  if (isUrl(place)) return new URL(url, place).href;
+function serverOf({ server = '/' }: ConvertedDocument, place: string): string {
+  if (isUrl(server)) return server;
+  if (isUrl(place)) return new URL(server, place).href;
   throw new Error('the document names no server: write its address as "baseUrl"');
 }

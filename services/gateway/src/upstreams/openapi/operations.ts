@@ -1,5 +1,6 @@
 import { isChosen, partNameOf } from '../file/upstream-names.ts';
-import { createFlattener, type FlatSchema, isObject, propertiesOf } from './flatten-schema.ts';
+import { isObject } from '../is-object.ts';
+import { createFlattener, type FlatSchema, propertiesOf } from './flatten-schema.ts';
 
 /** Where a value of the input goes. */
 export interface Place {
@@ -29,6 +30,7 @@ export interface Operation {
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
 /** Headers that the gateway sets itself. */
 const ownHeaders = new Set(['accept', 'content-type', 'authorization', 'host', 'content-length', 'cookie']);
+const isHeaderName = (name: string) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name);
 const maxDescription = 2_000;
 
 /**
@@ -88,23 +90,27 @@ interface Source {
 
 function operationOf({ document, method, path, operation, shared }: Source, problem: (text: string) => void) {
   const { flatten, resolve } = createFlattener(document, problem);
-  const properties: Record<string, unknown> = {};
+  const properties = new Map<string, unknown>();
   const required = new Set<string>();
   const places: Place[] = [];
   for (const parameter of parametersOf([...shared, ...listOf(operation.parameters)].map(resolve))) {
     const { name, in: where } = parameter;
     if (where === 'header' && ownHeaders.has(name.toLowerCase())) continue;
+    if (where === 'header' && !isHeaderName(name)) {
+      problem(`the header ${JSON.stringify(name)} has a name that is not possible, and is not sent`);
+      continue;
+    }
     if (where === 'cookie') {
       problem(`the cookie "${name}" is not sent`);
       continue;
     }
-    const key = Object.hasOwn(properties, name) ? `${name}_${where}` : name;
+    const key = properties.has(name) ? `${name}_${where}` : name;
     const { schema, content } = parameter;
     const found =
       schema ?? Object.values(isObject(content) ? content : {}).map((one) => isObject(one) && one.schema)[0];
     const described =
       typeof parameter.description === 'string' ? { description: parameter.description.slice(0, 500) } : {};
-    properties[key] = { ...flatten(found), ...described };
+    properties.set(key, { ...flatten(found), ...described });
     if (parameter.required === true || where === 'path') required.add(key);
     places.push({
       key,
@@ -126,15 +132,17 @@ function operationOf({ document, method, path, operation, shared }: Source, prob
       ((requestBody.content as Record<string, unknown>)[type] as { schema?: unknown }).schema,
     );
     const fields = propertiesOf(schema);
-    const isFlat = fields && Object.keys(fields.properties).every((name) => !Object.hasOwn(properties, name));
+    const isFlat = fields && [...fields.properties.keys()].every((name) => !properties.has(name));
     body = { type, shape: isFlat ? 'fields' : 'whole' };
     if (fields && isFlat) {
-      Object.assign(properties, fields.properties);
-      for (const name of Object.keys(fields.properties)) places.push({ key: name, name, in: 'body' });
+      for (const [name, field] of fields.properties) {
+        properties.set(name, field);
+        places.push({ key: name, name, in: 'body' });
+      }
       if (requestBody.required !== false) for (const name of fields.required) required.add(name);
     } else {
-      const key = Object.hasOwn(properties, 'body') ? 'request_body' : 'body';
-      properties[key] = schema;
+      const key = properties.has('body') ? 'request_body' : 'body';
+      properties.set(key, schema);
       places.push({ key, name: 'body', in: 'body' });
       if (requestBody.required === true) required.add(key);
     }
@@ -151,8 +159,8 @@ function operationOf({ document, method, path, operation, shared }: Source, prob
     path,
     inputSchema: {
       type: 'object',
-      properties,
-      ...(required.size > 0 && { required: [...required].filter((key) => Object.hasOwn(properties, key)) }),
+      properties: Object.fromEntries(properties),
+      ...(required.size > 0 && { required: [...required].filter((key) => properties.has(key)) }),
       additionalProperties: false,
     },
     places,

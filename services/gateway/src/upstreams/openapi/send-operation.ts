@@ -1,7 +1,7 @@
 import { AppError } from '@harness/contracts';
 import type { FetchLike } from '@modelcontextprotocol/client';
 import type { RawResult } from '../connection/request.ts';
-import { isObject } from './flatten-schema.ts';
+import { isObject } from '../is-object.ts';
 import type { Operation } from './operations.ts';
 
 /** One request of an operation. */
@@ -15,19 +15,31 @@ export interface OperationRequest {
 
 /** What a value in the request must not have: it could end a line, and begin another one. */
 const isUnsafe = (text: string) => /[\r\n\0]/.test(text);
+/** What a header can have: Latin-1 without control characters. */
+const isHeaderText = (text: string) => /^[\t\x20-\x7e\xa0-\xff]*$/.test(text);
 /** Text of an error response that is passed on, characters. */
 const maxErrorChars = 4_000;
 
 /** Sends an operation. A response of 400 or above is a tool's failure; no response at all rejects. Throws `invalid_tool_input`. */
 export async function sendOperation(request: OperationRequest, fetch: FetchLike): Promise<RawResult> {
-  const response = await fetch(urlOf(request), {
-    method: request.operation.method,
-    headers: headersOf(request),
-    ...(request.signal && { signal: request.signal }),
-    ...bodyOf(request),
-  });
-  return resultOf(response);
+  const { url, ...init } = encoded(request);
+  return resultOf(await fetch(url, { ...init, ...(request.signal && { signal: request.signal }) }));
 }
+
+/** The request as it is sent. What cannot be encoded is an error of the caller, of which the upstream knows nothing. */
+function encoded(request: OperationRequest) {
+  try {
+    const { method } = request.operation;
+    return { url: urlOf(request), method, headers: headersOf(request), ...bodyOf(request) };
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw refuse(`The input cannot be sent: ${(error as Error).message}`);
+  }
+}
+
+/** The value of an input: one called `toString` is absent unless it is given. */
+const givenOf = (input: Record<string, unknown>, key: string | undefined): unknown =>
+  key !== undefined && Object.hasOwn(input, key) ? input[key] : undefined;
 
 const refuse = (problem: string) => new AppError('invalid_tool_input', problem);
 
@@ -41,9 +53,8 @@ function urlOf({ operation, input, baseUrl }: OperationRequest): URL {
   const path = operation.places
     .filter((place) => place.in === 'path')
     .reduce((rest, { key, name }) => {
-      const text = Array.isArray(input[key])
-        ? (input[key] as unknown[]).map(String).join(',')
-        : textOf(input[key], key);
+      const value = givenOf(input, key);
+      const text = Array.isArray(value) ? value.map(String).join(',') : textOf(value ?? '', key);
       // A URL takes such a part away, and the one before it.
       if (text === '' || text === '.' || text === '..' || isUnsafe(text))
         throw refuse(`"${key}" must be a part of a path.`);
@@ -51,7 +62,7 @@ function urlOf({ operation, input, baseUrl }: OperationRequest): URL {
     }, operation.path);
   const url = new URL(`${baseUrl.replace(/\/+$/, '')}${path}`);
   for (const { key, name, style, isJoined } of operation.places.filter((place) => place.in === 'query')) {
-    const value = input[key];
+    const value = givenOf(input, key);
     if (value === undefined) continue;
     if (Array.isArray(value)) {
       const texts = value.map((one) => textOf(one, key));
@@ -66,8 +77,13 @@ function urlOf({ operation, input, baseUrl }: OperationRequest): URL {
 
 function headersOf({ operation, input, headers }: OperationRequest): Headers {
   const all = new Headers({ accept: 'application/json, */*;q=0.5' });
-  for (const { key, name } of operation.places.filter((place) => place.in === 'header'))
-    if (input[key] !== undefined) all.set(name, textOf(input[key], key));
+  for (const { key, name } of operation.places.filter((place) => place.in === 'header')) {
+    const value = givenOf(input, key);
+    if (value === undefined) continue;
+    const text = textOf(value, key);
+    if (!isHeaderText(text)) throw refuse(`"${key}" has characters that no header can have.`);
+    all.set(name, text);
+  }
   if (operation.body && hasBody({ operation, input })) all.set('content-type', operation.body.type);
   // What the operator has written wins over what a model asks for.
   for (const [name, value] of Object.entries(headers)) all.set(name, value);
@@ -75,7 +91,7 @@ function headersOf({ operation, input, headers }: OperationRequest): Headers {
 }
 
 const inBody = ({ operation, input }: Pick<OperationRequest, 'operation' | 'input'>) =>
-  operation.places.filter((place) => place.in === 'body' && input[place.key] !== undefined);
+  operation.places.filter((place) => place.in === 'body' && givenOf(input, place.key) !== undefined);
 const hasBody = (request: Pick<OperationRequest, 'operation' | 'input'>) =>
   request.operation.body?.shape === 'fields' || inBody(request).length > 0;
 
@@ -85,8 +101,8 @@ function bodyOf(request: OperationRequest): { body?: string } {
   const given = inBody(request);
   const value =
     operation.body.shape === 'whole'
-      ? input[given[0]?.key as string]
-      : Object.fromEntries(given.map(({ key, name }) => [name, input[key]]));
+      ? givenOf(input, given[0]?.key)
+      : Object.fromEntries(given.map(({ key, name }) => [name, givenOf(input, key)]));
   if (operation.body.type.includes('json')) return { body: JSON.stringify(value) };
   const fields = Object.entries(isObject(value) ? value : {}).map(([name, one]): [string, string] => [
     name,

@@ -1,4 +1,3 @@
-import { AppError } from '@harness/contracts';
 import {
   type Completer,
   type EmbeddedResource,
@@ -8,29 +7,30 @@ import {
   type PluginRequestMeta,
   type PluginResource,
   type PluginTool,
-  type PluginToolMeta,
   type PromptResult,
   type ToolResult,
 } from '@harness/plugin-kit';
-import { continuedResult, continuesKey, knowsTasks } from '../../mcp/continued-call.ts';
+import { continuedResult, knowsTasks } from '../../mcp/continued-call.ts';
 import { tasksExtension } from '../../mcp/wire/server-identity.ts';
 import type { RawResult } from '../connection/request.ts';
 import type { UpstreamConfig } from '../file/upstream-config.ts';
-import type { RequestHooks } from '../link/line.ts';
+import { isObject } from '../is-object.ts';
+import type { RequestHooks } from '../link/channel.ts';
 import type { UpstreamDescription, UpstreamRequest } from '../link/link.ts';
+import { contentWithForeignMeta, withForeignMeta } from './foreign-meta.ts';
 import { paramHeadersOf } from './param-headers.ts';
+import { shownResult } from './structured-result.ts';
 
 /** The way to an upstream. */
 export interface Port {
   request(request: UpstreamRequest, hooks: RequestHooks): Promise<RawResult>;
   subscribe(uri: string): Promise<void>;
-  /** Replaces the upstream's secrets. */
-  scrub<T>(value: T): T;
 }
 
 /** What of a tool decides how it is called. */
 export interface ForwardedTool {
   inputSchema: unknown;
+  outputSchema: unknown;
   /** Whether it may, or must, be called as a task of 2025-11-25. */
   taskSupport: 'optional' | 'required' | undefined;
 }
@@ -93,30 +93,24 @@ export function createForward(deps: {
     meta: PluginRequestMeta,
     more: { timeoutMs: number; onProgress?: RequestHooks['onProgress'] },
   ): Promise<RawResult | InputRequired> => {
-    const { threadId } = meta as Partial<PluginToolMeta>;
-    try {
-      const result = await port.request(
-        {
-          ...request,
-          params: paramsOf(request.params, meta),
-          capabilities: meta.capabilities,
-          continues: stateOf(meta.state).continues,
-          timeoutMs: more.timeoutMs,
-          thread: threadId === undefined ? '' : `${meta.principal.tenant}/${threadId}`,
-        },
-        { ...hooksOf(meta), ...(more.onProgress && { onProgress: more.onProgress }) },
-      );
-      return result.resultType === 'input_required' ? questionOf(result) : result;
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      const { code, message, details } = error;
-      throw new AppError(code, port.scrub(message), { cause: error, details: port.scrub(details) });
-    }
+    const { threadId } = meta;
+    const result = await port.request(
+      {
+        ...request,
+        params: paramsOf(request.params, meta),
+        capabilities: meta.capabilities,
+        continues: stateOf(meta.state).continues,
+        timeoutMs: more.timeoutMs,
+        thread: threadId === undefined ? '' : `${meta.principal.tenant}/${threadId}`,
+      },
+      { ...hooksOf(meta), ...(more.onProgress && { onProgress: more.onProgress }) },
+    );
+    return result.resultType === 'input_required' ? questionOf(result) : result;
   };
 
   return {
     toolOf:
-      (own, { inputSchema, taskSupport }) =>
+      (own, { inputSchema, outputSchema, taskSupport }) =>
       async (_ctx, input, meta) => {
         const asTask =
           taskSupport === 'required' || (taskSupport === 'optional' && knowsTasks(meta.capabilities));
@@ -133,14 +127,17 @@ export function createForward(deps: {
               meta.progress(Number(progress), total as number | undefined, message as string | undefined),
           },
         );
-        return isQuestion(result) ? result : toolResultOf(result, port);
+        return isQuestion(result) ? result : toolResultOf(result, outputSchema);
       },
     promptOf: (own) => async (_ctx, args, meta) => {
       const params = { name: own, ...(Object.keys(args).length > 0 && { arguments: args }) };
       const result = await send({ method: 'prompts/get', params }, meta, { timeoutMs: servedMs });
       if (isQuestion(result)) return result;
-      const { resultType: _, ...prompt } = result;
-      return prompt as unknown as PromptResult;
+      const { resultType: _, messages, ...prompt } = withForeignMeta(result);
+      return {
+        ...prompt,
+        messages: Array.isArray(messages) ? messages.map(messageOf) : messages,
+      } as unknown as PromptResult;
     },
     resourceOf:
       ({ own, shown }) =>
@@ -149,8 +146,10 @@ export function createForward(deps: {
           timeoutMs: servedMs,
         });
         if (isQuestion(result)) return result;
-        const contents = (Array.isArray(result.contents) ? result.contents : []) as EmbeddedResource[];
-        return contents.map((content) => (content.uri === own ? { ...content, uri: shown } : content));
+        const contents = Array.isArray(result.contents) ? result.contents.filter(isObject) : [];
+        return (contents as unknown as EmbeddedResource[])
+          .map(withForeignMeta)
+          .map((content) => (content.uri === own ? { ...content, uri: shown } : content));
       },
     completerOf: (ref, argument) => async (value, others) => {
       const params = {
@@ -183,22 +182,16 @@ const stateOf = (state: unknown): ForwardedState => (state ?? {}) as ForwardedSt
 const questionOf = ({ inputRequests, requestState, continues }: RawResult): InputRequired =>
   needInput((inputRequests ?? {}) as InputRequired['inputRequests'], { requestState, continues });
 
-/** Keys of `_meta` that mean something at the upstream alone: its tasks. */
-const ofUpstream = new Set(['io.modelcontextprotocol/related-task', 'harness/taskId', continuesKey]);
+const messageOf = (message: unknown) =>
+  isObject(message) ? { ...message, content: contentWithForeignMeta(message.content) } : message;
 
-function toolResultOf(result: RawResult, { scrub }: Port): ToolResult {
+function toolResultOf(result: RawResult, outputSchema: unknown): ToolResult {
   if (result.resultType === 'task') return continuedResult({ continues: result.continues });
-  const { content, structuredContent, isError, _meta } = result;
-  const isPlain =
-    typeof structuredContent === 'object' && structuredContent !== null && !Array.isArray(structuredContent);
-  const given: ToolResult = {
-    content: (Array.isArray(content) ? content : []) as ToolResult['content'],
-    ...(isPlain && { structuredContent: structuredContent as Record<string, unknown> }),
+  const { content, structuredContent, isError, _meta } = withForeignMeta(result);
+  const blocks = (Array.isArray(content) ? content.map(contentWithForeignMeta) : []) as ToolResult['content'];
+  return {
+    ...shownResult({ content: blocks, structuredContent }, outputSchema),
     ...(typeof isError === 'boolean' && { isError }),
-    ...(typeof _meta === 'object' &&
-      _meta !== null && {
-        _meta: Object.fromEntries(Object.entries(_meta).filter(([key]) => !ofUpstream.has(key))),
-      }),
+    ...(isObject(_meta) && { _meta }),
   };
-  return isError === true ? scrub(given) : given;
 }

@@ -21,3 +21,15 @@ export function matchesTemplate(uri: string, template: string): boolean {
   }
   return uri.length - at >= last.length && uri.endsWith(last);
 }
+
+/** Whether a URI, or the template of one, has the scheme of this gateway. */
+export const isOwnUri = (uri: string): boolean => /^harness:/i.test(uri);
+
+/** Why a template is not used; undefined for one that is. */
+export function templateProblemOf(template: string): string | undefined {
+  if (isOwnUri(template)) return 'the scheme "harness" is that of this gateway';
+  // Such a template matches the resources of all others.
+  return /^[a-z][a-z0-9+.-]*:/i.test(template)
+    ? undefined
+    : 'it does not begin with a fixed scheme, like "file:"';
+}

@@ -1,8 +1,11 @@
 /**
  * An upstream as a plugin: what it offers, under names of this gateway, with handlers that pass requests on.
  *
- *   forward.ts         requests and results on their way
- *   upstream-names.ts  (../file) names
+ * This folder:
+ *   forward.ts           requests and results on their way
+ *   param-headers.ts     inputs that are repeated as headers
+ *   foreign-meta.ts      keys of `_meta` that only this gateway may set
+ *   structured-result.ts structuredured content that is no object
  *   matches-template.ts  URIs of a template
  */
 import {
@@ -17,9 +20,12 @@ import {
 import type { RawResult } from '../connection/request.ts';
 import type { UpstreamConfig } from '../file/upstream-config.ts';
 import { isChosen, partNameOf } from '../file/upstream-names.ts';
+import { isObject } from '../is-object.ts';
 import type { UpstreamDescription } from '../link/link.ts';
+import { withForeignMeta } from './foreign-meta.ts';
 import { createForward, type Port } from './forward.ts';
-import { matchesTemplate, variablesOf } from './matches-template.ts';
+import { isOwnUri, matchesTemplate, templateProblemOf, variablesOf } from './matches-template.ts';
+import { shownOutputSchema } from './structured-result.ts';
 
 /** A plugin, and what of the upstream is not offered. */
 export interface UpstreamPlugin {
@@ -55,16 +61,18 @@ export function upstreamPluginOf(deps: UpstreamPluginDeps): UpstreamPlugin {
     const taken = new Map<string, string>();
     return items.flatMap((item) => {
       const own = String(item.name);
-      const name = config.rename[own] ?? partNameOf(own);
+      const name = (Object.hasOwn(config.rename, own) && config.rename[own]) || partNameOf(own);
       const other = taken.get(name);
       const qualified = isUnprefixed ? name : `${config.name}__${name}`;
       const why = other
         ? `"${other}" has the same name here, "${name}"; rename one of them`
-        : partNameOf(name) !== name
-          ? `its new name "${name}" is not of letters, digits, - and _, at most 64`
-          : qualified.length > maxQualifiedName
-            ? `its name "${qualified}" has more than ${maxQualifiedName} characters; rename it`
-            : undefined;
+        : isUnprefixed && name.includes('__')
+          ? `a name without a prefix must not have "__": it would look like another plugin’s`
+          : partNameOf(name) !== name
+            ? `its new name "${name}" is not of letters, digits, - and _, at most 64`
+            : qualified.length > maxQualifiedName
+              ? `its name "${qualified}" has more than ${maxQualifiedName} characters; rename it`
+              : undefined;
       if (why === undefined) {
         taken.set(name, own);
         return [{ item, own, name }];
@@ -78,9 +86,18 @@ export function upstreamPluginOf(deps: UpstreamPluginDeps): UpstreamPlugin {
     catalog.tools.filter(({ name }) => isChosen(String(name), config.tools)),
     'tool',
   ).map(({ item, own, name }): PluginTool => {
-    const { name: _, title, description: text, inputSchema, outputSchema, annotations, ...rest } = item;
+    const {
+      name: _,
+      title,
+      description: text,
+      inputSchema,
+      outputSchema,
+      annotations,
+      ...rest
+    } = withForeignMeta(item);
     // `execution` says how to call it in 2025-11-25, which this gateway does for its callers.
     const { execution, ...extra } = rest;
+    const shownOutput = shownOutputSchema(outputSchema);
     return {
       name,
       description: typeof text === 'string' ? text : '',
@@ -88,15 +105,15 @@ export function upstreamPluginOf(deps: UpstreamPluginDeps): UpstreamPlugin {
       isForwarded: true,
       timeoutMs: config.timeoutMs,
       ...(typeof title === 'string' && { title }),
-      ...(isObject(outputSchema) && { outputSchema }),
+      ...(shownOutput && { outputSchema: shownOutput }),
       ...(isObject(annotations) && { annotations }),
       extra,
-      handler: forward.toolOf(own, { inputSchema, taskSupport: taskSupportOf(execution) }),
+      handler: forward.toolOf(own, { inputSchema, outputSchema, taskSupport: taskSupportOf(execution) }),
     };
   });
 
   const prompts = named(catalog.prompts, 'prompt').map(({ item, own, name }): PluginPrompt => {
-    const { name: _, title, description: text, arguments: args, ...extra } = item;
+    const { name: _, title, description: text, arguments: args, ...extra } = withForeignMeta(item);
     return {
       name,
       ...(typeof title === 'string' && { title }),
@@ -113,8 +130,9 @@ export function upstreamPluginOf(deps: UpstreamPluginDeps): UpstreamPlugin {
   });
 
   const resources = catalog.resources.map((item): PluginResource => {
-    const { uri: own, name, title, description: text, mimeType, ...extra } = item;
-    const uri = deps.isTaken(String(own)) ? uriBehind(config.name, String(own)) : String(own);
+    const { uri: own, name, title, description: text, mimeType, ...extra } = withForeignMeta(item);
+    const uri =
+      isOwnUri(String(own)) || deps.isTaken(String(own)) ? uriBehind(config.name, String(own)) : String(own);
     return {
       uri,
       name: typeof name === 'string' ? name : String(own),
@@ -125,8 +143,14 @@ export function upstreamPluginOf(deps: UpstreamPluginDeps): UpstreamPlugin {
     };
   });
 
-  const resourceTemplates = catalog.resourceTemplates.map((item): PluginResourceTemplate => {
-    const { uriTemplate, name, title, description: text, mimeType, ...extra } = item;
+  const isUsable = ({ uriTemplate }: RawResult) => {
+    const why = templateProblemOf(String(uriTemplate));
+    if (why !== undefined)
+      problems.push(`resource template ${JSON.stringify(uriTemplate)} is left out: ${why}`);
+    return why === undefined;
+  };
+  const resourceTemplates = catalog.resourceTemplates.filter(isUsable).map((item): PluginResourceTemplate => {
+    const { uriTemplate, name, title, description: text, mimeType, ...extra } = withForeignMeta(item);
     const template = String(uriTemplate);
     const ref = { type: 'ref/resource', uri: template };
     return {
@@ -134,6 +158,7 @@ export function upstreamPluginOf(deps: UpstreamPluginDeps): UpstreamPlugin {
       name: typeof name === 'string' ? name : template,
       ...textsOf({ title, description: text, mimeType }),
       extra,
+      isForwarded: true,
       matches: (uri) => matchesTemplate(uri, template),
       read: (ctx, uri, ...[, meta]) => forward.resourceOf({ own: uri, shown: uri })(ctx, meta),
       onSubscribe: (_ctx, uri) => forward.subscribe(uri),
@@ -176,8 +201,6 @@ function taskSupportOf(execution: unknown): 'optional' | 'required' | undefined 
   return support === 'optional' || support === 'required' ? support : undefined;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isNamed = (value: unknown): value is { name: string } =>
   isObject(value) && typeof value.name === 'string';
 

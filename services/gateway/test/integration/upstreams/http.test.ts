@@ -172,6 +172,19 @@ test('the file is followed: upstreams come, change and go while the gateway runs
   };
   const gateway = await openGateway({ upstreams: file, plugins: [] });
   await untilReady(gateway, ['a']);
+  const ownersOf = async (list: 'tools' | 'upstreams') => {
+    const { body } = await gateway.call('GET', `/v1/${list}`);
+    return [...new Set((body[list] as { name: string }[]).map(({ name }) => name.split('__')[0]))];
+  };
+  for (const names of [
+    ['c', 'a', 'b'],
+    ['b', 'c', 'a'],
+    ['a', 'b', 'c'],
+  ]) {
+    change(fileOf(Object.fromEntries(names.map((name) => [name, entry]))));
+    await untilReady(gateway, names);
+    expect([await ownersOf('tools'), await ownersOf('upstreams')]).toEqual([names, names]);
+  }
   change(fileOf({ a: { ...entry, tools: ['*__whoami'], rename: { probe__whoami: 'who' } }, b: entry }));
   await expect.poll(async () => (await shownOf(gateway, 'a')).tools).toEqual(['a__who']);
   await untilReady(gateway, ['a', 'b']);

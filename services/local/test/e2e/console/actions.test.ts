@@ -111,6 +111,7 @@ test('threads are found by state, text and time; a row leads to its thread', asy
   await metadata.press('Enter');
   await expect.poll(rows).toEqual([expect.stringContaining('haystack-2')]);
   await page.getByLabel('Time').selectOption({ label: 'Last hour' });
+  await page.waitForURL(/hours=1/);
   await expect.poll(rows).toEqual([expect.stringContaining('haystack-2')]);
   await page.getByRole('link', { name: 'haystack-2' }).click();
   await page.getByRole('heading', { name: 'haystack-2' }).waitFor();
@@ -120,7 +121,26 @@ test('threads are found by state, text and time; a row leads to its thread', asy
   await expect(fleet.get('/v1/threads/haystack-2')).rejects.toThrow('404');
 });
 
-test('a question of a tool is answered with a form made from its schema, or declined', async () => {
+test('a search that settles late does not lead back from a thread that was opened meanwhile', async () => {
+  const fleet = await fleetOf();
+  await fleet.thread({ threadId: 'opened-at-once' });
+  const { page } = await openPage(fleet.url, '/threads');
+  await page.clock.install();
+  const link = page.getByRole('link', { name: 'opened-at-once' });
+  await link.waitFor();
+  // The list stays until the code of the thread's page has come.
+  const held = Promise.withResolvers<void>();
+  await page.route(/\/thread-page-.*\.js/, (route) => held.promise.then(() => route.continue()));
+  await page.clock.pauseAt(Date.now() + 60_000);
+  await page.getByRole('searchbox').fill('opened');
+  await link.click();
+  await page.clock.runFor(1_000);
+  held.resolve();
+  await page.getByRole('heading', { name: 'opened-at-once' }).waitFor();
+  expect(page.url()).toMatch(/\/threads\/opened-at-once$/);
+});
+
+test('a question of a tool is answered in a form made from its schema, or declined', async () => {
   const plugin = new URL('../../asking-plugin.ts', import.meta.url).pathname;
   const fleet = await openFleet({ env: { HARNESS_PLUGINS: plugin } });
   const threadId = await fleet.thread();
@@ -144,7 +164,7 @@ test('a question of a tool is answered with a form made from its schema, or decl
   expect(problems).toEqual([]);
 });
 
-test('a worker shows whose sessions it holds, and is let go', async () => {
+test('a worker shows the threads whose sessions it holds, and is drained', async () => {
   const fleet = await openFleet();
   await fleet.thread({ threadId: 'held' });
   await fleet.ask('held', 'say: hello');

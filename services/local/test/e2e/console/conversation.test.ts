@@ -51,7 +51,7 @@ test('a message is sent, its answer streams, its calls show arguments, results a
   expect(problems).toEqual([]);
 });
 
-test('what a model or a tool says is text, whatever it looks like', async () => {
+test('output of a model or a tool is shown as text, whatever it looks like', async () => {
   const fleet = await fleetOf();
   const threadId = await fleet.thread();
   const hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script><b>bold</b>';
@@ -138,7 +138,7 @@ test('while the gateway is killed and starts again, nothing is missing, nothing 
   expect(problems).toEqual([]);
 });
 
-test('a laptop that was away, on a network that is silent, continues where it stopped', async () => {
+test('a page whose network was silent for a time continues where it stopped', async () => {
   const fleet = await fleetOf();
   const threadId = await fleet.thread();
   const { host } = new URL(fleet.url);

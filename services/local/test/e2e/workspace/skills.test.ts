@@ -55,7 +55,7 @@ async function skillsFolder(): Promise<string> {
 }
 
 describe.runIf(hasSandbox)('skills in a workspace', () => {
-  test('a skill with scripts makes a file, which is downloaded; a changed script is used by the next turn', async () => {
+  test('a script of a skill makes a file, which is downloaded; a changed script is used by the next turn', async () => {
     const folder = await skillsFolder();
     const fleet = await openFleet({ env: { HARNESS_WORKSPACES: 'auto', HARNESS_SKILLS_DIR: folder } });
     const threadId = await fleet.thread({ workspace: true });

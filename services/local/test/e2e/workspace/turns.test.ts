@@ -35,7 +35,7 @@ describe.runIf(hasSandbox)('workspaces', () => {
     ]);
   });
 
-  test('only the named tools are there, within their pattern; without a workspace none is', async () => {
+  test('only the named tools are offered, within their pattern; without a workspace none is', async () => {
     const fleet = await openShared();
     const git = await fleet.thread({ allowedTools: ['Bash(git:*)', 'Read'] });
     const record = await fleet.get<{ tools: string[] }>(`/v1/threads/${git}?tools=true`);
@@ -136,7 +136,7 @@ describe.runIf(hasSandbox)('workspaces', () => {
     expect(await resultOf(fleet, threadId, seen)).toBe('1');
   });
 
-  test('a worker that drains in mid-turn hands the files on; what a killed one lost is told to the model', async () => {
+  test('a worker that drains in mid-turn stores the files; the model learns what a killed worker lost', async () => {
     const fleet = await openFleet({
       workers: 1,
       env: { HARNESS_WORKSPACES: 'on', HARNESS_DRAIN_MS: '200', HARNESS_WORKER_TTL_MS: '2000' },

@@ -4,7 +4,7 @@ import { BlockList, connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '@harness/runtime';
 
-/** The way of one sandbox to the hosts that the operator allows: an HTTP proxy on a socket. */
+/** The HTTP proxy, on a socket, through which one sandbox reaches the hosts that the operator allows. */
 export interface EgressProxy {
   readonly socketPath: string;
   /** Connections are made between `open` and `shut` only; `shut` ends those that are left. */
@@ -23,9 +23,9 @@ export interface EgressRules {
   ports?: readonly number[];
 }
 
-/** Headers that a hop ends. */
+/** Hop-by-hop headers (RFC 9110), which a proxy does not pass on; `host` is set anew. */
 const ofThisHop = /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|expect)$/;
-/** Of web servers. */
+/** The ports of web servers. */
 const webPorts = [80, 443];
 const maxConnections = 64;
 /** A connection without a byte for this long ends, ms. */
@@ -50,7 +50,7 @@ const ranges4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-// Those that hold an IPv4 address in one of IPv6 are refused as a whole.
+// Ranges that embed an IPv4 address in an IPv6 one are refused as a whole.
 const ranges6 = [
   '::/96',
   '::ffff:0:0/96',
@@ -141,11 +141,11 @@ export async function openEgressProxy(
   };
   const refusal = (error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
-    logger.info({ reason }, 'a sandbox asked for a host that it does not reach');
+    logger.info({ reason }, 'a sandbox asked for a host that it may not reach');
     return `The sandbox does not reach this host: ${reason}.\n`;
   };
 
-  // A plain request: passed on as one to the host itself, on a connection of its own.
+  // A plain HTTP request is passed on in origin form, on a connection of its own.
   const server = createServer((request, response) => {
     const target = targetIn(request);
     const pass = async () => {

@@ -1,11 +1,11 @@
 /**
- * The way of a sandbox to the model: the worker adds its credentials to the requests of a session.
+ * The proxy through which a sandbox reaches the model: the worker adds its credentials to the requests of a session.
  *
  * This folder:
  *   model-endpoint.ts    where the model is, and the credentials for it
- *   tool-relay.ts        the way to the gateway
- *   egress-proxy.ts      the way to hosts that the operator allows
- *   egress-forward.mjs   the end of that way in the sandbox
+ *   tool-relay.ts        passes messages between a session and the gateway
+ *   egress-proxy.ts      the proxy to hosts that the operator allows
+ *   egress-forward.mjs   in the sandbox: forwards a local port to that proxy
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import {
@@ -27,11 +27,11 @@ export interface ModelEndpoint {
   proxyEnv: Readonly<Record<string, string>>;
 }
 
-/** The way of one sandbox to the model. */
+/** The proxy of one sandbox to the model. */
 export interface ModelProxy {
   /** The socket that the session connects to. */
   readonly socketPath: string;
-  /** What the session must present; worth nothing elsewhere. */
+  /** The key that the session must present; it is valid at this proxy only. */
   readonly key: string;
   /**
    * Requests are answered between `open` and `shut` only, and `shut` ends those in progress, so that nothing in the sandbox uses the
@@ -47,7 +47,7 @@ const messagesPath = '/v1/messages';
 const limits = { connections: 64, atOnce: 8, aTurn: 2_000, bodyBytes: 64 * 1024 * 1024 };
 /** A response that brings no byte for this long has failed, ms. */
 const silenceMs = 300_000;
-/** Headers that a hop ends. */
+/** Headers that the proxy does not pass on. */
 const ofThisHop = [
   'connection',
   'keep-alive',
@@ -119,7 +119,7 @@ export function createModelProxies({ url, headers, proxyEnv }: ModelEndpoint, lo
       const inProgress = new Set<ServerResponse>();
       let inTurn = 0;
       const refusalOf = (request: IncomingMessage): [number, string] | undefined => {
-        // The text itself, not what a URL makes of it: `//host/v1/messages` must not lead to another host.
+        // Compares the raw text, not a parsed URL: `//host/v1/messages` must not lead to another host.
         const [path] = (request.url ?? '').split('?', 1);
         if (request.method !== 'POST' || path !== messagesPath)
           return [404, 'Only POST /v1/messages is there.'];
@@ -180,7 +180,7 @@ function presents(request: IncomingMessage, key: string): boolean {
 
 /** An error in the form of the Messages API, so that the agent reports its text. */
 function refuse(response: ServerResponse, status: number, message: string): void {
-  // A connection that failed may be tried again, as the agent does without a sandbox; a refusal stays one.
+  // The agent retries a failed connection, as it does without a sandbox, but not a refusal.
   const retry = status >= 500 ? 'true' : 'false';
   response.writeHead(status, { 'content-type': 'application/json', 'x-should-retry': retry });
   response.end(JSON.stringify({ type: 'error', error: { type: 'permission_error', message } }));

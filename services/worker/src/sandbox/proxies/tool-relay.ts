@@ -12,19 +12,19 @@ import type { McpEndpoint } from '../../session/mcp-endpoint.ts';
 /** JSON-RPC's code for a server that failed. */
 const internalError = -32603;
 
-/** Most messages that are on their way at the same time: a hostile session must not take the worker's time and connections. */
+/** Most messages in progress at the same time: a hostile session must not use up the worker's time and connections. */
 export const mostAtOnce = 64;
 
-/** Changes the result of a tool before the session gets it. Rejects: the session gets it as it is. */
+/** Changes the result of a tool before the session gets it. If it rejects, the session gets the result unchanged. */
 export type FinishResult = (
   call: { name: string; input: Record<string, unknown> },
   result: JSONRPCResultResponse['result'],
 ) => Promise<JSONRPCResultResponse['result']>;
 
 /**
- * Creates what the Agent SDK takes for an MCP server in this process: it passes every message to the gateway and back, so that a
- * session without a network reaches its tools, and its token stays in the worker. What comes while too many are on their way is
- * refused.
+ * Creates an MCP server for the Agent SDK that only passes messages between the session and the gateway, so that a session
+ * without a network reaches its tools and its token stays in the worker. Beyond `mostAtOnce`, requests are refused and other
+ * messages dropped.
  */
 export function createToolRelay(
   { url, token }: McpEndpoint,
@@ -65,7 +65,7 @@ export function createToolRelay(
       };
       const sendRequest = (message: JSONRPCRequest) => {
         const { id, method } = message;
-        if (waiting.has(id)) return; // the one that has this id is answered
+        if (waiting.has(id)) return; // a duplicate: the first request with this id gets the response
         if (waiting.size + sending >= mostAtOnce)
           return fail(id, `more than ${mostAtOnce} requests at the same time.`);
         if (method === 'initialize') initializing = id;

@@ -49,7 +49,7 @@ export interface SessionLending {
   transcriptErrors(): number;
 }
 
-/** What it needs. */
+/** What the session lending needs. */
 export interface SessionLendingDeps {
   dispatch: Dispatch;
   holds: ThreadHolds;
@@ -128,7 +128,7 @@ const tokenMarginShare = 0.1;
 
 /** Which tools the session of a thread has, and its token for them. */
 function createToolAccess(deps: SessionLendingDeps) {
-  /** Workers do not know skills and upstreams, which only gateways have: one that is named counts as a tool. */
+  /** Whether the name may be of a skill or an upstream's tool: only gateways know these, so it counts as a tool. */
   const mayBeElsewhere = (name: string) => {
     const [plugin = '', tool] = name.split('__', 2);
     return tool !== undefined && (plugin === skillPluginName || !deps.knowsPlugin(plugin));
@@ -243,7 +243,7 @@ const isDefault = (profile: SessionProfile, defaultModel: string | undefined) =>
   profile.tools === undefined &&
   profile.builtInTools === undefined;
 
-/** A spare that loads tools as the session should; one from before the number of tools has changed ends. */
+/** Takes a spare that loads tools as the profile says. A spare that does not is ended: the number of tools has changed. */
 function spareFor({ searches }: SessionProfile, spares: Spares): Opened | undefined {
   const spare = spares.take();
   if (!spare || spare.searches === searches) return spare;

@@ -9,7 +9,7 @@
  *   session-lending.ts     which session a thread gets, and its epoch
  *   spares.ts              sessions started in advance
  *   session-limit.ts       how many sessions fit into memory
- *   room-elsewhere.ts      whether another worker has a free slot
+ *   slots-elsewhere.ts      whether another worker has a free slot
  */
 import type { SessionPath } from '@harness/contracts';
 import type { Session } from '../session.ts';
@@ -75,7 +75,7 @@ export function createSessionPool(options: PoolOptions, slots = createThreadSlot
     end(key);
     options.onEvict(key);
   };
-  const trim = (room: number) => {
+  const trim = (needed: number) => {
     const idle = entries().filter(([, { busy }]) => !busy);
     // Guests first; last those that another worker could not resume.
     const rankOf = ({ guest, session }: PooledSession) => (guest ? 0 : session.movable ? 1 : 2);
@@ -83,7 +83,7 @@ export function createSessionPool(options: PoolOptions, slots = createThreadSlot
       ([, one], [, other]) => rankOf(one) - rankOf(other) || one.usedAt - other.usedAt,
     );
     for (const [key] of order) {
-      if (entries().length + opening + room <= options.maxSessions()) return;
+      if (entries().length + opening + needed <= options.maxSessions()) return;
       evictIdle(key);
     }
   };

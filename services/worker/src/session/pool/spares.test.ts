@@ -4,12 +4,12 @@ import type { Opened } from '../open-session.ts';
 import { createSpares, mostWithin } from './spares.ts';
 
 /** Spares whose starts and clock the test controls. */
-function open(wanted: number | 'auto', room = 10) {
+function open(wanted: number | 'auto', left = 10) {
   const starts: { done(): void; fail(): void; die(): void; killed: boolean }[] = [];
   let clock = 0;
   const spares = createSpares({
     wanted,
-    room: () => room,
+    processesLeft: () => left,
     logger: createLogger('test', 'silent'),
     now: () => clock,
     open: () =>

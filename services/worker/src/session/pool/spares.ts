@@ -21,7 +21,7 @@ export interface SparesOptions {
   wanted: number | 'auto';
   open(): Promise<Opened>;
   /** How many processes the available memory still allows. */
-  room(): number;
+  processesLeft(): number;
   logger: Logger;
   /** Monotonic clock, ms; replaced by tests. */
   now?: () => number;
@@ -51,7 +51,7 @@ export function createSpares(options: SparesOptions): Spares {
   let closed = false;
 
   const target = () => (options.wanted === 'auto' ? 1 + mostWithin(arrivals, startMs) : options.wanted);
-  const missing = () => Math.min(target() - stock.length - starting, options.room() - starting);
+  const missing = () => Math.min(target() - stock.length - starting, options.processesLeft() - starting);
 
   const start = async () => {
     starting++;

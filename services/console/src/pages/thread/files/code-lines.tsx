@@ -6,7 +6,7 @@ import type { CodeLine } from './diff-lines.ts';
 const lineHeight = 18;
 /** A longer line is cut. */
 const mostChars = 2_000;
-/** So many lines are all in the page, where the browser finds and selects them; of more, those in view. */
+/** Up to this many lines, all are in the page, so that the browser's search finds them; of more, those in view. */
 const mostWhole = 1_000;
 
 /** Lines of a file or a diff with their numbers: always text, never markup. */

@@ -1,4 +1,4 @@
-/** What the events tell of a thread's files: which run or caller changed what. */
+/** The changes of a thread's files, from its events: which run or caller changed what. */
 import { numberOf } from '../../../lib/format.ts';
 import type { ThreadEvent } from '../event-kinds.ts';
 

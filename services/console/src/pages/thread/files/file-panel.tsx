@@ -8,7 +8,7 @@ import { linesOf } from './diff-lines.ts';
 import type { TreeNode } from './file-tree.ts';
 import { deleteFile, mostShown, urlOf, useContent } from './use-files.ts';
 
-/** The chosen file with its text, or the chosen folder. `run`: as it was after it, which cannot be changed. */
+/** The chosen file with its text, or the chosen folder. With `run` it is shown as it was after that run, and is read-only. */
 export function FilePanel(props: {
   threadId: string;
   run: string | undefined;

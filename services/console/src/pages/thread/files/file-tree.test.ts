@@ -42,7 +42,7 @@ test('folders stand first, in the order of their names, and are listed, named by
   expect([nodeAt(tree, 'src/none/x.ts'), nodeAt(tree, 'a.txt/b')]).toEqual([undefined, undefined]);
 });
 
-test('each row knows its place among its siblings', () => {
+test('each row has its position among its siblings', () => {
   const rows = rowsOf(treeOf([file('d/1'), file('d/2'), file('e')]), () => true);
   expect(rows.map(({ place, siblings }) => [place, siblings])).toEqual([
     [1, 2],

@@ -1,3 +1,17 @@
+/**
+ * The files of a thread, now or after a run, and what each run changed.
+ *
+ * This folder:
+ *   use-files.ts    reads versions and files
+ *   file-tree.ts    paths as a tree
+ *   tree-view.tsx   shows the tree
+ *   file-panel.tsx  one file or folder
+ *   code-lines.tsx  numbered lines of a file or a diff
+ *   diff-lines.ts   a unified diff as lines
+ *   file-changes.ts which run or caller changed what
+ *   change-list.tsx every change, and its diff
+ *   upload.tsx      uploads files
+ */
 import { type ReactNode, useDeferredValue, useMemo, useState } from 'react';
 import { ApiError } from '../../../lib/api.ts';
 import { bytesOf, clockOf, numberOf, shortIdOf } from '../../../lib/format.ts';

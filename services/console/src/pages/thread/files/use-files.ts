@@ -115,7 +115,7 @@ export async function uploadFiles(threadId: string, folder: string, files: reado
   }
 }
 
-/** Deletes a file as it was seen, or a folder and all in it. Throws ApiError. */
+/** Deletes a file, if it still has the digest `sha256`, or a folder and all in it. Throws ApiError. */
 export async function deleteFile(threadId: string, path: string, sha256?: string): Promise<void> {
   await api('DELETE', urlOf(threadId, { path }), {
     ...(sha256 !== undefined && { headers: { 'if-match': `"${sha256}"` } }),
