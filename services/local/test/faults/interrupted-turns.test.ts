@@ -1,6 +1,7 @@
 /** Turns that are interrupted, with the real Agent SDK: each continues where its transcript ends, and ends once. */
 import type { Run, Task } from '@harness/contracts';
 import { expect, test } from 'vitest';
+import { resultsStored } from '../stored-results.ts';
 import { livingWorkers, restartRedis } from './faults.ts';
 import { type Story, violationsOf } from './under-faults.ts';
 import { until } from './until.ts';
@@ -21,18 +22,6 @@ const longScript = (sleepMs: number) => (n: number) =>
 const effects = (story: Story, count: number) =>
   until(`effect ${count}`, () => story.effects.read().length >= count, 30_000);
 
-/** Resolves when the transcript in Redis has this many tool results: the next worker of the turn has them, too. */
-async function answersKept({ redis }: Story, threadId: string, count: number): Promise<void> {
-  const kept = async () => {
-    const names = await redis.smembers(`{h}:sess:${threadId}`);
-    const entries = await Promise.all(
-      names.map((name) => redis.lrange(`{h}:sess:${threadId}:${name}`, 0, -1)),
-    );
-    return entries.flat().filter((entry) => entry.includes('"tool_result"')).length;
-  };
-  await until(`answer ${count} is in the transcript`, async () => (await kept()) >= count, 30_000);
-}
-
 async function runsOf({ client }: Story, threadIds: readonly string[]) {
   return (await Promise.all(threadIds.map(client.runs))).flat();
 }
@@ -43,7 +32,7 @@ test('F26 two workers are stopped during the same turn: it continues, and neithe
     const work = await story.load({ threads: 1, messages: 1, scriptOf: longScript(6_000) });
     // Each cut, with the start of the next worker, must lie within a pause: an effect in progress may be repeated.
     for (const cut of [1, 2]) {
-      await answersKept(story, work.threadIds[0] ?? '', cut);
+      await resultsStored(story.redis, work.threadIds[0] ?? '', cut);
       const [old] = livingWorkers(story);
       await story.addWorker();
       await old?.end(20_000);

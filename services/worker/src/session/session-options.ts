@@ -118,8 +118,8 @@ export function sessionOptionsOf(request: SessionRequest): Options {
     mcpServers: mcpServersOf(request.mcp, profile, request.finishResult),
     mcpServersDelivery: 'initialize', // keeps the token off the command line
     includePartialMessages: true,
-    // Eager: an entry is stored before the next one is created, so a killed worker loses none that had a
-    // response.
+    // Eager: the agent process hands entries over about 100 ms after they were made. A killed worker loses these
+    // at most, instead of the whole turn's.
     ...(request.store
       ? { sessionStore: request.store, sessionStoreFlush: 'eager' as const, loadTimeoutMs }
       : {}),
