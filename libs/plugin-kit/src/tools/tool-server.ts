@@ -85,6 +85,8 @@ export interface ToolServerDeps {
 }
 
 const everything: Offer = { isOffered: () => true, differs: false };
+/** One object, because views are cached by object. */
+const unrestricted: ToolView = {};
 
 interface Shown {
   list: readonly ToolDescriptor[];
@@ -146,9 +148,9 @@ export function createToolServer(
     name: 'harness',
     runsOnce: (name) => entries.get(name)?.tool.idempotent === false,
     taskModeOf: (name) => entries.get(name)?.tool.task,
-    list: (view = {}) => shownIn(view).list,
-    find: (name, view = {}) => shownIn(view).byName.get(name),
-    async call(name, { input, meta, view = {} }) {
+    list: (view = unrestricted) => shownIn(view).list,
+    find: (name, view = unrestricted) => shownIn(view).byName.get(name),
+    async call(name, { input, meta, view = unrestricted }) {
       let outcome = await run(find(name, view), input, meta);
       for (const { afterCall } of after) {
         const changed = await afterCall?.({ tool: name, meta }, outcome);
@@ -156,7 +158,7 @@ export function createToolServer(
       }
       return outcome;
     },
-    async beforeTask(name, { input, meta, view = {} }) {
+    async beforeTask(name, { input, meta, view = unrestricted }) {
       const entry = find(name, view);
       const parsed = parseInput(entry, input);
       const { tool } = entry;

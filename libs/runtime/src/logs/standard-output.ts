@@ -4,7 +4,7 @@ import type { LineOutput } from './line-output.ts';
 /** Characters in memory that the reader has not taken yet; further lines are dropped. */
 const maxUnwritten = 16 * 1024 * 1024;
 /** A full pipe is tried again after this time, ms. */
-const retryMs = 20;
+const retryMs = 5;
 /** Longest wait for the reader when the process exits, ms. */
 const exitLimitMs = 1_000;
 

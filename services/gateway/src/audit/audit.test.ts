@@ -97,6 +97,19 @@ test('a flood of different refusals is counted, and bounded', async () => {
   expect(stored().at(-1)).toMatchObject({ tenant: null, action: '*', target: null, count: 4_000 });
 });
 
+test('a full batch is sent at once; records that come while it is sent wait for the next one', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { audit, batches } = openAudit();
+  const sizes = () => batches.map(({ records }) => records.length);
+  for (let i = 0; i < 210; i++) audit.record(change);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(sizes()).toEqual([200]);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(sizes()).toEqual([200, 10]);
+  await audit.close();
+});
+
 test('records that Redis does not accept are sent again as the same batch, and dropped beyond a limit', async () => {
   vi.useFakeTimers();
   try {

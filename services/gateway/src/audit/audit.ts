@@ -54,8 +54,9 @@ export interface AuditDeps {
   onDropped(count: number): void;
 }
 
-/** Records are written together, after at most this time, ms. */
+/** Records are written together: after at most this time, ms, or this number of records. */
 const flushMs = 200;
+const maxBatch = 200;
 /** The action of a tool call. */
 export const toolCallAction = 'tools/call';
 
@@ -63,7 +64,6 @@ export const toolCallAction = 'tools/call';
 const refusalMs = 1_000;
 /** Different refusals in that time; further ones are one record per error code, without caller and target. */
 const maxRefusals = 1_000;
-const maxBatch = 200;
 /** Records that wait for Redis; further ones are dropped. */
 const maxWaiting = 10_000;
 const retryMs = 1_000;
@@ -94,6 +94,7 @@ export function createAudit(deps: AuditDeps): Audit {
   const { outputs, scrubber } = deps;
   const store = createStore(deps);
   let lines: string[] = [];
+  let unflushed = 0;
   let flushing: NodeJS.Timeout | undefined;
   let refused = new Map<string, { record: AuditRecord; about: object | undefined }>();
   let counting: NodeJS.Timeout | undefined;
@@ -103,6 +104,7 @@ export function createAudit(deps: AuditDeps): Audit {
     flushing = undefined;
     const text = lines.join('');
     lines = [];
+    unflushed = 0;
     for (const output of outputs) output.write(text);
     store.flush();
   };
@@ -110,7 +112,8 @@ export function createAudit(deps: AuditDeps): Audit {
     const text = JSON.stringify(record);
     if (outputs.length > 0) lines.push(lineOf(record, text, about));
     store.add(record.tenant, text);
-    flushing ??= setTimeout(flush, flushMs).unref();
+    if (++unflushed >= maxBatch) flush();
+    else flushing ??= setTimeout(flush, flushMs).unref();
   };
   const writeRefusals = () => {
     clearTimeout(counting);
@@ -179,6 +182,8 @@ function lineOf({ at }: AuditRecord, text: string, about: object = {}): string {
 /** Sends records to Redis in batches, one at a time, and keeps those that could not be sent yet, up to a limit. */
 function createStore({ append, replica, logger, onDropped }: AuditDeps) {
   let waiting: AuditBatch['records'][number][] = [];
+  /** How many of them are sent now. Those that come meanwhile wait for the next flush, so that batches stay large. */
+  let due = 0;
   let batches = 0;
   let sending: Promise<void> | undefined;
   let closing = false;
@@ -200,17 +205,18 @@ function createStore({ append, replica, logger, onDropped }: AuditDeps) {
     return true;
   };
   const send = async () => {
-    while (waiting.length > 0) {
-      const records = waiting.slice(0, maxBatch);
+    while (due > 0) {
+      const records = waiting.slice(0, Math.min(due, maxBatch));
       const batch = { replica, batch: String(batches++), records };
       while (!(await isSettled(batch))) await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
       waiting = waiting.slice(records.length);
+      due -= records.length;
     }
+    sending = undefined;
   };
   const flush = () => {
-    sending ??= send().finally(() => {
-      sending = undefined;
-    });
+    due = waiting.length;
+    if (due > 0) sending ??= send();
   };
   return {
     add(tenant: string | null, text: string) {

@@ -103,7 +103,6 @@ export function addMcpRoute(app: FastifyInstance, given: McpDeps): void {
     tasks.close();
     legacy.close();
     requests.close();
-    responses.close();
   });
 
   /** Callers that ask to search (`/mcp?search=1`), by the caller itself: views are kept by object. */

@@ -47,8 +47,7 @@ export interface AdmitDeps {
 
 /** Creates the admission of one gateway. Thread tokens and the local caller have no limit of requests. */
 export function createAdmit({ authenticate, rate, failures, addressOf }: AdmitDeps): Admission {
-  const admitted = new WeakMap<IncomingMessage, Promise<Admitted>>();
-  const callers = new WeakMap<IncomingMessage, Caller>();
+  const admissions = new WeakMap<IncomingMessage, { caller?: Caller; outcome?: Promise<Admitted> }>();
   /** The last verified credential of each connection, reused until `goodUntil`. */
   const lastCallers = new WeakMap<Socket, { authorization: string | undefined; caller: Caller }>();
 
@@ -70,21 +69,26 @@ export function createAdmit({ authenticate, rate, failures, addressOf }: AdmitDe
       throw error;
     }
   };
-  const admit = async (request: IncomingMessage, options: AdmitOptions): Promise<Admitted> => {
+  const admit = async (
+    admission: { caller?: Caller },
+    request: IncomingMessage,
+    options: AdmitOptions,
+  ): Promise<Admitted> => {
     const caller = await callerOf(request, options);
-    callers.set(request, caller);
+    admission.caller = caller;
     if (caller.session || isLocal(caller)) return { caller };
     return { caller, standing: await rate.take(caller.principal) };
   };
   return {
     admit(request, options) {
-      const known = admitted.get(request);
+      const known = admissions.get(request)?.outcome;
       if (known) return known;
-      const outcome = admit(request, options);
-      admitted.set(request, outcome);
-      return outcome;
+      const admission: { caller?: Caller; outcome?: Promise<Admitted> } = {};
+      admissions.set(request, admission);
+      admission.outcome = admit(admission, request, options);
+      return admission.outcome;
     },
-    callerOf: (request) => callers.get(request),
+    callerOf: (request) => admissions.get(request)?.caller,
   };
 }
 

@@ -222,10 +222,10 @@ export function requireToolAccess(caller: Caller): void {
 
 /** Throws `forbidden` when the credential lacks the scope, or each of several. */
 export function requireScope(caller: Caller, scope: Scope | readonly Scope[]): void {
-  const [first, ...others] = [scope].flat() as [Scope, ...Scope[]];
-  if ([first, ...others].some((one) => caller.principal.scopes.includes(one))) return;
-  const names = [first, ...others].map((one) => `"${one}"`).join(' or ');
+  const accepted = typeof scope === 'string' ? [scope] : scope;
+  if (accepted.some((one) => caller.principal.scopes.includes(one))) return;
+  const names = accepted.map((one) => `"${one}"`).join(' or ');
   throw new AppError('forbidden', `This key or token lacks the scope ${names}.`, {
-    details: { scope: first },
+    details: { scope: accepted[0] },
   });
 }

@@ -5,7 +5,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { onDisconnect } from '../../http/client-disconnect.ts';
 import { type BatchedWrites, createBatchedWrites } from './batched-writes.ts';
-import { createResponseTimer, type ResponseTimer } from './response-timer.ts';
 
 /** An object, or serialized JSON in pieces: a long list is not copied for each client. */
 export type Message = object | readonly Buffer[];
@@ -58,26 +57,18 @@ const streamHeaders = {
   'x-accel-buffering': 'no',
 };
 
-/** Creates responses, which share one timer and one batch of writes. */
+/** Creates responses, which share one batch of writes. */
 export interface McpResponses {
   begin(options: McpResponseOptions): McpResponse;
-  close(): void;
 }
 
 /** Creates the responses of one gateway. */
 export function createMcpResponses(): McpResponses {
-  const patience = createResponseTimer(patienceMs);
   const outbox = createBatchedWrites();
-  return {
-    begin: (options) => createAnswer(options, { patience, outbox }),
-    close: () => patience.close(),
-  };
+  return { begin: (options) => createAnswer(options, outbox) };
 }
 
-function createAnswer(
-  { response, accepts, log }: McpResponseOptions,
-  { patience, outbox }: { patience: ResponseTimer; outbox: BatchedWrites },
-): McpResponse {
+function createAnswer({ response, accepts, log }: McpResponseOptions, outbox: BatchedWrites): McpResponse {
   let state: 'undecided' | 'streaming' | 'ended' = 'undecided';
   let keepAlive: NodeJS.Timeout | undefined;
   let notices = 0;
@@ -95,7 +86,7 @@ function createAnswer(
   const upgrade = () => {
     if (state !== 'undecided') return;
     state = 'streaming';
-    patience.end(upgrade);
+    clearTimeout(patience);
     keepAlive = setInterval(() => write(':\n\n'), keepAliveMs).unref();
     response.writeHead(200, streamHeaders);
     response.flushHeaders();
@@ -107,9 +98,9 @@ function createAnswer(
       write(`event: message\n${id}data: ${parts.join('')}\n\n`);
       if (last && !response.writableEnded) response.end();
     });
-  if (accepts !== 'json') patience.begin(upgrade);
+  const patience = accepts === 'json' ? undefined : setTimeout(upgrade, patienceMs);
   onDisconnect(response, () => {
-    patience.end(upgrade);
+    clearTimeout(patience);
     clearInterval(keepAlive);
   });
 
@@ -124,7 +115,7 @@ function createAnswer(
     end(message, status = 200) {
       if (state === 'ended') return;
       const body = partsOf(message);
-      patience.end(upgrade);
+      clearTimeout(patience);
       clearInterval(keepAlive);
       const streaming = state === 'streaming';
       state = 'ended';

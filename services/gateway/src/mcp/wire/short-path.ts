@@ -7,7 +7,6 @@
  *   classify.ts        era and message of a POST to /mcp
  *   json-rpc.ts        messages of JSON-RPC 2.0
  *   mcp-response.ts    the HTTP response to one MCP request
- *   response-timer.ts  one timer for all undecided responses
  *   batched-writes.ts  sends the responses of one turn together
  *   server-identity.ts name, version and capabilities
  */
