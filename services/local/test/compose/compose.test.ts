@@ -1,5 +1,6 @@
 /** docker-compose.yml on a Docker engine: builds its images and runs its containers, with scripted-model as the model. */
 import { get } from 'node:http';
+import { setTimeout as after } from 'node:timers/promises';
 import type { Run } from '@harness/contracts';
 import { freePort } from '@harness/runtime';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -12,6 +13,8 @@ const key = 'key-of-the-compose-test';
 const firstBuildLimitMs = 900_000;
 const answerLimitMs = 60_000;
 const poll = { timeout: answerLimitMs, interval: 200 };
+/** Between the requests of one loop: three loops stay below the 200 requests a second that a key may send. */
+const paceMs = 20;
 
 describe.skipIf('missing' in found)('docker-compose.yml', () => {
   let project: ComposeProject;
@@ -137,7 +140,8 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     // Each gateway alone can serve everything: the load balancer finds both, and no request fails while one stops.
     for (const gateway of [first, second]) {
       const stopped = project.docker('stop', String(gateway)).then(() => true);
-      while (!(await Promise.race([stopped, call('/v1/tools').then(() => false)])));
+      const next = () => call('/v1/tools').then(() => after(paceMs, false));
+      while (!(await Promise.race([stopped, next()])));
       expect(await answers()).toEqual(expected);
       await project.docker('start', String(gateway));
       await expect.poll(() => healthOf(String(gateway)), poll).toBe('healthy');
@@ -153,6 +157,7 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
       while (!over) {
         await request();
         answered++;
+        await after(paceMs);
       }
     };
     const sent = Promise.all([
