@@ -15,9 +15,9 @@ export function parseUriTemplate(text: string): UriTemplate {
       `the template "${text}" has an expression other than {name} and {+name}, which are the only ones supported`,
     );
   const parts = variables.map(
-    ({ plus }, i) => `${plus ? '(.+)' : '([^/]+)'}${escaped(literals[i + 1] ?? '')}`,
+    ({ plus }, i) => `${plus ? '(.+)' : '([^/]+)'}${RegExp.escape(literals[i + 1] ?? '')}`,
   );
-  const pattern = new RegExp(`^${escaped(literals[0] ?? '')}${parts.join('')}$`);
+  const pattern = new RegExp(`^${RegExp.escape(literals[0] ?? '')}${parts.join('')}$`);
   return {
     match(uri) {
       const found = pattern.exec(uri);
@@ -32,5 +32,3 @@ export function parseUriTemplate(text: string): UriTemplate {
     },
   };
 }
-
-const escaped = (literal: string) => literal.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

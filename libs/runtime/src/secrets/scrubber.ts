@@ -40,11 +40,11 @@ export function createScrubber({ patterns = [], values = [] }: Secrets = {}): Sc
   const known = [...new Set(values)]
     .filter((value) => value.length >= minValueLength)
     .sort((one, other) => other.length - one.length)
-    .map(escaped);
+    .map(RegExp.escape);
   const formats = new RegExp([...known, formatPattern].join('|'), 'g');
   const contexts = new RegExp(contextPattern, 'gi');
   const spelt = values.filter(({ length }) => length >= minValueLength).map(jsonSpelling);
-  const inLine = [...spelt.map(escaped), formatPattern].join('|');
+  const inLine = [...spelt.map(RegExp.escape), formatPattern].join('|');
   const [formatInLine, contextInLine] = [new RegExp(inLine), new RegExp(contextPattern, 'i')];
 
   const text = (given: string): string => {
@@ -94,5 +94,4 @@ const isSecretName = new RegExp(`^(?:${secretName})$`, 'i');
 /** The group that matched; the last two arguments of a replacer are the offset and the whole text. */
 const keptOf = (groups: unknown[]) => groups.slice(0, -2).find((group) => group !== undefined);
 
-const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 const jsonSpelling = (text: string) => JSON.stringify(text).slice(1, -1);

@@ -68,7 +68,7 @@ export async function outputsOf(
 export function withOutputs(text: string, outputs: Outputs): string {
   if (outputs.size === 0) return text;
   const places = [...outputs.keys()].sort((one, other) => other.length - one.length);
-  const any = new RegExp(places.map((place) => place.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'), 'g');
+  const any = new RegExp(places.map(RegExp.escape).join('|'), 'g');
   return text.replace(any, (place) => outputs.get(place) ?? place);
 }
 

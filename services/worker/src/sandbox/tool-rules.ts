@@ -47,8 +47,7 @@ export function refusalOf(
 function patternOf(rule: string): RegExp {
   const text = /\((.*)\)$/s.exec(rule)?.[1] ?? '';
   const [, prefix] = /^(.*):\*$/s.exec(text) ?? [];
-  const escaped = (part: string) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   return prefix === undefined
-    ? new RegExp(`^${text.split('*').map(escaped).join('.*')}$`, 's')
-    : new RegExp(`^${escaped(prefix)}(\\s|$)`, 's');
+    ? new RegExp(`^${text.split('*').map(RegExp.escape).join('.*')}$`, 's')
+    : new RegExp(`^${RegExp.escape(prefix)}(\\s|$)`, 's');
 }

@@ -65,10 +65,10 @@ function patternOf(secrets: readonly string[]): RegExp | undefined {
     .flatMap(spellingsOf)
     .filter(({ length }) => length >= minLength)
     .sort((one, other) => other.length - one.length);
-  return spellings.length === 0 ? undefined : new RegExp([...new Set(spellings)].map(escaped).join('|'), 'g');
+  return spellings.length === 0
+    ? undefined
+    : new RegExp([...new Set(spellings)].map(RegExp.escape).join('|'), 'g');
 }
-
-const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
 function mapTexts(value: unknown, text: (given: string) => string): unknown {
   if (typeof value === 'string') return text(value);
