@@ -33,6 +33,7 @@ export * from './resources.ts';
 export * from './review.ts';
 export * from './text/clean-text.ts';
 export * from './text/json-depth.ts';
+export * from './text/json-object.ts';
 export * from './text/quote.ts';
 export * from './text/text.ts';
 export * from './thread-token.ts';

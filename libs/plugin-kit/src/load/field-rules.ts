@@ -1,4 +1,5 @@
 /** Rules of fields: each returns what is wrong with a value, or undefined. */
+import { isObject, isPlainObject } from '@harness/contracts';
 import type { SchemaCompiler } from '../schema/schema.ts';
 import { textOf } from '../text-of.ts';
 import { invisibleIn } from './invisible-text.ts';
@@ -137,14 +138,3 @@ export const isTimeout: Problem = (value) =>
   typeof value === 'number' && value > 0 && value <= maxTimeoutMs
     ? undefined
     : `must be a number of milliseconds from 1 to ${maxTimeoutMs}`;
-
-/** Whether the value is an object and not an array. */
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** True for an object literal of any realm. Class instances (e.g. Zod schemas) are not JSON. */
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (!isObject(value)) return false;
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
-}

@@ -1,5 +1,6 @@
 /** Validates what plugin authors export: reports every problem at once and never throws. */
 
+import { isObject, isPlainObject } from '@harness/contracts';
 import type { PluginDefinition } from '../contract/contract.ts';
 import { commandNamePattern } from '../host/commands.ts';
 import { createSchemaCompiler } from '../schema/schema.ts';
@@ -15,10 +16,8 @@ import {
   isList,
   isNames,
   isNonBlank,
-  isObject,
   isObjectOf,
   isOneLine,
-  isPlainObject,
   isTaskMode,
   isTexts,
   isTimeout,

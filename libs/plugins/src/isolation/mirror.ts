@@ -2,6 +2,7 @@
  * Converts the plugin that a module exports to JSON: values unchanged, functions as the path by which they are called. The
  * owner converts it back to an object, so that a plugin is validated and run in the same way, wherever its code runs.
  */
+import { isObject, isPlainObject } from '@harness/contracts';
 
 /** The path of a function from the export: field names and indexes. */
 export type Path = (string | number)[];
@@ -88,14 +89,14 @@ function mirrorOf(value: unknown, shape: Shape, path: Path): Mirrored {
   if (typeof value === 'function') return shape === 'function' ? { function: path } : { odd: 'function' };
   if (typeof shape === 'object' && Array.isArray(value))
     return { list: value.map((part, i) => mirrorOfFields(part, shape.list, [...path, i])) };
-  if (shape === 'functions' && isPlain(value)) {
+  if (shape === 'functions' && isPlainObject(value)) {
     const entries = Object.entries(value).map(([name, field]) => [
       name,
       mirrorOf(field, 'function', [...path, name]),
     ]);
     return { fields: Object.fromEntries(entries) };
   }
-  if (isObject(value) && !isPlain(value)) return { odd: 'instance' };
+  if (isObject(value) && !isPlainObject(value)) return { odd: 'instance' };
   // JSON drops some values of a schema, and so does the check of its bounds.
   return JSON.stringify(value) === undefined ? { odd: 'other' } : { value };
 }
@@ -114,14 +115,6 @@ export function revive(mirror: Mirror, call: (path: Path) => (...args: unknown[]
 }
 
 class NotPlain {}
-
-const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const isPlain = (value: unknown): value is Record<string, unknown> => {
-  if (!isObject(value)) return false;
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
-};
 
 /** The function at a path, bound to its object. Throws if there is none. */
 export function methodAt(root: unknown, path: Path): (...args: unknown[]) => unknown {

@@ -5,7 +5,6 @@
  *   publish-upstreams.ts   makes their plugins
  *   upstream-report.ts     what operators see of them
  *   describe-upstreams.ts  what they offer, for the tool lock
- *   is-object.ts           tells objects from other JSON
  *   file/        the file that names them
  *   connection/  one MCP connection
  *   openapi/     an HTTP API with an OpenAPI document

@@ -1,5 +1,6 @@
 /** Reads well-formed requests of MCP 2026-07-28; the SDK refuses all others. */
 import type { IncomingHttpHeaders } from 'node:http';
+import { isObject } from '@harness/contracts';
 import type { LogLevel, ToolDescriptor } from '@harness/plugin-kit';
 import { logLevels } from '../methods.ts';
 import type { Incoming, Params, RequestId } from '../wire/json-rpc.ts';
@@ -21,9 +22,6 @@ export interface ModernCall {
 }
 
 const metaKey = (name: string) => `io.modelcontextprotocol/${name}`;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns undefined for anything that is not a well-formed request of this era. */
 export function readModernCall(headers: IncomingHttpHeaders, incoming: Incoming): ModernCall | undefined {

@@ -1,5 +1,5 @@
 /** JSON-RPC 2.0 as MCP uses it: one message per request, never a batch. */
-import { AppError, type ErrorCode, toAppError } from '@harness/contracts';
+import { AppError, type ErrorCode, isObject, toAppError } from '@harness/contracts';
 import type { Scrubber } from '@harness/runtime';
 
 /** Id of a JSON-RPC request. */
@@ -34,9 +34,6 @@ export const rpcCodes = {
   headerMismatch: -32020,
   capabilityMissing: -32021,
 } as const;
-
-const isObject = (value: unknown): value is Params =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Parses one JSON-RPC message. Throws `invalid_request`. */
 export function parseIncoming(body: unknown): Incoming {

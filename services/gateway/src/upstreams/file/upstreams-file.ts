@@ -7,12 +7,12 @@
  *   variables.ts        `${VAR}` and its kin
  */
 import { readFile, stat } from 'node:fs/promises';
+import { isObject } from '@harness/contracts';
 import type { Diagnostic } from '@harness/plugin-kit';
 import { builtInPlugins } from '@harness/plugins';
 import { ConfigError, type Logger } from '@harness/runtime';
 import { getNodeValue, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { type FollowedFile, followFile } from '../../follow-file.ts';
-import { isObject } from '../is-object.ts';
 import { parseUpstream, type UpstreamConfig } from './upstream-config.ts';
 import { pluginNameOf } from './upstream-names.ts';
 import { expandVariables } from './variables.ts';

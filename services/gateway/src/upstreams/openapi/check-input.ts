@@ -1,6 +1,5 @@
-import { AppError } from '@harness/contracts';
+import { AppError, isObject } from '@harness/contracts';
 import { createSchemaCompiler, type SchemaCheck } from '@harness/plugin-kit';
-import { isObject } from '../is-object.ts';
 import type { FlatSchema } from './flatten-schema.ts';
 
 /**

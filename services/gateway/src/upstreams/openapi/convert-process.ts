@@ -1,7 +1,8 @@
 /** The main file of the process that reads a document; see convert-document.ts. */
+
+import { isObject } from '@harness/contracts';
 import { upgrade } from '@scalar/openapi-upgrader';
 import { parse as parseYaml } from 'yaml';
-import { isObject } from '../is-object.ts';
 import type { ConversionMessage, ConversionRequest, ConvertedDocument } from './convert-document.ts';
 import { operationsOf } from './operations.ts';
 

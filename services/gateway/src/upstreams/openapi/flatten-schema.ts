@@ -1,5 +1,5 @@
+import { isObject } from '@harness/contracts';
 import { createLinearPattern } from '@harness/plugin-kit';
-import { isObject } from '../is-object.ts';
 import { isUsable, isValueKeyword } from './schema-values.ts';
 
 /** A JSON Schema without references, with the keywords that models and validators know; plain JSON. */

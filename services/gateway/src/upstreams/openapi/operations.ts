@@ -1,5 +1,5 @@
+import { isObject } from '@harness/contracts';
 import { isChosen, partNameOf } from '../file/upstream-names.ts';
-import { isObject } from '../is-object.ts';
 import { createFlattener, type FlatSchema, propertiesOf } from './flatten-schema.ts';
 
 /** Where a value of the input goes. */

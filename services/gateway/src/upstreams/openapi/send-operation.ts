@@ -1,7 +1,6 @@
-import { AppError } from '@harness/contracts';
+import { AppError, isObject } from '@harness/contracts';
 import type { FetchLike } from '@modelcontextprotocol/client';
 import type { RawResult } from '../connection/request.ts';
-import { isObject } from '../is-object.ts';
 import type { Operation } from './operations.ts';
 
 /** One request of an operation. */

@@ -1,4 +1,4 @@
-import { isObject } from '../is-object.ts';
+import { isObject } from '@harness/contracts';
 
 /** Keys of `_meta` that mean something at the upstream alone, or that clients would take for this gateway's own. */
 const reserved = new Set([

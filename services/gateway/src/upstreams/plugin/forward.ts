@@ -1,3 +1,4 @@
+import { isObject } from '@harness/contracts';
 import {
   type Completer,
   type EmbeddedResource,
@@ -14,7 +15,6 @@ import { continuedResult, knowsTasks } from '../../mcp/continued-call.ts';
 import { tasksExtension } from '../../mcp/wire/server-identity.ts';
 import type { RawResult } from '../connection/request.ts';
 import type { UpstreamConfig } from '../file/upstream-config.ts';
-import { isObject } from '../is-object.ts';
 import type { RequestHooks } from '../link/channel.ts';
 import type { UpstreamDescription, UpstreamRequest } from '../link/link.ts';
 import { contentWithForeignMeta, withForeignMeta } from './foreign-meta.ts';

@@ -1,5 +1,5 @@
+import { isObject } from '@harness/contracts';
 import type { ContentBlock, JsonSchema } from '@harness/plugin-kit';
-import { isObject } from '../is-object.ts';
 
 /**
  * Structured content that is no object, as MCP 2026-07-28 allows, is the field `result` of one here: the versions before, REST and

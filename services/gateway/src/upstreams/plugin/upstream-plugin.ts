@@ -8,6 +8,8 @@
  *   structured-result.ts structuredured content that is no object
  *   matches-template.ts  URIs of a template
  */
+
+import { isObject } from '@harness/contracts';
 import {
   definePlugin,
   type PluginDefinition,
@@ -20,7 +22,6 @@ import {
 import type { RawResult } from '../connection/request.ts';
 import type { UpstreamConfig } from '../file/upstream-config.ts';
 import { isChosen, partNameOf } from '../file/upstream-names.ts';
-import { isObject } from '../is-object.ts';
 import type { UpstreamDescription } from '../link/link.ts';
 import { withForeignMeta } from './foreign-meta.ts';
 import { createForward, type Port } from './forward.ts';

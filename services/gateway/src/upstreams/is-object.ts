@@ -1,3 +1,0 @@
-/** Whether a value is an object and no array. */
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
