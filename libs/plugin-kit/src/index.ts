@@ -38,7 +38,13 @@ export { offerOwnPackages } from './load/own-packages.ts';
 export { exportOf, type PluginValidation, validatePluginExport } from './load/validate.ts';
 export { createLinearPattern } from './schema/linear-pattern.ts';
 export { type ProofLimits, proveSchemas } from './schema/prove-schemas.ts';
-export { maxErrors, readableErrors, type SchemaError, schemaErrorOf } from './schema/readable-errors.ts';
+export {
+  inputError,
+  maxErrors,
+  readableErrors,
+  type SchemaError,
+  schemaErrorOf,
+} from './schema/readable-errors.ts';
 export { createSchemaCompiler, type SchemaCheck, type SchemaCompiler } from './schema/schema.ts';
 export { boundResult, defaultResultLimits, type ResultLimits } from './tools/bound-result.ts';
 export { isInputRequired, needInput } from './tools/input-required.ts';

@@ -4,6 +4,7 @@
  * This folder:
  *   clean-text.ts text without characters that people do not see
  *   json-depth.ts how deeply a JSON value is nested
+ *   json-object.ts whether a value is an object
  *   quote.ts      quotes foreign text behind `> `
  */
 

@@ -1,6 +1,6 @@
 /** Turns Ajv's errors into text for the model or person who wrote the value: field, expectation, actual value. */
 
-import { cleanText } from '@harness/contracts';
+import { AppError, cleanText } from '@harness/contracts';
 import type { ErrorObject } from 'ajv/dist/2020.js';
 
 /** One problem of a value. `instancePath` is a JSON pointer, '' for the value itself. */
@@ -30,6 +30,10 @@ export function readableErrors(errors: readonly SchemaError[], root = '(input)')
   const hidden = lines.length - maxErrors;
   return [...lines.slice(0, maxErrors), ...(hidden > 0 ? [`- and ${hidden} more problems`] : [])].join('\n');
 }
+
+/** The error for a tool's input that its schema refuses; `what`: how the text calls the input. */
+export const inputError = (what: string, errors: readonly SchemaError[]): AppError =>
+  new AppError('invalid_tool_input', `${what} is not valid:\n${readableErrors(errors)}`, { details: errors });
 
 function lineOf({ instancePath, keyword, params, message, given }: SchemaError, root: string): string {
   const at = (child?: unknown) =>

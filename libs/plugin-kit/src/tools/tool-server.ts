@@ -28,7 +28,7 @@ import type {
 import type { CollectedTool } from '../host/collect.ts';
 import { createDetachedContext, silentLogger } from '../host/detached-context.ts';
 import { isFor, type Offer } from '../host/offer.ts';
-import { maxErrors, readableErrors } from '../schema/readable-errors.ts';
+import { inputError, maxErrors } from '../schema/readable-errors.ts';
 import { createSchemaCompiler, type SchemaCheck, type SchemaCompiler } from '../schema/schema.ts';
 import { withoutAliases } from './aliases.ts';
 import { boundResult } from './bound-result.ts';
@@ -261,8 +261,7 @@ function parseInput({ tool, checkInput }: Entry, given: unknown = {}): ToolInput
   const input = tool.aliases ? withoutAliases(given, tool.aliases) : given;
   const errors = checkInput(input);
   if (errors.length === 0) return input as ToolInput;
-  const message = `The input of ${tool.qualifiedName} is not valid:\n${readableErrors(errors)}`;
-  throw new AppError('invalid_tool_input', message, { details: errors });
+  throw inputError(`The input of ${tool.qualifiedName}`, errors);
 }
 
 const fieldsIn = (details: unknown): string[] =>

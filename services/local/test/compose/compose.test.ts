@@ -69,6 +69,9 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     await expect.poll(async () => (await look()).status, poll).toBe('running');
     return look;
   };
+  /** The containers of all gateways and workers. */
+  const replicas = async () =>
+    [await project.containersOf('gateway'), await project.containersOf('worker')].flat();
   const scale = (...args: string[]) => project.compose('up', '--detach', '--no-recreate', ...args);
 
   test('a message through the load balancer is answered, by a session that calls a tool', async () => {
@@ -149,7 +152,7 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
   }, 300_000);
 
   test('a rolling replacement, container by container, under traffic: no request fails', async () => {
-    const old = [await project.containersOf('gateway'), await project.containersOf('worker')].flat();
+    const old = await replicas();
     let over = false;
     let answered = 0;
     /** Requests are not retried: any failure ends the test. */
@@ -178,14 +181,14 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
         await project.docker('stop', container);
         await project.docker('rm', container);
         await scale('--scale', 'worker=3', '--scale', 'gateway=2');
-        const now = [await project.containersOf('gateway'), await project.containersOf('worker')].flat();
+        const now = await replicas();
         for (const one of now) await expect.poll(() => healthOf(one), poll).toBe('healthy');
       }
       over = true;
     })();
     await Promise.all([sent, replaced]);
     expect(answered).toBeGreaterThan(50);
-    const now = [await project.containersOf('gateway'), await project.containersOf('worker')].flat();
+    const now = await replicas();
     expect(now).toHaveLength(5);
     expect(now.filter((container) => old.includes(container))).toEqual([]);
   }, 400_000);

@@ -1,10 +1,5 @@
-import { AppError } from '@harness/contracts';
-import {
-  createSchemaCompiler,
-  readableErrors,
-  type SchemaCheck,
-  type ToolDescriptor,
-} from '@harness/plugin-kit';
+import type { AppError } from '@harness/contracts';
+import { createSchemaCompiler, inputError, type SchemaCheck, type ToolDescriptor } from '@harness/plugin-kit';
 
 /**
  * Returns the function that checks the input of the gateway's own tools against their schemas, each of which is compiled once, at its
@@ -22,8 +17,6 @@ export function createOwnInputCheck(
     const check = checks.get(name) ?? compiler.compile(schema);
     checks.set(name, check);
     const errors = check(input);
-    if (errors.length === 0) return undefined;
-    const message = `The input of ${name} is not valid:\n${readableErrors(errors)}`;
-    return new AppError('invalid_tool_input', message, { details: errors });
+    return errors.length === 0 ? undefined : inputError(`The input of ${name}`, errors);
   };
 }

@@ -8,7 +8,7 @@ export interface SessionMarks {
   delete(thread: string): Promise<void>;
 }
 
-/** Marks of one upstream; beyond, and after this time, the loss of a session is not told. */
+/** Marks of one upstream; beyond, and after this time, the loss of a session is not reported. */
 const maxMarks = 1_000;
 const keptMs = 7 * 24 * 3_600_000;
 

@@ -11,7 +11,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { AppError } from '@harness/contracts';
-import { readableErrors } from '@harness/plugin-kit';
+import { inputError } from '@harness/plugin-kit';
 import type { AuthProvider, FetchLike } from '@modelcontextprotocol/client';
 import { createBoundedFetch } from '../connection/bounded-fetch.ts';
 import { createClientCredentials } from '../connection/client-credentials.ts';
@@ -89,10 +89,7 @@ function createSender(deps: {
   };
   return async (operation: Operation, input: Record<string, unknown>, signal: AbortSignal | undefined) => {
     const errors = checkOf(operation.inputSchema)(input);
-    if (errors.length > 0)
-      throw new AppError('invalid_tool_input', `The input is not valid:\n${readableErrors(errors)}`, {
-        details: errors,
-      });
+    if (errors.length > 0) throw inputError('The input', errors);
     const once = async () =>
       sendOperation({ operation, input, baseUrl, headers: await authorized(), signal }, fetch);
     const result = await once();

@@ -5,7 +5,7 @@
  *   forward.ts           requests and results on their way
  *   param-headers.ts     inputs that are repeated as headers
  *   foreign-meta.ts      keys of `_meta` that only this gateway may set
- *   structured-result.ts structuredured content that is no object
+ *   structured-result.ts structured content that is no object
  *   matches-template.ts  URIs of a template
  */
 
