@@ -13,7 +13,9 @@ export interface ComposeProject {
   composeWithout(variable: string, ...args: string[]): Promise<string>;
   docker(...args: string[]): Promise<string>;
   /** Ids of a service's running containers. */
-  containersOf(service: string): Promise<string[]>;
+  containersOf(...services: string[]): Promise<string[]>;
+  /** The result of a container's health check. */
+  healthOf(container: string): Promise<string>;
   /** Everything that the engine has of this project: containers, volumes, networks. */
   leftovers(): Promise<string[]>;
   /** Removes containers, volumes, networks and images. */
@@ -69,10 +71,15 @@ export function openProject(command: string[], env: Record<string, string>): Com
     composeWithout: (variable, ...args) =>
       run([...prefix, ...args], Object.fromEntries(Object.entries(all).filter(([key]) => key !== variable))),
     docker,
-    async containersOf(service) {
-      const ofService = ['--filter', label, '--filter', `label=com.docker.compose.service=${service}`];
-      return linesOf(await docker('ps', '--quiet', ...ofService));
+    async containersOf(...services) {
+      const found = services.map((service) => {
+        const ofService = ['--filter', label, '--filter', `label=com.docker.compose.service=${service}`];
+        return docker('ps', '--quiet', ...ofService);
+      });
+      return (await Promise.all(found)).flatMap(linesOf);
     },
+    healthOf: async (container) =>
+      (await docker('inspect', '--format', '{{.State.Health.Status}}', container)).trim(),
     async leftovers() {
       const found = await Promise.all([
         docker('ps', '--all', '--quiet', '--filter', label),

@@ -69,9 +69,6 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     await expect.poll(async () => (await look()).status, poll).toBe('running');
     return look;
   };
-  /** The containers of all gateways and workers. */
-  const replicas = async () =>
-    [await project.containersOf('gateway'), await project.containersOf('worker')].flat();
   const scale = (...args: string[]) => project.compose('up', '--detach', '--no-recreate', ...args);
 
   test('a message through the load balancer is answered, by a session that calls a tool', async () => {
@@ -147,12 +144,12 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
       while (!(await Promise.race([stopped, next()])));
       expect(await answers()).toEqual(expected);
       await project.docker('start', String(gateway));
-      await expect.poll(() => healthOf(String(gateway)), poll).toBe('healthy');
+      await expect.poll(() => project.healthOf(String(gateway)), poll).toBe('healthy');
     }
   }, 300_000);
 
   test('a rolling replacement, container by container, under traffic: no request fails', async () => {
-    const old = await replicas();
+    const old = await project.containersOf('gateway', 'worker');
     let over = false;
     let answered = 0;
     /** Requests are not retried: any failure ends the test. */
@@ -181,14 +178,14 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
         await project.docker('stop', container);
         await project.docker('rm', container);
         await scale('--scale', 'worker=3', '--scale', 'gateway=2');
-        const now = await replicas();
-        for (const one of now) await expect.poll(() => healthOf(one), poll).toBe('healthy');
+        const now = await project.containersOf('gateway', 'worker');
+        for (const one of now) await expect.poll(() => project.healthOf(one), poll).toBe('healthy');
       }
       over = true;
     })();
     await Promise.all([sent, replaced]);
     expect(answered).toBeGreaterThan(50);
-    const now = await replicas();
+    const now = await project.containersOf('gateway', 'worker');
     expect(now).toHaveLength(5);
     expect(now.filter((container) => old.includes(container))).toEqual([]);
   }, 400_000);
@@ -298,7 +295,4 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
         resolve(response.statusCode);
       }).on('error', reject);
     });
-
-  const healthOf = async (container: string) =>
-    (await project.docker('inspect', '--format', '{{.State.Health.Status}}', container)).trim();
 });
