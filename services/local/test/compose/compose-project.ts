@@ -12,7 +12,7 @@ export interface ComposeProject {
   /** The same without a variable that the file needs. */
   composeWithout(variable: string, ...args: string[]): Promise<string>;
   docker(...args: string[]): Promise<string>;
-  /** Ids of a service's running containers. */
+  /** Ids of the running containers of these services. */
   containersOf(...services: string[]): Promise<string[]>;
   /** The result of a container's health check. */
   healthOf(container: string): Promise<string>;
