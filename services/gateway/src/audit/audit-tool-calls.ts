@@ -1,8 +1,8 @@
-import { cutText, toAppError } from '@harness/contracts';
+import { toAppError } from '@harness/contracts';
 import { isInputRequired, type ToolOutcome } from '@harness/plugin-kit';
 import type { Caller } from '../http/credentials/authenticate.ts';
 import type { ToolCall } from '../tools/tool-call.ts';
-import { type Audit, toolCallAction } from './audit.ts';
+import { type Audit, kept, toolCallAction } from './audit.ts';
 import { auditSource } from './audit-source.ts';
 
 /** The thread and run that a call comes from, as far as they are known. */
@@ -30,9 +30,9 @@ export function createToolAudit(audit: Audit): ToolAudit {
     const record = (outcome: string, outputBytes: number) => {
       const source = auditSource.getStore();
       const about = {
-        threadId: shortened(from.threadId),
+        threadId: kept(from.threadId),
         runId: from.runId,
-        toolUseId: shortened(call.toolUseId),
+        toolUseId: kept(call.toolUseId),
         door: call.transport,
         durationMs: Math.round(performance.now() - begunAt),
         inputBytes: bytesOf(call.arguments ?? {}),
@@ -63,6 +63,3 @@ function outcomeOf(outcome: ToolOutcome): string {
 }
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
-
-/** Limits values that callers choose. */
-const shortened = (text: string | undefined) => text && cutText(text, 200);
