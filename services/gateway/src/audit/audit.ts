@@ -209,10 +209,8 @@ export const kept = <Text extends string | undefined>(text: Text): Text | string
 
 /** A log line like those of the logger. `text`: the record as JSON. */
 function lineOf({ at }: AuditRecord, text: string, about: object = {}): string {
-  const [head, tail] = [{ level: 30, time: at, service: 'gateway', audit: true }, about].map((fields) =>
-    JSON.stringify(fields).slice(1, -1),
-  );
-  return `{${head},${text.slice(1, -1)}${tail && `,${tail}`}}\n`;
+  const tail = JSON.stringify(about).slice(1, -1);
+  return `{"level":30,"time":"${at}","service":"gateway","audit":true,${text.slice(1, -1)}${tail && `,${tail}`}}\n`;
 }
 
 /** Sends records to Redis in batches, one at a time, and keeps those that could not be sent yet, up to a limit. */

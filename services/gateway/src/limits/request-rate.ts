@@ -55,9 +55,7 @@ export function createRequestRate(deps: { budget: RequestBudget; limits: TenantL
     tidiedAt = now;
     for (const [id, { usedAt }] of shares) if (now - usedAt > idleMs) shares.delete(id);
   };
-  const shareOf = ({ tenant, keyId }: Holder): Share => {
-    const id = `${tenant}/${keyId}`;
-    const now = Date.now();
+  const shareOf = ({ id }: CallerLimits, now: number): Share => {
     const known = shares.get(id);
     if (known) {
       known.usedAt = now;
@@ -87,7 +85,7 @@ export function createRequestRate(deps: { budget: RequestBudget; limits: TenantL
     );
     const buckets = [
       { id: holder.tenant, perSecond: tenant.requestsPerSecond, burst: tenant.burst },
-      { id: `${holder.tenant}/${holder.keyId}`, perSecond: key.requestsPerSecond, burst: key.burst },
+      { id: current.id, perSecond: key.requestsPerSecond, burst: key.burst },
     ];
     const wait = drawSeconds * 1000;
     const { granted, remaining, emptiest, waitMs } = await budget
@@ -101,34 +99,36 @@ export function createRequestRate(deps: { budget: RequestBudget; limits: TenantL
     share.emptyUntil = Date.now() + waitMs;
   };
 
-  const standingOf = (holder: Holder, share: Share): RateStanding => {
-    const { requestsPerSecond, burst } = limits.of(holder)[share.emptiest];
+  const standingOf = (current: CallerLimits, share: Share): RateStanding => {
+    const { requestsPerSecond, burst } = current[share.emptiest];
     return { burst, window: Math.ceil(burst / requestsPerSecond), remaining: share.left + share.remaining };
   };
 
   const takeAfterDraw = async (holder: Holder, share: Share): Promise<RateStanding> => {
     while (share.left === 0) {
       const waitMs = share.emptyUntil - Date.now();
-      if (waitMs > 0) throw refusalOf(standingOf(holder, share), waitMs);
+      if (waitMs > 0) throw refusalOf(standingOf(limits.of(holder), share), waitMs);
       share.drawing ??= draw(holder, share).finally(() => {
         share.drawing = undefined;
       });
       await share.drawing;
     }
     share.left--;
-    return standingOf(holder, share);
+    return standingOf(limits.of(holder), share);
   };
 
   return {
     take(holder) {
-      const share = shareOf(holder);
+      const current = limits.of(holder);
+      const now = Date.now();
+      const share = shareOf(current, now);
       // Requests drawn under other limits, or long ago, are discarded: a lower limit applies immediately.
-      const isOld = share.limits !== limits.of(holder) || Date.now() - share.drawnAt > freshMs;
-      if (isOld) share.left = 0;
-      if (share.limits !== limits.of(holder)) share.emptyUntil = 0;
+      const isOther = share.limits !== current;
+      if (isOther || now - share.drawnAt > freshMs) share.left = 0;
+      if (isOther) share.emptyUntil = 0;
       if (share.left === 0) return takeAfterDraw(holder, share);
       share.left--;
-      return standingOf(holder, share);
+      return standingOf(current, share);
     },
   };
 }

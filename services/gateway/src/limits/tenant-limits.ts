@@ -94,6 +94,8 @@ export interface Holder {
 
 /** The limits of a caller: both apply. */
 export interface CallerLimits {
+  /** Names the holder: always the same text object for the same limits, so that maps find it fast. */
+  id: string;
   tenant: AllLimits;
   key: AllLimits;
   /** The limits that the operator has set for this key itself. */
@@ -121,7 +123,7 @@ export function createTenantLimits(current: () => LimitsFile): TenantLimits {
       const found = callers.get(id);
       if (found) return found;
       if (callers.size >= maxKnown) callers.clear();
-      const limits = callerLimitsOf(file, { tenant, keyId });
+      const limits = { id, ...callerLimitsOf(file, { tenant, keyId }) };
       callers.set(id, limits);
       return limits;
     },
@@ -149,7 +151,10 @@ const storedIn = (all: AllLimits): Quota => {
 /** Holders remembered at once: an OAuth issuer may have any number of subjects. */
 const maxKnown = 10_000;
 
-function callerLimitsOf({ defaults, tenants }: LimitsFile, { tenant, keyId }: Holder): CallerLimits {
+function callerLimitsOf(
+  { defaults, tenants }: LimitsFile,
+  { tenant, keyId }: Holder,
+): Omit<CallerLimits, 'id'> {
   const own = Object.hasOwn(tenants, tenant) ? tenants[tenant] : undefined;
   const { keys = {}, ...ofTenant } = own ?? {};
   const ownOfKey = (Object.hasOwn(keys, keyId) ? keys[keyId] : undefined) ?? {};

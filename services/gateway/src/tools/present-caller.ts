@@ -14,8 +14,11 @@ export function createPresentCaller(dispatch: Pick<Dispatch, 'authorityOf'>): Pr
   const latest = new WeakMap<Caller, Caller>();
   const presented = (caller: Caller, authority: Extract<Authority, { outcome: 'ok' }>): Caller => {
     const known = latest.get(caller);
-    if (known && (known.authority === authority || isDeepStrictEqual(known.authority, authority)))
+    if (known?.authority === authority) return known;
+    if (known && isDeepStrictEqual(known.authority, authority)) {
+      known.authority = authority; // calls that ask together get the same object: only the first one compares
       return known;
+    }
     const now = {
       ...caller,
       principal: { ...caller.principal, scopes: sessionScopes(caller, authority.scopes) },

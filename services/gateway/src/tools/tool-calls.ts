@@ -22,6 +22,7 @@ import {
   isInputRequired,
   type PluginHost,
   type PluginTool,
+  type ToolCallMeta,
   type ToolDescriptor,
   type ToolOutcome,
   type ToolView,
@@ -97,19 +98,35 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
     if (!plugins.toolServer) throw new AppError('tool_not_found', `There is no tool "${name}".`);
     return plugins.toolServer;
   };
-  const metaOf = async (caller: Caller, call: Omit<ToolCall, 'name' | 'arguments' | 'transport'>) => ({
-    ...call,
-    ...(await sources.ofCall(caller, call.threadId)),
-    principal: caller.principal,
-  });
+  const metaOf = async (caller: Caller, call: ToolCall): Promise<ToolCallMeta> => {
+    const { signal, capabilities, inputs, state, traceparent, log, toolUseId, progress, releaseStream } =
+      call;
+    const { threadId, taskId, runId, attempt } = await sources.ofCall(caller, call.threadId);
+    return {
+      principal: caller.principal,
+      threadId,
+      taskId,
+      runId,
+      attempt,
+      toolUseId,
+      signal,
+      capabilities,
+      inputs,
+      state,
+      traceparent,
+      log,
+      progress,
+      releaseStream,
+    };
+  };
 
   const viewNowOf = (caller: Caller) => async () => viewOf(await present(caller));
 
   const audited: ToolCalls['call'] = (caller, toolCall) =>
     audit(caller, toolCall, async (from) => {
-      const { name, arguments: input, transport: _, wire: __, ...call } = toolCall;
+      const { name, arguments: input, toolUseId } = toolCall;
       const toolServer = serverFor(caller, name);
-      const meta = await metaOf(caller, call);
+      const meta = await metaOf(caller, toolCall);
       from(meta);
       const { tenant } = caller.principal;
       const run = () =>
@@ -118,8 +135,8 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
             toolServer.call(name, { input, meta, view: viewOf(caller) }),
           ),
         );
-      return caller.session && call.toolUseId && toolServer.runsOnce(name)
-        ? runOnce(dispatch.ledger, { ...caller.session, toolUseId: call.toolUseId }, run)
+      return caller.session && toolUseId && toolServer.runsOnce(name)
+        ? runOnce(dispatch.ledger, { ...caller.session, toolUseId }, run)
         : run();
     });
   return {
@@ -142,9 +159,10 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
         traced.call(caller, toolCall, () => audited(caller, toolCall)),
       ).finally(giveBack);
     },
-    async beforeTask(caller, { name, arguments: input, transport: _, wire: __, ...call }) {
+    async beforeTask(caller, toolCall) {
+      const { name, arguments: input } = toolCall;
       const toolServer = serverFor(caller, name);
-      const meta = await metaOf(caller, call);
+      const meta = await metaOf(caller, toolCall);
       const { tenant } = caller.principal;
       return callerScope.run({ tenant, call: { meta, view: viewNowOf(caller) } }, () =>
         toolServer.beforeTask(name, { input, meta, view: viewOf(caller) }),

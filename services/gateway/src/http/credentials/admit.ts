@@ -45,9 +45,16 @@ export interface AdmitDeps {
   addressOf: AddressOf;
 }
 
+interface AdmissionState {
+  caller?: Caller;
+  outcome?: Promise<Admitted>;
+}
+/** On the request itself: a WeakMap with an entry for each request costs every garbage collection. */
+const admissionKey = Symbol('admission');
+type AdmittedRequest = IncomingMessage & { [admissionKey]?: AdmissionState };
+
 /** Creates the admission of one gateway. Thread tokens and the local caller have no limit of requests. */
 export function createAdmit({ authenticate, rate, failures, addressOf }: AdmitDeps): Admission {
-  const admissions = new WeakMap<IncomingMessage, { caller?: Caller; outcome?: Promise<Admitted> }>();
   /** The last verified credential of each connection, reused until `goodUntil`. */
   const lastCallers = new WeakMap<Socket, { authorization: string | undefined; caller: Caller }>();
 
@@ -70,7 +77,7 @@ export function createAdmit({ authenticate, rate, failures, addressOf }: AdmitDe
     }
   };
   const admit = async (
-    admission: { caller?: Caller },
+    admission: AdmissionState,
     request: IncomingMessage,
     options: AdmitOptions,
   ): Promise<Admitted> => {
@@ -80,15 +87,15 @@ export function createAdmit({ authenticate, rate, failures, addressOf }: AdmitDe
     return { caller, standing: await rate.take(caller.principal) };
   };
   return {
-    admit(request, options) {
-      const known = admissions.get(request)?.outcome;
+    admit(request: AdmittedRequest, options) {
+      const known = request[admissionKey]?.outcome;
       if (known) return known;
-      const admission: { caller?: Caller; outcome?: Promise<Admitted> } = {};
-      admissions.set(request, admission);
+      const admission: AdmissionState = {};
+      request[admissionKey] = admission;
       admission.outcome = admit(admission, request, options);
       return admission.outcome;
     },
-    callerOf: (request) => admissions.get(request)?.caller,
+    callerOf: (request: AdmittedRequest) => request[admissionKey]?.caller,
   };
 }
 
