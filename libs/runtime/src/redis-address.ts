@@ -28,7 +28,9 @@ type Address = Pick<
   | 'failoverDetector'
 >;
 
-const example = 'redis+sentinel://user:password@host1:26379,host2:26379,host3:26379/name';
+/** Without a password, which a scrubber would replace. */
+const example =
+  'redis+sentinel://host1:26379,host2:26379,host3:26379/name (before host1, where needed, user, a colon, password and @)';
 const sentinelPort = 26379;
 const group =
   /^(?<scheme>rediss?)\+sentinel:\/\/(?:(?<user>[^:@/]*)(?::(?<password>[^@/]*))?@)?(?<hosts>[^/?]+)\/(?<name>[^/?]+)(?:\/(?<db>\d+))?\/?(?:\?(?<query>.*))?$/;

@@ -1,9 +1,15 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import {
+  Redis as Client,
+  type RedisOptions,
+  type SentinelConnectionOptions,
+  SentinelConnector,
+} from 'ioredis';
 import { atMostOncePerSecond } from './logs/at-most-once-per-second.ts';
 import type { Logger } from './logs/logger.ts';
 import { redisAddressOf } from './redis-address.ts';
 
-export type { Redis } from 'ioredis';
+/** A connection to Redis. */
+export type Redis = Client;
 
 /**
  * What a command does while Redis is unavailable.
@@ -31,6 +37,61 @@ const patience: Record<RedisPatience, Options> = {
   wait: { maxRetriesPerRequest: null, socketTimeout: 15_000 },
 };
 
+/** Longest wait for a connection to a server or a sentinel, ms. */
+const connectTimeoutMs = 3_000;
+/** Longest wait for a sentinel's answer, ms: a silent one is passed over, and the next one asked. */
+const sentinelTimeoutMs = 500;
+/** Until a connection that has ended connects again, ms. */
+const restartMs = 100;
+
+/** ioredis leaves its connections to sentinels without a listener for errors, and prints these to standard error. */
+class QuietSentinels extends SentinelConnector {
+  constructor(options: unknown) {
+    super(options as SentinelConnectionOptions);
+  }
+}
+const { connectToSentinel } = SentinelConnector.prototype as unknown as {
+  connectToSentinel(...args: unknown[]): Client;
+};
+Object.assign(QuietSentinels.prototype, {
+  connectToSentinel(...args: unknown[]) {
+    return connectToSentinel.apply(this, args).on('error', () => undefined);
+  },
+});
+
+/**
+ * A connection that only its owner can end. ioredis ends one for ever when the sentinels announce a fail-over while it asks a
+ * sentinel for the primary.
+ */
+class LastingClient extends Client {
+  #isClosing = false;
+
+  constructor(options: Options) {
+    super({ ...options, Connector: QuietSentinels });
+    this.on('end', () => {
+      if (!this.#isClosing) setTimeout(() => this.#connectAgain(), restartMs).unref();
+    });
+  }
+
+  #connectAgain() {
+    if (!this.#isClosing && this.status === 'end') this.connect().catch(() => undefined); // emits the error, too
+  }
+
+  override disconnect(reconnect = false): void {
+    this.#isClosing ||= !reconnect;
+    super.disconnect(reconnect);
+  }
+
+  override quit(...args: Parameters<Client['quit']>): Promise<'OK'> {
+    this.#isClosing = true;
+    return super.quit(...args);
+  }
+
+  override duplicate(override?: Partial<RedisOptions>): Client {
+    return new LastingClient({ ...this.options, ...override } as Options);
+  }
+}
+
 /**
  * Opens a connection that reconnects by itself. `url`: as in redis-address.ts; throws ConfigError for an
  * invalid one.
@@ -38,16 +99,20 @@ const patience: Record<RedisPatience, Options> = {
 export function connectRedis(url: string, deps: { logger: Logger; patience: RedisPatience }): Redis {
   const options: Options = {
     ...patience[deps.patience],
+    connectTimeout: connectTimeoutMs,
+    sentinelCommandTimeout: sentinelTimeoutMs,
     retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 6), 1000),
     // After a fail-over the connection may lead to a read-only replica: reconnect and send the command again.
     reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
   };
   const address = redisAddressOf(url);
   const redis =
-    typeof address === 'string' ? new Redis(address, options) : new Redis({ ...options, ...address });
-  redis.on(
-    'error',
-    atMostOncePerSecond((error) => deps.logger.warn({ err: error }, 'redis: connection error')),
-  );
+    typeof address === 'string'
+      ? new Client(address, options)
+      : new LastingClient({ ...options, ...address });
+  const warnOf = (message: string) =>
+    atMostOncePerSecond((error) => deps.logger.warn({ err: error }, message));
+  redis.on('error', warnOf('redis: connection error'));
+  redis.on('sentinelError', warnOf('redis: a sentinel gives no answer'));
   return redis;
 }
