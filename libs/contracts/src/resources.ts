@@ -26,7 +26,12 @@ export const Metadata = z
   .record(z.string().max(64), z.unknown())
   .describe('The caller’s own data, returned unchanged');
 /** Name of a model. */
-export const Model = z.string().min(1).max(200).describe('Model name; the default is HARNESS_DEFAULT_MODEL');
+export const Model = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^[^\p{Cc}]*$/u, 'must have no control characters')
+  .describe('Model name; the default is HARNESS_DEFAULT_MODEL');
 /** Name of an agent profile. */
 export const AgentName = z.string().min(1).max(64).describe('Name of an agent profile');
 /** Name of a skill. */

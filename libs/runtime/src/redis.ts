@@ -67,7 +67,7 @@ class LastingClient extends Client {
   #isClosing = false;
 
   constructor(options: Options) {
-    super({ ...options, Connector: QuietSentinels });
+    super({ ...options, ...(options.sentinels && { Connector: QuietSentinels }) });
     this.on('end', () => {
       if (!this.#isClosing) setTimeout(() => this.#connectAgain(), restartMs).unref();
     });

@@ -40,6 +40,7 @@ export function createFakeSession(sessionId = 'session'): FakeSession {
     renewMcp: async () => undefined,
     adopt: () => undefined,
     movable: true,
+    storeRest: async () => 'whole',
     exited: Promise.resolve(),
     kill() {
       this.die();

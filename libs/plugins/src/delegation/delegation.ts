@@ -37,6 +37,7 @@ const delegate: PluginTool = {
         type: 'string',
         minLength: 1,
         maxLength: 200,
+        pattern: '^[^\\p{Cc}]*$',
         description: 'Model of the sub-agent; default: the model of this thread',
       },
       agent: {

@@ -61,6 +61,24 @@ test('F16 agents die, flood, write invalid output and ignore signals: their turn
   expect(wrong).toEqual([]);
 });
 
+test('F16 an agent process that the system refuses to start: the run ends with that error after a few tries, and the thread goes on', async () => {
+  const wrong = await violationsOf({ workers: 1 }, async ({ client, redis }) => {
+    const threadId = await client.thread();
+    // Of earlier releases: an argument that no process can be given.
+    await redis.hset(`{h}:th:${threadId}`, 'model', 'a\0b');
+    const endOf = async ({ runId }: Run) =>
+      until('the run has ended', async () =>
+        (await client.runs(threadId)).find((run) => run.runId === runId && run.endedAt),
+      );
+    const refused = await endOf(await client.send(threadId, 'say: 1', 'first'));
+    expect(refused).toMatchObject({ status: 'error', error: { code: 'session_failed' } });
+    await redis.hdel(`{h}:th:${threadId}`, 'model');
+    const next = await endOf(await client.send(threadId, 'say: 2', 'second'));
+    expect(next).toMatchObject({ status: 'success', result: '2' });
+  });
+  expect(wrong).toEqual([]);
+});
+
 test('F16 one agent stops reading during a turn, another never responds: both turns end in time', async () => {
   const env = { HARNESS_TURN_TIMEOUT_MS: '2000' };
   const wrong = await violationsOf(

@@ -1,4 +1,5 @@
 /** Turns that are interrupted, with the real Agent SDK: each continues where its transcript ends, and ends once. */
+import { setTimeout as after } from 'node:timers/promises';
 import type { Run, Task } from '@harness/contracts';
 import { expect, test } from 'vitest';
 import { resultsStored } from '../stored-results.ts';
@@ -60,6 +61,37 @@ test('F27 Redis is down during a turn, longer than the liveness TTL: the turn co
       { status: 'success', result: '1', attempt: 1 },
     ]);
     expect(await answered(2)).toMatchObject({ path: 'warm', result: '2' });
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('F27 Redis is down or full when the model has answered, longer than the liveness TTL: that answer is the result', async () => {
+  const env = { HARNESS_TURN_TIMEOUT_MS: '60000' };
+  const wrong = await violationsOf({ workers: 1, env, real: true }, async (story) => {
+    const faults = [
+      () => restartRedis(story, 4_000),
+      async () => {
+        await story.redis.config('SET', 'maxmemory', '1');
+        await after(4_000);
+        await story.redis.config('SET', 'maxmemory', '0');
+      },
+    ];
+    for (const fault of faults) {
+      const before = story.effects.read().length;
+      const work = await story.load({
+        threads: 1,
+        messages: 1,
+        scriptOf: (n) => `persist:\n${effectOf(n)}\nsleep: 500\nsay: ${n}`,
+      });
+      await effects(story, before + 1);
+      await fault();
+      await story.settled(work);
+      const [threadId = ''] = work.threadIds;
+      expect(await runsOf(story, [threadId])).toMatchObject([{ status: 'success', result: '1', attempt: 1 }]);
+      const answers = (await story.client.events(threadId)).filter(({ type }) => type === 'agent.message');
+      expect(answers).toHaveLength(1);
+      expect(story.effects.read()).toHaveLength(before + 1);
+    }
   });
   expect(wrong).toEqual([]);
 });

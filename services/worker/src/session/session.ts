@@ -88,6 +88,8 @@ export interface Session {
   adopt(store: TranscriptStore, onTranscript: OnTranscript): void;
   /** Whether the store has the whole conversation, so that another process could resume it. */
   readonly movable: boolean;
+  /** Writes the entries that the store has not taken yet, also after the session has ended. Returns the state of the store after that. */
+  storeRest(): Promise<TranscriptState>;
   /** Kills the subprocess and its children. */
   kill(): void;
   /** Resolves when its processes have ended. */
@@ -133,6 +135,7 @@ export function createSession(
   let ended = false;
   const meter = createUsageMeter();
   const transcript = followTranscript(parts.writer, request.onTranscript, () => ended);
+  parts.writer?.notify(() => void transcript.catchUp());
 
   const endWith = (error: AppError) => {
     ended = true;
@@ -214,6 +217,7 @@ export function createSession(
       parts.writer?.bind(store);
       transcript.notify(listener);
     },
+    storeRest: async () => (await parts.writer?.catchUp()) ?? 'whole',
     get exited() {
       return Promise.resolve(parts.process()?.exited).then(() => enclosure?.stopRuns());
     },

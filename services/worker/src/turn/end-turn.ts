@@ -1,7 +1,7 @@
 /**
  * The end of a turn: the writes that store its run's result, or hand the turn back.
  */
-import type { SessionPath } from '@harness/contracts';
+import { AppError, type SessionPath } from '@harness/contracts';
 import { type Ending, type Lease, type LeftFiles, type Turn, untilReached } from '@harness/dispatch';
 import type { HookRunner } from '@harness/plugin-kit';
 import type { Scrubber } from '@harness/runtime';
@@ -145,6 +145,7 @@ export async function endStopped(
   if (reason === 'drain' || reason === 'unhealthy') {
     const left = asked && (await filesOf(asked, undefined));
     deps.evict(threadId);
+    if (asked) await storeConversation(asked, deps);
     await handBack(turn, deps, left && { files: left.files, filesLost: left.filesLost || undefined });
     return 'handed back';
   }
@@ -173,6 +174,17 @@ async function filesOf({ session }: Asked, response: ModelResponse | undefined):
   } catch {
     return { lives: false, files: undefined, filesLost: true };
   }
+}
+
+/**
+ * Writes what Redis has not taken of the conversation of a session that has ended, so that the next one does not repeat tool
+ * calls whose results are known here.
+ */
+export async function storeConversation({ session }: Pick<Asked, 'session'>, deps: Writing): Promise<void> {
+  await deps.write(async () => {
+    if ((await session.storeRest()) === 'behind')
+      throw new AppError('unavailable', 'Redis has not taken the whole conversation yet.');
+  });
 }
 
 /** Interrupts the session. Returns its response when it ended its turn in time and can be kept. */

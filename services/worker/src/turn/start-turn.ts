@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { runUuidOf, type SessionPath, toAppError } from '@harness/contracts';
+import { AppError, runUuidOf, type SessionPath, toAppError } from '@harness/contracts';
 import type { Dispatch, HeldThread, Hold, Liveness, Turn } from '@harness/dispatch';
 import type { HookRunner } from '@harness/plugin-kit';
 import type { Logger, Scrubber, Tracing } from '@harness/runtime';
@@ -49,8 +49,13 @@ export interface TurnStarter {
   stats(): { turns: number; paths: Record<SessionPath, number> };
 }
 
-/** Codes of errors that another attempt would meet again. */
-const permanentCodes = new Set(['agent_not_found', 'skill_not_found', 'workspace_refused', 'file_damaged']);
+/** A failure before the prompt was sent. What is no error of the table, such as one of the system, may pass: it is tried again. */
+const startErrorOf = (thrown: unknown): AppError =>
+  thrown instanceof AppError
+    ? thrown
+    : new AppError('session_failed', `The agent session did not start: ${toAppError(thrown).message}`, {
+        cause: thrown,
+      });
 
 /** Creates the starter. It reads `stopping` at each step. */
 export function createTurnStarter(deps: TurnStarterDeps, stopping: Readonly<Stopping>): TurnStarter {
@@ -102,16 +107,15 @@ export function createTurnStarter(deps: TurnStarterDeps, stopping: Readonly<Stop
     try {
       return await runTurn(turn, stop, seen);
     } catch (thrown) {
-      // No prompt was sent yet: the attempt does not count, and BullMQ rings again.
+      // No prompt was sent yet: the attempt does not count, and BullMQ rings again, unless the error would be the same.
       const { threadId } = turn.hold;
       pool.evict(threadId);
-      const error = toAppError(thrown);
+      const error = startErrorOf(thrown);
       logger.warn({ err: error, threadId, runId: turn.runId }, 'turn did not start');
       const current = { ...turn, hold: holds.get(threadId) ?? turn.hold };
       const writing = withWrite(seen);
-      const isPermanent = permanentCodes.has(error.code);
-      if (lastTry || isPermanent)
-        return failTurn(current, { status: 'error', error: error.toBody() }, writing);
+      const isFinal = lastTry || !(error.retry || stop.signal.aborted);
+      if (isFinal) return failTurn(current, { status: 'error', error: error.toBody() }, writing);
       await handBack(current, writing);
       throw error;
     }

@@ -28,6 +28,7 @@ import {
   type EndDeps,
   endStopped,
   failTurn,
+  storeConversation,
   type TurnEnd,
   type Writing,
   withWrite,
@@ -146,10 +147,20 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   });
   const asked = { session, responding, path, timings, onUsed: deps.onUsed };
 
-  if (stop.signal.aborted || !deps.healthy()) return endStopped(parts, asked);
+  const isStopped = stop.signal.aborted || !deps.healthy();
+  if (isStopped && !isFinal(response, stop.signal)) return endStopped(parts, asked);
   if (response === undefined || response instanceof Error) return endBroken(parts, asked, response);
   deps.onUsed(response);
   return endResponded(parts, asked, response);
+}
+
+/**
+ * Whether a turn that is stopped has its answer already, and only its worker had to stop: then the answer is committed, and the
+ * fence decides whether it counts. The model is not asked again for what is known.
+ */
+function isFinal(response: ModelResponse | Error | undefined, { aborted, reason }: AbortSignal): boolean {
+  if (response === undefined || response instanceof Error || response.outcome === 'error') return false;
+  return !aborted || reason === 'unhealthy' || reason === 'drain';
 }
 
 /** Passes questions of tools to the people who follow the thread. */
@@ -200,6 +211,7 @@ async function endResponded(
     filesLost: true,
     error: toAppError(error),
   }));
+  if (!kept.lives) await storeConversation({ session }, deps);
   const giveBack = () => (kept.lives ? deps.give(threadId) : deps.evict(threadId));
   const warmForMs = kept.lives ? deps.sessionTtlMs : undefined;
   const { files, filesLost } = kept;
