@@ -216,7 +216,7 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
     const operator = `REDISCLI_AUTH=$(cat /root/operator) redis-cli --user operator --no-auth-warning`;
     const asOperator = (...command: string[]) =>
       project.docker('exec', redis, 'sh', '-c', `${operator} ${command.join(' ')}`);
-    expect(await asOperator('CONFIG', 'SET', 'auto-aof-rewrite-percentage', '100')).toBe('OK');
+    expect(await asOperator('CONFIG', 'SET', 'auto-aof-rewrite-percentage', '100')).toContain('OK');
     expect(await asOperator('FLUSHALL')).toContain('NOPERM');
     const asHarness = `REDISCLI_AUTH=$(cat /run/redis-access/password) redis-cli --user harness --no-auth-warning`;
     const reply = (command: string) => project.docker('exec', redis, 'sh', '-c', `${asHarness} ${command}`);
