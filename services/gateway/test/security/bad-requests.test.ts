@@ -63,6 +63,27 @@ test('a capability of the wrong shape counts as absent', async () => {
   expect(error.data).toMatchObject({ code: 'capability_missing' });
 });
 
+test.each<[method: string, params: Record<string, unknown>, wrong: string]>([
+  ['tools/list', { cursor: 5 }, 'cursor'],
+  ['resources/list', { cursor: 5 }, 'cursor'],
+  ['resources/templates/list', { cursor: {} }, 'cursor'],
+  ['prompts/list', { cursor: null }, 'cursor'],
+  ['prompts/get', { name: 'x', arguments: { a: 1 } }, 'arguments.a'],
+  ['completion/complete', { ref: 5, argument: { name: 'a', value: 'b' } }, 'ref'],
+])('wrong params of %s (%j) are refused with their place, in both eras', async (method, params, wrong) => {
+  const { url } = await openGateway({ plugins: [...builtInPlugins, probe] });
+  const session = await beginSession(url);
+  for (const wire of [
+    await session.request(url, method, { params }),
+    await modernCaller().request(url, method, { params }),
+  ])
+    expect((await wire.message()).error).toEqual({
+      code: -32602,
+      message: expect.stringContaining(`${method}: ${wrong}: Invalid input`),
+      data: { code: 'invalid_request' },
+    });
+});
+
 test('an unknown key is reported as such at every endpoint', async () => {
   const { call } = await openGateway({ keys: [keyFor('known')] });
   const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };

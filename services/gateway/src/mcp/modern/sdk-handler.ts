@@ -16,6 +16,7 @@ import { z } from 'zod';
 import type { Change, Changes } from '../../content/list-changes.ts';
 import type { Caller } from '../../http/credentials/authenticate.ts';
 import { callerScope } from '../../tools/caller-scope.ts';
+import { checkParams } from '../method-params.ts';
 import type { McpRequest, Methods } from '../methods.ts';
 import { skillMethods, skillsExtension } from '../skills-extension.ts';
 import type { FaultOf, Params } from '../wire/json-rpc.ts';
@@ -92,6 +93,7 @@ function serverFor(caller: Caller, deps: SdkHandlerDeps): Server {
   const handle = (method: string) => async (params: object, ctx: ServerContext) => {
     try {
       const asked: Asked = { caller, method, params: params as Params };
+      checkParams(method, asked.params);
       const request = await requestOf(ctx, asked, states);
       return await states.toWire(await (methods[method] as Methods[string])(request), asked);
     } catch (thrown) {
@@ -99,12 +101,8 @@ function serverFor(caller: Caller, deps: SdkHandlerDeps): Server {
       throw new ProtocolError(code, message, data);
     }
   };
-  const register = server.setRequestHandler.bind(server) as unknown as (
-    method: string,
-    handle: (request: { params?: object }, ctx: ServerContext) => Promise<object>,
-  ) => void;
-  for (const method of sdkMethods) register(method, ({ params = {} }, ctx) => handle(method)(params, ctx));
-  for (const method of skillMethods)
+  // Any params: the SDK would refuse wrong ones as an internal error, with raw text of its validator.
+  for (const method of [...sdkMethods, ...skillMethods])
     server.setRequestHandler(
       method,
       { params: z.looseObject({}) },
