@@ -84,6 +84,28 @@ test.each<[method: string, params: Record<string, unknown>, wrong: string]>([
     });
 });
 
+test.each<
+  [what: string, more: Record<string, unknown>, expected: [status: number, rpcCode: number, code: string]]
+>([
+  ['the id null', { id: null }, [400, -32600, 'invalid_request']],
+  ['an array as id', { id: [] }, [400, -32600, 'invalid_request']],
+  ['a method of the other era', { method: 'logging/setLevel' }, [404, -32601, 'method_not_allowed']],
+  ['an unknown method', { method: 'no/such' }, [404, -32601, 'method_not_allowed']],
+  ['headers of another tool', { method: 'tools/call', name: 'x' }, [400, -32020, 'invalid_request']],
+])('a 2026 request with %s is refused with a code of the error table', async (_what, more, expected) => {
+  const { call } = await openGateway({ plugins: [probe] });
+  const { name = 'probe__whoami', ...rest } = more;
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const body = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { name, _meta }, ...rest };
+  const headers = { ...modernHeaders, 'mcp-method': body.method };
+  const answer = await call('POST', '/mcp', { body, headers });
+  const { code, data } = answer.body.error;
+  expect([answer.status, code, data?.code]).toEqual(expected);
+});
+
 test('an unknown key is reported as such at every endpoint', async () => {
   const { call } = await openGateway({ keys: [keyFor('known')] });
   const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };

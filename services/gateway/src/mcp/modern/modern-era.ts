@@ -170,6 +170,7 @@ function mismatchOf(
   const disagrees = (header: string) => ({
     code: rpcCodes.headerMismatch,
     message: `The header ${header} is missing or differs from the body.`,
+    data: { code: 'invalid_request' },
   });
   const name =
     method === 'tools/call' ? params.name : method.startsWith('tasks/') ? params.taskId : undefined;
