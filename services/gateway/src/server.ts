@@ -8,7 +8,7 @@ import {
   LogController,
 } from 'fastify';
 import type { AppDeps } from './app-deps.ts';
-import { addErrorHandler, createUnroutedHandler, refuseUnread } from './http/errors.ts';
+import { addErrorHandler, createUnroutedHandler, refuseUnread, refuseUnserved } from './http/errors.ts';
 import { readJson, requireUtf8 } from './http/json-body.ts';
 import { createValidators } from './openapi/schemas.ts';
 
@@ -23,7 +23,8 @@ export function openServer(deps: AppDeps, newRequestId: () => string): FastifyIn
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit,
     requestTimeout: 30_000,
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 5_000 },
+    // A request without Host is refused by the site check, because Node refuses it without a body.
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 5_000, requireHostHeader: false },
     connectionTimeout: 0, // SSE and long tool calls stay open; their own limits apply
     keepAliveTimeout: 72_000,
     // At shutdown, requests in progress complete; `streams.close()` ends streams and waits.
@@ -47,6 +48,7 @@ export function openServer(deps: AppDeps, newRequestId: () => string): FastifyIn
   );
   if (deps.onRoute) app.addHook('onRoute', deps.onRoute);
   addErrorHandler(app, deps);
+  refuseUnserved(app.server);
   endConnectionsOnClose(app);
   return app;
 }

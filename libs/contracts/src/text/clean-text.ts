@@ -4,14 +4,21 @@
  * Removes characters that people do not see but that affect models and terminals: terminal escapes; control characters except
  * tab and line ends; every character that can hide a text because it is drawn as nothing: Unicode tags, the supplement of
  * variation selectors and U+FE00 to U+FE0D, zero-width spaces, fillers, soft hyphens, grapheme joiners, interlinear
- * annotations, deprecated format characters; bidi embeddings, overrides and isolates, which show a text in another order.
+ * annotations, deprecated format characters; bidi embeddings, overrides and isolates, which show a text in another order. Half of a
+ * surrogate pair, which many parsers refuse, becomes U+FFFD.
  *
  * What emoji and scripts need stays: joiners, Mongolian variation selectors, and one selector of text or emoji style (U+FE0E,
  * U+FE0F) after a character. Two or more in a row mean nothing and are removed.
  */
 export function cleanText(text: string): string {
   if (isClean(text)) return text;
-  return text.replace(escapes, '').replace(controls, '').replace(unseen, '').replace(selectorRuns, '');
+  // Halves first: what stands between two of them is removed, and they must not become a character then.
+  return text
+    .toWellFormed()
+    .replace(escapes, '')
+    .replace(controls, '')
+    .replace(unseen, '')
+    .replace(selectorRuns, '');
 }
 
 /** Serializes a JSON value with clean strings and keys. Throws what `JSON.stringify` throws. */
@@ -37,7 +44,7 @@ const unseen =
 const selectorRuns = /[\ufe0e\ufe0f]{2,}/g;
 
 /** True only if `cleanText` would change nothing. `\udb40` starts every Unicode tag and variation selector. */
-export const isClean = (text: string): boolean => !suspicious.test(text);
+export const isClean = (text: string): boolean => !suspicious.test(text) && text.isWellFormed();
 const suspicious =
   // biome-ignore lint/suspicious/noMisleadingCharacterClass: each is matched alone
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches them on purpose

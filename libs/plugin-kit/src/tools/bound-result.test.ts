@@ -184,6 +184,30 @@ it('any result is bounded, and bounding again changes nothing that was not cut',
   );
 });
 
+it('half of a surrogate pair is replaced wherever it stands', () => {
+  const half = 'a\ud800b';
+  const toJSON = () => {
+    throw new Error(half);
+  };
+  const results: ToolResult[] = [
+    { content: [text(half)] },
+    { content: [{ type: 'text', text: 'x', annotations: { [half]: half } }] },
+    { content: [{ type: 'resource', resource: { uri: 'file:///a', text: half } }] },
+    { content: [], structuredContent: { [half]: [{ [half]: half }] } },
+    { content: [], _meta: { [half]: half } },
+    {
+      content: [],
+      _meta: { own: 'x'.repeat(100_000), 'harness/error': { code: 'tool_failed', message: half } },
+    },
+    { content: [], structuredContent: { toJSON } },
+  ];
+  for (const result of results) {
+    const sent = JSON.stringify(boundResult(result));
+    expect(sent).toContain('a\ufffdb');
+    expect(sent).not.toContain('\\ud800'); // as JSON spells it
+  }
+});
+
 describe('the tool server bounds', () => {
   const call = (handler: PluginTool['handler'], outputSchema?: object) => {
     const tool = {
@@ -211,6 +235,13 @@ describe('the tool server bounds', () => {
     expect(JSON.stringify(result).length).toBeLessThan(1_200_000);
     expect(result).toMatchObject({ isError: true, _meta: { 'harness/error': { code: 'tool_failed' } } });
     expect(JSON.stringify(result)).not.toContain('\\u001b');
+  });
+
+  it('and cleans what a tool throws: half of a surrogate pair is replaced', async () => {
+    const result = await call(() => {
+      throw new Error('a\ud800b');
+    });
+    expect(result).toEqual(failure('a\ufffdb'));
   });
 
   it('structured content, before its schema is checked', async () => {

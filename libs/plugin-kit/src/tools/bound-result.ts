@@ -35,7 +35,7 @@ export function boundResult(result: ToolResult, limits: ResultLimits = defaultRe
       ...(meta && { _meta: JSON.parse(meta) }),
     };
   } catch (thrown) {
-    return failedResultOf(thrown);
+    return boundResult(failedResultOf(thrown), limits); // its message may quote the plugin
   }
 }
 

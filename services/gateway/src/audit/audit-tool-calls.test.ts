@@ -85,4 +85,34 @@ describe('one call is one line', () => {
     }));
     expect(JSON.stringify(await written()).length).toBeLessThan(1500);
   });
+
+  it('with the code of a failure of the tool, and nothing else that a plugin has written', async () => {
+    const { audited, written } = openAudit();
+    const codes = ['invalid_tool_input', 'tool_timeout', 'turn_cancelled', 'plugin_unavailable'];
+    const forged = [
+      'ok',
+      'input_required',
+      'forbidden',
+      'rate_limited',
+      'stale_epoch',
+      'tool_not_found',
+      'toString',
+      'x'.repeat(300),
+      { a: 1 },
+      ['tool_failed'],
+      7,
+      null,
+    ];
+    const errors = [...[...codes, ...forged].map((code) => ({ code, message: '' })), null, 'ok'];
+    for (const error of errors)
+      await audited(caller, call, async () => ({
+        content: [],
+        isError: true,
+        _meta: { 'harness/error': error },
+      }));
+    expect((await written()).map(({ outcome }) => outcome)).toEqual([
+      ...codes,
+      ...Array.from({ length: forged.length + 2 }, () => 'tool_error'),
+    ]);
+  });
 });

@@ -1,8 +1,8 @@
-import { toAppError } from '@harness/contracts';
+import { errorCodes, toAppError } from '@harness/contracts';
 import { isInputRequired, type ToolOutcome } from '@harness/plugin-kit';
 import type { Caller } from '../http/credentials/authenticate.ts';
 import type { ToolCall } from '../tools/tool-call.ts';
-import { type Audit, kept, toolCallAction } from './audit.ts';
+import { type Audit, isRefusal, kept, toolCallAction } from './audit.ts';
 import { auditSource } from './audit-source.ts';
 
 /** The thread and run that a call comes from, as far as they are known. */
@@ -54,12 +54,21 @@ export function createToolAudit(audit: Audit): ToolAudit {
   };
 }
 
-/** `ok`, `input_required`, the code of the error table, or `tool_error` for a failure without a code. */
+/** `ok`, `input_required`, a code that a tool may have, or `tool_error` for any other failure. */
 function outcomeOf(outcome: ToolOutcome): string {
   if (isInputRequired(outcome)) return 'input_required';
   if (!outcome.isError) return 'ok';
-  const error = outcome._meta?.['harness/error'];
-  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'tool_error';
+  const error = outcome._meta?.['harness/error'] as { code?: unknown } | null | undefined;
+  const code = error?.code;
+  return typeof code === 'string' && codesOfTools.has(code) ? code : 'tool_error';
 }
+
+/**
+ * The codes that a failed result may have. A result is the plugin's own: with another text it could fill the audit, and with the
+ * code of a refusal, or of an unknown tool, hide that the tool has run.
+ */
+const codesOfTools: ReadonlySet<string> = new Set(
+  errorCodes.filter((code) => !isRefusal(code) && code !== 'tool_not_found'),
+);
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));

@@ -149,6 +149,17 @@ test('closing does not wait for a Redis that is down', async () => {
   expect(dropped()).toBe(1);
 });
 
+test('what waits at the exit of the process is written; a closed audit listens no longer', async () => {
+  const before = process.listeners('exit');
+  const { audit, lines } = openAudit();
+  audit.record(change);
+  audit.record(refusal);
+  for (const atExit of process.listeners('exit')) if (!before.includes(atExit)) atExit(1);
+  expect(lines().map(({ outcome }) => outcome)).toEqual(['ok', 'forbidden']);
+  await audit.close();
+  expect(process.listeners('exit')).toEqual(before);
+});
+
 test('a target is short and has no secret', async () => {
   const { audit, stored } = openAudit();
   audit.record({ ...change, target: `sk-${'ant'}-${'x1'.repeat(20)}` });

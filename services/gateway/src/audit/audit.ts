@@ -32,7 +32,7 @@ export interface AuditEntry {
 export interface Audit {
   /** Records one entry. `about`: further fields for standard output and the file. */
   record(entry: AuditEntry, about?: object): void;
-  /** Writes what waits; what cannot be stored now is dropped. */
+  /** Writes what waits; what cannot be stored in Redis now is dropped. */
   close(): Promise<void>;
 }
 
@@ -89,7 +89,10 @@ const failures: ReadonlySet<string> = new Set(
   errorCodes.filter((code) => new AppError(code, '').status >= 500),
 );
 
-/** Creates the audit of one gateway. */
+/**
+ * Creates the audit of one gateway. If the process exits before the audit is closed, what waits is still written to the
+ * outputs; Redis cannot be reached any more.
+ */
 export function createAudit(deps: AuditDeps): Audit {
   const { outputs, scrubber } = deps;
   const store = createStore(deps);
@@ -144,6 +147,13 @@ export function createAudit(deps: AuditDeps): Audit {
     counting ??= setTimeout(writeRefusals, refusalMs).unref();
   };
 
+  const writeAll = () => {
+    writeRefusals();
+    flush();
+  };
+  // Before the listeners of the outputs, which write what they still have in memory.
+  process.prependListener('exit', writeAll);
+
   return {
     record({ caller, source, action, target, outcome }, about) {
       if (source) source.isRecorded = true;
@@ -167,9 +177,9 @@ export function createAudit(deps: AuditDeps): Audit {
       else count(draft);
     },
     async close() {
-      writeRefusals();
-      flush();
+      writeAll();
       await store.close();
+      process.off('exit', writeAll);
     },
   };
 }

@@ -33,7 +33,7 @@ export interface AdmissionDeps extends AppDeps {
 /** The admission of requests, for routes that are served without Fastify. */
 export interface RequestAdmission {
   admit: Admit;
-  /** Throws `forbidden` for a Host or an Origin that is not allowed. */
+  /** Throws `forbidden` for a Host or an Origin that is not allowed, and `invalid_request` without Host. */
   checkSite: ReturnType<typeof createSiteCheck>;
   addressOf: AddressOf;
   audit: Audit;

@@ -15,7 +15,7 @@
  *   request-log.ts         logs and counts requests
  *   trace-requests.ts      the span of a request
  */
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { AppError, type ErrorCode, toAppError } from '@harness/contracts';
 import { maxErrors, readableErrors, schemaErrorOf } from '@harness/plugin-kit';
@@ -80,14 +80,37 @@ export function refuseUnread(error: Error & { code?: string }, socket: Socket): 
   // Reset by the client, or a response has begun: nothing can be sent.
   if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0)
     return void socket.destroy();
-  const { status, body } = answerOf(nodeErrorOf(error.code));
+  socket.end(bytesOf(nodeErrorOf(error.code)));
+}
+
+/** Refuses what Node would refuse without a body: CONNECT, and an `Expect` other than `100-continue`. */
+export function refuseUnserved(server: Server): void {
+  server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+    // Node no longer listens to this socket: without a listener, a reset by the client would end the process.
+    socket.on('error', () => socket.destroy());
+    const error = new AppError('method_not_allowed', 'There is no CONNECT: this server is not a proxy.');
+    socket.write(bytesOf(error, 'Allow:'));
+    socket.destroySoon();
+  });
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    const message = 'The header Expect may only be 100-continue.';
+    const { status, body } = answerOf(new AppError('invalid_request', message));
+    response.statusCode = status;
+    response.setHeader('Content-Type', contentType).setHeader('Connection', 'close').end(body);
+  });
+}
+
+/** The whole HTTP response, for a socket. */
+function bytesOf(error: AppError, ...headers: string[]): string {
+  const { status, body } = answerOf(error);
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     `Content-Type: ${contentType}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
+    ...headers,
   ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
 const answerOf = (error: AppError) => ({

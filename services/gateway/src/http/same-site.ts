@@ -3,7 +3,7 @@ import { AppError } from '@harness/contracts';
 /**
  * Creates the check that keeps foreign web pages from calling the gateway: the Host must be loopback or
  * allowed (against DNS rebinding), and an Origin, if the browser sends one, must be allowed or the gateway's
- * own. The check throws `forbidden`.
+ * own. The check throws `forbidden`, and `invalid_request` for a request without Host.
  */
 export function createSiteCheck(allowed: { hosts: readonly string[]; origins: readonly string[] }) {
   const hosts = new Set([
@@ -14,6 +14,7 @@ export function createSiteCheck(allowed: { hosts: readonly string[]; origins: re
   ]);
   const origins = new Set(allowed.origins.map((origin) => origin.toLowerCase()));
   return (headers: { host?: string | undefined; origin?: string | undefined }): void => {
+    if (headers.host === undefined) throw new AppError('invalid_request', 'The header Host is missing.');
     if (!hosts.has(hostNameOf(headers.host))) {
       throw new AppError('forbidden', 'This Host is not allowed; add its name to HARNESS_ALLOWED_HOSTS.');
     }
@@ -31,7 +32,7 @@ export function isOwnOrigin(origin: string, host = ''): boolean {
 }
 
 /** The name in a Host header without its port; '' if the header is not a valid host. */
-function hostNameOf(host: string | undefined): string {
-  const match = host?.toLowerCase().match(/^(\[[0-9a-f:]+\]|[a-z0-9._-]+)(:\d{1,5})?$/);
+function hostNameOf(host: string): string {
+  const match = host.toLowerCase().match(/^(\[[0-9a-f:]+\]|[a-z0-9._-]+)(:\d{1,5})?$/);
   return match?.[1] ?? '';
 }

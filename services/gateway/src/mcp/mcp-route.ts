@@ -4,6 +4,7 @@
  *
  * This folder:
  *   methods.ts             tools, resources, prompts and completions, the same in both eras
+ *   method-params.ts       validates the params of methods
  *   task-methods.ts        the tasks extension
  *   task-runner.ts         runs tool calls as tasks of this gateway
  *   continued-call.ts      a tool call that continues as a task

@@ -63,6 +63,49 @@ test('a capability of the wrong shape counts as absent', async () => {
   expect(error.data).toMatchObject({ code: 'capability_missing' });
 });
 
+test.each<[method: string, params: Record<string, unknown>, wrong: string]>([
+  ['tools/list', { cursor: 5 }, 'cursor'],
+  ['resources/list', { cursor: 5 }, 'cursor'],
+  ['resources/templates/list', { cursor: {} }, 'cursor'],
+  ['prompts/list', { cursor: null }, 'cursor'],
+  ['prompts/get', { name: 'x', arguments: { a: 1 } }, 'arguments.a'],
+  ['completion/complete', { ref: 5, argument: { name: 'a', value: 'b' } }, 'ref'],
+])('wrong params of %s (%j) are refused with their place, in both eras', async (method, params, wrong) => {
+  const { url } = await openGateway({ plugins: [...builtInPlugins, probe] });
+  const session = await beginSession(url);
+  for (const wire of [
+    await session.request(url, method, { params }),
+    await modernCaller().request(url, method, { params }),
+  ])
+    expect((await wire.message()).error).toEqual({
+      code: -32602,
+      message: expect.stringContaining(`${method}: ${wrong}: Invalid input`),
+      data: { code: 'invalid_request' },
+    });
+});
+
+test.each<
+  [what: string, more: Record<string, unknown>, expected: [status: number, rpcCode: number, code: string]]
+>([
+  ['the id null', { id: null }, [400, -32600, 'invalid_request']],
+  ['an array as id', { id: [] }, [400, -32600, 'invalid_request']],
+  ['a method of the other era', { method: 'logging/setLevel' }, [404, -32601, 'method_not_allowed']],
+  ['an unknown method', { method: 'no/such' }, [404, -32601, 'method_not_allowed']],
+  ['headers of another tool', { method: 'tools/call', name: 'x' }, [400, -32020, 'invalid_request']],
+])('a 2026 request with %s is refused with a code of the error table', async (_what, more, expected) => {
+  const { call } = await openGateway({ plugins: [probe] });
+  const { name = 'probe__whoami', ...rest } = more;
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const body = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { name, _meta }, ...rest };
+  const headers = { ...modernHeaders, 'mcp-method': body.method };
+  const answer = await call('POST', '/mcp', { body, headers });
+  const { code, data } = answer.body.error;
+  expect([answer.status, code, data?.code]).toEqual(expected);
+});
+
 test('an unknown key is reported as such at every endpoint', async () => {
   const { call } = await openGateway({ keys: [keyFor('known')] });
   const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };

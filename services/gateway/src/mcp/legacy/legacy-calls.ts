@@ -9,6 +9,7 @@ import type { Caller } from '../../http/credentials/authenticate.ts';
 import type { TenantLimits } from '../../limits/tenant-limits.ts';
 import type { ToolCalls } from '../../tools/tool-calls.ts';
 import { withoutTasks } from '../continued-call.ts';
+import { checkParams, readParams } from '../method-params.ts';
 import type { McpRequest, MethodResult, Methods } from '../methods.ts';
 import type { Subscribed } from '../subscribed.ts';
 import {
@@ -24,7 +25,6 @@ import {
 } from '../wire/json-rpc.ts';
 import { acceptedBy, type McpResponse, type McpResponses } from '../wire/mcp-response.ts';
 import type { ClientRequests } from './client-requests.ts';
-import { checkParams, readParams } from './legacy-protocol.ts';
 import type { LegacyStreams } from './legacy-streams.ts';
 
 /** From this version on, streams begin with an event id, and clients can resume them. */
@@ -91,8 +91,10 @@ export function createLegacyCalls(deps: LegacyDeps): LegacyCalls {
     // Without a session the client cannot resume, so a disconnect cancels the call.
     const signal = session ? abort.signal : disconnectSignalOf(response);
     try {
-      if (incoming.method === 'tools/list')
+      if (incoming.method === 'tools/list') {
+        checkParams('tools/list', incoming.params);
         return mcpResponse.end(toolListMessage(id, tools.listBytes(caller)));
+      }
       mcpResponse.end(resultMessage(id, await perform(exchange, incoming, { mcpResponse, signal })));
     } catch (thrown) {
       mcpResponse.end(errorMessage(id, legacyFaultOf(faultOf(thrown))));

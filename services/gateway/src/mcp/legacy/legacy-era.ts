@@ -4,7 +4,7 @@
  *
  * This folder:
  *   legacy-calls.ts      serves and cancels requests
- *   legacy-protocol.ts   validates params and results with the SDK's schemas
+ *   legacy-protocol.ts   validates clients' results with the SDK's schemas
  *   legacy-streams.ts    SSE streams opened with GET; resumption
  *   client-requests.ts   requests to clients: elicitation, sampling, roots
  */
@@ -15,11 +15,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../http/credentials/authenticate.ts';
 import { sha256Of } from '../../keys/api-keys.ts';
 import { checkBytes, metadataLimitOf } from '../../limits/check-bytes.ts';
+import { readParams } from '../method-params.ts';
 import { type Incoming, type Params, resultMessage } from '../wire/json-rpc.ts';
 import { acceptedBy } from '../wire/mcp-response.ts';
 import { capabilities as serverCapabilities, serverInfo } from '../wire/server-identity.ts';
 import { createLegacyCalls, type LegacyDeps } from './legacy-calls.ts';
-import { type InitializeResult, readParams } from './legacy-protocol.ts';
+import type { InitializeResult } from './legacy-protocol.ts';
 
 const versions = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
 const latest = versions[0];

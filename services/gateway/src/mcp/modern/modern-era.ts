@@ -16,6 +16,7 @@ import { disconnectSignalOf, onDisconnect } from '../../http/client-disconnect.t
 import type { Caller } from '../../http/credentials/authenticate.ts';
 import type { Slots } from '../../limits/slots.ts';
 import type { ToolCalls } from '../../tools/tool-calls.ts';
+import { checkParams } from '../method-params.ts';
 import type { McpRequest, MethodResult } from '../methods.ts';
 import type { Subscribed } from '../subscribed.ts';
 import { requireTasks, type TaskMethods } from '../task-methods.ts';
@@ -80,6 +81,7 @@ export function createModernEra(deps: ModernDeps): ModernEra {
       const wrong = mismatchOf(headers, call, tools.find(caller, String(params.name)));
       if (wrong) return mcpResponse.end(errorMessage(id, wrong), 400);
       if (method === 'tools/list') {
+        checkParams(method, params);
         return mcpResponse.end(toolListMessage(id, tools.listBytes(caller), listTail));
       }
       const result = await (own[method] as (typeof own)[string])({
@@ -168,6 +170,7 @@ function mismatchOf(
   const disagrees = (header: string) => ({
     code: rpcCodes.headerMismatch,
     message: `The header ${header} is missing or differs from the body.`,
+    data: { code: 'invalid_request' },
   });
   const name =
     method === 'tools/call' ? params.name : method.startsWith('tasks/') ? params.taskId : undefined;

@@ -2,6 +2,7 @@
  * The part of MCP 2026-07-28 that the official SDK serves: discovery, subscriptions, every method that
  * modern-era.ts does not serve, and errors for malformed requests.
  */
+import type { ErrorCode } from '@harness/contracts';
 import type { Logger } from '@harness/runtime';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import {
@@ -16,9 +17,10 @@ import { z } from 'zod';
 import type { Change, Changes } from '../../content/list-changes.ts';
 import type { Caller } from '../../http/credentials/authenticate.ts';
 import { callerScope } from '../../tools/caller-scope.ts';
+import { checkParams } from '../method-params.ts';
 import type { McpRequest, Methods } from '../methods.ts';
 import { skillMethods, skillsExtension } from '../skills-extension.ts';
-import type { FaultOf, Params } from '../wire/json-rpc.ts';
+import { type FaultOf, type Params, type RpcError, rpcCodes } from '../wire/json-rpc.ts';
 import { capabilities, serverInfo, tasksExtension } from '../wire/server-identity.ts';
 import { modernVersion } from './modern-call.ts';
 import type { Asked, RequestStates } from './request-state.ts';
@@ -62,9 +64,10 @@ export function createSdkHandler(deps: SdkHandlerDeps): SdkHandler {
     maxSubscriptions: 10_000, // `slots` limits them by tenant and key
     onerror: (error) => deps.logger.debug({ err: error }, 'mcp: request refused'),
   });
-  const node = toNodeHandler(handler, {
-    onerror: (error) => deps.logger.error({ err: error }, 'mcp: request failed'),
-  });
+  const node = toNodeHandler(
+    { fetch: async (...asked) => withCode(await handler.fetch(...asked)) },
+    { onerror: (error) => deps.logger.error({ err: error }, 'mcp: request failed') },
+  );
   return {
     async post(request, reply, caller) {
       const auth = { token: '', clientId: caller.principal.keyId, scopes: [], extra: { caller } };
@@ -73,6 +76,21 @@ export function createSdkHandler(deps: SdkHandlerDeps): SdkHandler {
     close: handler.close,
   };
 }
+
+/** Adds `data.code`, which every error of /mcp has, to a refusal by the SDK. */
+async function withCode(response: Response): Promise<Response> {
+  const { status, headers } = response;
+  if (status < 400 || !headers.get('content-type')?.startsWith('application/json')) return response;
+  const { error, ...message } = (await response.json()) as { error: RpcError };
+  const data = { code: codesOf[error.code] ?? 'invalid_request', ...(error.data as object | undefined) };
+  return Response.json({ ...message, error: { ...error, data } }, { status, headers });
+}
+
+const codesOf: Record<number, ErrorCode> = {
+  [rpcCodes.methodNotFound]: 'method_not_allowed',
+  [rpcCodes.capabilityMissing]: 'capability_missing',
+  [rpcCodes.internalError]: 'internal',
+};
 
 function serverFor(caller: Caller, deps: SdkHandlerDeps): Server {
   const { methods, states, faultOf } = deps;
@@ -92,6 +110,7 @@ function serverFor(caller: Caller, deps: SdkHandlerDeps): Server {
   const handle = (method: string) => async (params: object, ctx: ServerContext) => {
     try {
       const asked: Asked = { caller, method, params: params as Params };
+      checkParams(method, asked.params);
       const request = await requestOf(ctx, asked, states);
       return await states.toWire(await (methods[method] as Methods[string])(request), asked);
     } catch (thrown) {
@@ -99,12 +118,8 @@ function serverFor(caller: Caller, deps: SdkHandlerDeps): Server {
       throw new ProtocolError(code, message, data);
     }
   };
-  const register = server.setRequestHandler.bind(server) as unknown as (
-    method: string,
-    handle: (request: { params?: object }, ctx: ServerContext) => Promise<object>,
-  ) => void;
-  for (const method of sdkMethods) register(method, ({ params = {} }, ctx) => handle(method)(params, ctx));
-  for (const method of skillMethods)
+  // Any params: the SDK would refuse wrong ones as an internal error, with raw text of its validator.
+  for (const method of [...sdkMethods, ...skillMethods])
     server.setRequestHandler(
       method,
       { params: z.looseObject({}) },

@@ -47,6 +47,7 @@ export function addThreadRoutes(app: FastifyInstance, deps: RouteDeps): void {
           400,
           404,
           409,
+          422,
         ),
       },
     },
