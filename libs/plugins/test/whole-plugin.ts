@@ -158,6 +158,14 @@ const harm: Record<string, (ms: number, ctx: PluginContext) => unknown> = {
       await after(20);
     }
   },
+  printLong: () => {
+    process.stdout.write('l'.repeat(3_000_000));
+    process.stderr.write('short\n');
+  },
+  printMany: () => {
+    process.stdout.write('many\n'.repeat(100_000));
+    process.stderr.write('many\n'.repeat(100_000));
+  },
   atOnce: () => Buffer.alloc(2 ** 32 - 1, 1).length,
   large: () => ({ content: [{ type: 'text', text: 'x'.repeat(50_000_000) }] }),
 };

@@ -2,12 +2,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { setPriority } from 'node:os';
-import { createInterface } from 'node:readline';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { PluginLogger } from '@harness/plugin-kit';
 import { compileCache, pdeathsig } from '@harness/runtime';
 import { type Channel, openChannel } from './channel.ts';
+import { logOutput } from './log-output.ts';
 import { createPeer, type Handler, type Peer } from './peer.ts';
 
 /** What a plugin process needs. */
@@ -39,8 +39,6 @@ const niceness = 10;
 const pingMs = 1_000;
 const defaultHangLimitMs = 10_000;
 const memoryCheckMs = 250;
-/** Maximum length of a logged line of its output. */
-const maxLineChars = 8_192;
 
 /** Starts a process. Calls `onGone` once, with the reason, when it has ended or could not be started. */
 export function spawnPluginProcess(
@@ -81,20 +79,6 @@ export function spawnPluginProcess(
     gone(running.endedFor ?? (line === '' ? how : `${how}: ${line.slice(0, 300)}`));
   });
   return running;
-}
-
-/** Logs what the process prints. Returns a function for its last line on stderr that is no stack frame. */
-function logOutput(child: ChildProcess, logger: PluginLogger): () => string {
-  let last = '';
-  for (const stream of ['stdout', 'stderr'] as const) {
-    const source = child[stream];
-    if (!source) continue;
-    createInterface({ input: source }).on('line', (line) => {
-      if (stream === 'stderr' && !line.startsWith('    at ')) last = line;
-      logger[stream === 'stdout' ? 'info' : 'warn']({ stream }, line.slice(0, maxLineChars));
-    });
-  }
-  return () => last;
 }
 
 /** Ends the process, if it still runs, for this reason. */

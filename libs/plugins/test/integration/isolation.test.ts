@@ -213,6 +213,28 @@ test('an allocation or result that is too large is refused or cut, and affects n
   expect(status()?.crashes).toBe(0);
 });
 
+test('a line without an end is cut and logged before it ends', async () => {
+  const { call } = await open();
+  await call('misbehave', { how: 'printLong' });
+  const long = () => lines.flat().filter((part) => String(part).startsWith('lll'));
+  await expect.poll(long).toEqual(['l'.repeat(8_192)]);
+  expect(lines).toContainEqual(['warn', { stream: 'stderr' }, 'short']);
+});
+
+test('of a flood of lines a few hundred per second are logged, and the number of the others', async () => {
+  const { call, textOf } = await open();
+  const from = lines.length;
+  await call('misbehave', { how: 'printMany' });
+  const logged = (stream: string) => lines.slice(from).filter(([, fields]) => isOf(stream, fields));
+  const isOf = (stream: string, fields: unknown) => (fields as { stream?: string }).stream === stream;
+  for (const stream of ['stdout', 'stderr']) {
+    const dropped = { stream, dropped: expect.any(Number) };
+    await expect.poll(() => logged(stream)).toContainEqual(['warn', dropped, expect.anything()]);
+    expect(logged(stream).length).toBeLessThan(1_000);
+  }
+  expect(JSON.parse(await textOf(call('echo', { text: 'well' })))).toMatchObject({ text: 'well' });
+});
+
 test('a process that loops does not stop others, and one that does not respond is restarted', {
   timeout: 60_000,
 }, async () => {
