@@ -166,6 +166,21 @@ const harm: Record<string, (ms: number, ctx: PluginContext) => unknown> = {
     process.stdout.write('many\n'.repeat(100_000));
     process.stderr.write('many\n'.repeat(100_000));
   },
+  throwLargeMessage: () => {
+    throw new Error('m'.repeat(20_000_000));
+  },
+  throwLargeDetails: () => {
+    throw Object.assign(new Error('large details'), { details: 'd'.repeat(20_000_000) });
+  },
+  throwProxy: () => {
+    throw new Proxy(new Error(), {
+      get: () => {
+        throw new Error('trap');
+      },
+    });
+  },
+  // The owner's error quotes the name.
+  askForLargeError: (_ms, ctx) => ctx.tools.call('\u0001'.repeat(2_700_000), {}),
   atOnce: () => Buffer.alloc(2 ** 32 - 1, 1).length,
   large: () => ({ content: [{ type: 'text', text: 'x'.repeat(50_000_000) }] }),
 };

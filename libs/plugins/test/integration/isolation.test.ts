@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { AppError } from '@harness/contracts';
 import { createDetachedContext, loadPlugins, type PluginContext, startPluginHost } from '@harness/plugin-kit';
 import { expect, onTestFinished, test } from 'vitest';
 import { createIsolation, type Isolation } from '../../src/isolation/isolation.ts';
@@ -211,6 +212,23 @@ test('an allocation or result that is too large is refused or cut, and affects n
   expect(cut.content[0]?.text.length).toBeLessThan(1_100_000);
   expect(cut.content.at(-1)?.text).toContain('was cut');
   expect(status()?.crashes).toBe(0);
+});
+
+test.each([
+  ['throwLargeMessage', /^mmmm/],
+  ['throwLargeDetails', /large details/],
+  ['throwProxy', /cannot be read/],
+  ['askForLargeError', /There is no tool/],
+])('an error that cannot be sent as it is (%s) fails only its call', async (how, message) => {
+  const call = async (name: string) => {
+    // JSON escapes the control characters, which makes this message too large to be sent.
+    throw new AppError('tool_not_found', `There is no tool "${name}", nor "${name}".`);
+  };
+  const opened = await open({ context: { tools: { call, narrow: async () => undefined } } });
+  const hurt = await opened.call('misbehave', { how });
+  expect(hurt.isError).toBe(true);
+  expect(hurt.content[0]?.text).toMatch(message);
+  expect(opened.status()).toMatchObject({ state: 'ready', crashes: 0 });
 });
 
 test('a line without an end is cut and logged before it ends', async () => {
