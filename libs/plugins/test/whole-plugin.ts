@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import {
   type InvokeMessage,
   needInput,
@@ -149,6 +150,10 @@ const harm: Record<string, (ms: number, ctx: PluginContext) => unknown> = {
   rejectAside: () => void setTimeout(() => Promise.reject(new Error('astray')), 10),
   sleep: after,
   exit: () => process.exit(7),
+  exitWithChild: () => {
+    spawn('yes', { detached: true, stdio: 'inherit' }); // writes until its output is closed
+    process.exit(8);
+  },
   heap: () => {
     for (;;) kept.push('x'.repeat(1_000_000).split(''));
   },

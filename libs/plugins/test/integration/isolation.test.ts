@@ -185,6 +185,7 @@ test('cancellation, progress and requests for input work between processes', asy
 
 test.each([
   ['exit', /exit code 7/],
+  ['exitWithChild', /exit code 8/],
   ['reject', /astray/],
   ['throw', /in a timer/],
   ['heap', /memory|SIGABRT|SIGKILL|code 13[34]|heap/i],
