@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import {
   type InvokeMessage,
   needInput,
@@ -149,6 +150,10 @@ const harm: Record<string, (ms: number, ctx: PluginContext) => unknown> = {
   rejectAside: () => void setTimeout(() => Promise.reject(new Error('astray')), 10),
   sleep: after,
   exit: () => process.exit(7),
+  exitWithChild: () => {
+    spawn('yes', { detached: true, stdio: 'inherit' }); // writes until its output is closed
+    process.exit(8);
+  },
   heap: () => {
     for (;;) kept.push('x'.repeat(1_000_000).split(''));
   },
@@ -158,6 +163,29 @@ const harm: Record<string, (ms: number, ctx: PluginContext) => unknown> = {
       await after(20);
     }
   },
+  printLong: () => {
+    process.stdout.write('l'.repeat(3_000_000));
+    process.stderr.write('short\n');
+  },
+  printMany: () => {
+    process.stdout.write('many\n'.repeat(100_000));
+    process.stderr.write('many\n'.repeat(100_000));
+  },
+  throwLargeMessage: () => {
+    throw new Error('m'.repeat(20_000_000));
+  },
+  throwLargeDetails: () => {
+    throw Object.assign(new Error('large details'), { details: 'd'.repeat(20_000_000) });
+  },
+  throwProxy: () => {
+    throw new Proxy(new Error(), {
+      get: () => {
+        throw new Error('trap');
+      },
+    });
+  },
+  // The owner's error quotes the name.
+  askForLargeError: (_ms, ctx) => ctx.tools.call('\u0001'.repeat(2_700_000), {}),
   atOnce: () => Buffer.alloc(2 ** 32 - 1, 1).length,
   large: () => ({ content: [{ type: 'text', text: 'x'.repeat(50_000_000) }] }),
 };

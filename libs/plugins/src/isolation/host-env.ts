@@ -5,6 +5,8 @@ const withheld = [
   /^CLAUDE/,
   /^AWS_/,
   /^GOOGLE_/,
+  /^HARNESS_INPUT_/, // the values of ${input:id}
+  /^OTEL_EXPORTER_OTLP_(.*_)?HEADERS$/,
   /^HARNESS_.*(KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL)/,
 ];
 

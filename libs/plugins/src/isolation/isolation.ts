@@ -5,6 +5,7 @@
  * In the gateway or worker, which owns the processes:
  * - `remote-host.ts`   a plugin process as its owner uses it: modules to call, and the context they use
  * - `plugin-process.ts`  one process: its start, its limits, its end
+ * - `log-output.ts`    what it prints, in the log of its owner
  * - `host-process.ts`  starts another process when one ends
  * - `env-isolation.ts` the settings in the environment
  * - `host-env.ts`      the environment of a process

@@ -6,9 +6,14 @@ import { AppError } from '@harness/contracts';
 import type { Channel } from './channel.ts';
 import { errorOf, type WireError, wireErrorOf } from './wire-error.ts';
 
+interface Response {
+  value?: unknown;
+  error?: WireError;
+}
+
 type Message =
   | { request: number; method: string; args: unknown }
-  | { answer: number; value?: unknown; error?: WireError }
+  | ({ answer: number } & Response)
   | { cancel: number; reason?: WireError }
   | { event: number; name: string; value: unknown };
 
@@ -41,7 +46,7 @@ export interface Peer {
 }
 
 interface Waiting {
-  settle(answer: { value?: unknown; error?: WireError }): void;
+  settle(response: Response): void;
   fail(error: unknown): void;
   onEvent: Asking['onEvent'];
 }
@@ -53,24 +58,26 @@ export function createPeer(channel: () => Channel, handle: Handler): Peer {
   let last = 0;
   let ended: Error | undefined;
 
+  /** Never rejects: errors are bounded, so that the second response can always be sent. */
   const answer = async (id: number, method: string, args: unknown) => {
     const abort = new AbortController();
     answering.set(id, abort);
     const emit = (name: string, value: unknown) => {
       if (answering.has(id)) channel().send({ event: id, name, value } satisfies Message);
     };
-    const send = (message: Message) => channel().send(message);
+    const respond = (response: Response) => channel().send({ answer: id, ...response } satisfies Message);
+    let response: Response;
     try {
-      const value = await handle(method, args, { signal: abort.signal, emit });
-      if (!answering.delete(id)) return;
-      try {
-        send({ answer: id, value });
-      } catch (thrown) {
-        const message = `The result cannot be sent between processes: ${(thrown as Error).message}`;
-        send({ answer: id, error: { code: 'tool_failed', message } });
-      }
+      response = { value: await handle(method, args, { signal: abort.signal, emit }) };
     } catch (thrown) {
-      if (answering.delete(id)) send({ answer: id, error: wireErrorOf(thrown) });
+      response = { error: wireErrorOf(thrown) };
+    }
+    if (!answering.delete(id)) return;
+    try {
+      respond(response);
+    } catch (thrown) {
+      const message = `The result cannot be sent between processes: ${wireErrorOf(thrown).message}`;
+      respond({ error: { code: 'tool_failed', message } });
     }
   };
 
@@ -93,8 +100,9 @@ export function createPeer(channel: () => Channel, handle: Handler): Peer {
           fail(signal?.reason);
         };
         const settle: Waiting['settle'] = ({ value, error }) => {
+          const failure = error && errorOf(error); // may throw; then the end of the channel settles the request
           end();
-          if (error) reject(errorOf(error));
+          if (failure) reject(failure);
           else resolve(value);
         };
         waiting.set(id, { settle, fail, onEvent });
@@ -109,8 +117,10 @@ export function createPeer(channel: () => Channel, handle: Handler): Peer {
     },
     hear(heard) {
       const message = heard as Message;
-      if ('request' in message) void answer(message.request, message.method, message.args);
-      else if ('answer' in message) waiting.get(message.answer)?.settle(message);
+      if ('request' in message) {
+        if (typeof message.request !== 'number') throw new TypeError('The id of a request must be a number.');
+        void answer(message.request, message.method, message.args);
+      } else if ('answer' in message) waiting.get(message.answer)?.settle(message);
       else if ('cancel' in message) {
         const abort = answering.get(message.cancel);
         answering.delete(message.cancel);

@@ -2,12 +2,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { setPriority } from 'node:os';
-import { createInterface } from 'node:readline';
 import type { Duplex } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import type { PluginLogger } from '@harness/plugin-kit';
 import { compileCache, pdeathsig } from '@harness/runtime';
 import { type Channel, openChannel } from './channel.ts';
+import { logOutput } from './log-output.ts';
 import { createPeer, type Handler, type Peer } from './peer.ts';
 
 /** What a plugin process needs. */
@@ -39,8 +40,8 @@ const niceness = 10;
 const pingMs = 1_000;
 const defaultHangLimitMs = 10_000;
 const memoryCheckMs = 250;
-/** Maximum length of a logged line of its output. */
-const maxLineChars = 8_192;
+/** Maximum wait for the output of a process that has ended. */
+const lastOutputMs = 200;
 
 /** Starts a process. Calls `onGone` once, with the reason, when it has ended or could not be started. */
 export function spawnPluginProcess(
@@ -75,26 +76,14 @@ export function spawnPluginProcess(
     onGone(running, reason);
   };
   child.once('error', (error) => gone(error.message));
-  child.once('close', (code, signal) => {
+  child.once('exit', async (code, signal) => {
+    killGroup(child); // what it has started and not detached
+    await closeOutput(child);
     const how = signal ? `signal ${signal}` : `exit code ${code}`;
     const line = lastLine();
     gone(running.endedFor ?? (line === '' ? how : `${how}: ${line.slice(0, 300)}`));
   });
   return running;
-}
-
-/** Logs what the process prints. Returns a function for its last line on stderr that is no stack frame. */
-function logOutput(child: ChildProcess, logger: PluginLogger): () => string {
-  let last = '';
-  for (const stream of ['stdout', 'stderr'] as const) {
-    const source = child[stream];
-    if (!source) continue;
-    createInterface({ input: source }).on('line', (line) => {
-      if (stream === 'stderr' && !line.startsWith('    at ')) last = line;
-      logger[stream === 'stdout' ? 'info' : 'warn']({ stream }, line.slice(0, maxLineChars));
-    });
-  }
-  return () => last;
 }
 
 /** Ends the process, if it still runs, for this reason. */
@@ -132,9 +121,24 @@ export function watchPluginProcess(
   });
 }
 
-/** Kills the process and all processes that it has started: its process group. */
-function endGroup({ pid, exitCode, signalCode }: ChildProcess): void {
-  if (pid === undefined || exitCode !== null || signalCode !== null) return;
+/**
+ * Reads what an ended process has written, then closes its streams. The time is limited: a child that the process has
+ * detached may have inherited the streams, and they do not end before that child.
+ */
+async function closeOutput({ stdio }: ChildProcess): Promise<void> {
+  const streams = stdio.filter((stream) => stream !== null && stream !== undefined);
+  const signal = AbortSignal.timeout(lastOutputMs);
+  await Promise.allSettled(streams.map((stream) => finished(stream, { writable: false, signal })));
+  for (const stream of streams) stream.destroy();
+}
+
+/** Kills the process, if it still runs, and all processes that it has started: its process group. */
+function endGroup(child: ChildProcess): void {
+  if (child.exitCode === null && child.signalCode === null) killGroup(child);
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {

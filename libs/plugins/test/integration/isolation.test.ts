@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { AppError } from '@harness/contracts';
 import { createDetachedContext, loadPlugins, type PluginContext, startPluginHost } from '@harness/plugin-kit';
 import { expect, onTestFinished, test } from 'vitest';
 import { createIsolation, type Isolation } from '../../src/isolation/isolation.ts';
@@ -184,6 +185,7 @@ test('cancellation, progress and requests for input work between processes', asy
 
 test.each([
   ['exit', /exit code 7/],
+  ['exitWithChild', /exit code 8/],
   ['reject', /astray/],
   ['throw', /in a timer/],
   ['heap', /memory|SIGABRT|SIGKILL|code 13[34]|heap/i],
@@ -211,6 +213,45 @@ test('an allocation or result that is too large is refused or cut, and affects n
   expect(cut.content[0]?.text.length).toBeLessThan(1_100_000);
   expect(cut.content.at(-1)?.text).toContain('was cut');
   expect(status()?.crashes).toBe(0);
+});
+
+test.each([
+  ['throwLargeMessage', /^mmmm/],
+  ['throwLargeDetails', /large details/],
+  ['throwProxy', /cannot be read/],
+  ['askForLargeError', /There is no tool/],
+])('an error that cannot be sent as it is (%s) fails only its call', async (how, message) => {
+  const call = async (name: string) => {
+    // JSON escapes the control characters, which makes this message too large to be sent.
+    throw new AppError('tool_not_found', `There is no tool "${name}", nor "${name}".`);
+  };
+  const opened = await open({ context: { tools: { call, narrow: async () => undefined } } });
+  const hurt = await opened.call('misbehave', { how });
+  expect(hurt.isError).toBe(true);
+  expect(hurt.content[0]?.text).toMatch(message);
+  expect(opened.status()).toMatchObject({ state: 'ready', crashes: 0 });
+});
+
+test('a line without an end is cut and logged before it ends', async () => {
+  const { call } = await open();
+  await call('misbehave', { how: 'printLong' });
+  const long = () => lines.flat().filter((part) => String(part).startsWith('lll'));
+  await expect.poll(long).toEqual(['l'.repeat(8_192)]);
+  expect(lines).toContainEqual(['warn', { stream: 'stderr' }, 'short']);
+});
+
+test('of a flood of lines a few hundred per second are logged, and the number of the others', async () => {
+  const { call, textOf } = await open();
+  const from = lines.length;
+  await call('misbehave', { how: 'printMany' });
+  const logged = (stream: string) => lines.slice(from).filter(([, fields]) => isOf(stream, fields));
+  const isOf = (stream: string, fields: unknown) => (fields as { stream?: string }).stream === stream;
+  for (const stream of ['stdout', 'stderr']) {
+    const dropped = { stream, dropped: expect.any(Number) };
+    await expect.poll(() => logged(stream)).toContainEqual(['warn', dropped, expect.anything()]);
+    expect(logged(stream).length).toBeLessThan(1_000);
+  }
+  expect(JSON.parse(await textOf(call('echo', { text: 'well' })))).toMatchObject({ text: 'well' });
 });
 
 test('a process that loops does not stop others, and one that does not respond is restarted', {
