@@ -19,6 +19,7 @@ import type {
   ToolServer,
   ToolView,
 } from '@harness/plugin-kit';
+import { withCheckedInput } from './check-context-input.ts';
 
 /** The tenant of a plugin's own tool calls, outside of tool calls and hooks. */
 const ownTenant = 'default';
@@ -66,15 +67,18 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
     logger: deps.logger,
     config: Object.freeze({ ...deps.config }),
     invoker: deps.invoker,
-    threads: {
+    threads: withCheckedInput('threads', {
       get: async (threadId) => (await locate(threadId))?.thread ?? null,
       async history(threadId, { limit }) {
         const found = await locate(threadId);
         return found ? dispatch.runs.history(found.ownId, limit) : [];
       },
-    },
-    tasks: createPluginTasks({ ...deps, tenantNow }),
-    bus: busWithin(() => dispatch.bus, deps),
+    }),
+    tasks: withCheckedInput('tasks', createPluginTasks({ ...deps, tenantNow })),
+    bus: withCheckedInput(
+      'bus',
+      busWithin(() => dispatch.bus, deps),
+    ),
     tools: {
       async call(name, input) {
         const server = deps.toolServer();

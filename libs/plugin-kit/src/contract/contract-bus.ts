@@ -19,8 +19,8 @@ export interface PluginBusHold {
 }
 
 /**
- * The operations of the bus. Each rejects with an `AppError` whose code is one of `task_not_found`, `worker_not_found`,
- * `wrong_state`, `lease_lost`, `lease_required`, `result_conflict`, `bus_full`, `body_too_large`.
+ * The operations of the bus. Each rejects with an `AppError` whose code is one of `invalid_request`, `task_not_found`,
+ * `worker_not_found`, `wrong_state`, `lease_lost`, `lease_required`, `result_conflict`, `bus_full`, `body_too_large`.
  *
  * @example
  * ```ts

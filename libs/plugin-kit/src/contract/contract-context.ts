@@ -160,7 +160,7 @@ export interface InvokeMessage {
 export interface PluginThreads {
   /** Null for an unknown thread. */
   get(threadId: string): Promise<Thread | null>;
-  /** The last `limit` messages, oldest first. Empty for an unknown thread. */
+  /** The last `limit` messages (a positive integer), oldest first. Empty for an unknown thread. */
   history(threadId: string, options: { limit: number }): Promise<HistoryMessage[]>;
 }
 
@@ -195,8 +195,8 @@ export interface PluginTasks {
   /**
    * Delegates a task, by default to a sub-agent in a new thread, and returns at once. `existing`: the same tool call,
    * identified by thread and `toolUseId`, has already created the task (it was repeated after a crash).
-   * Throws `thread_not_found`, `agent_not_found`, `task_depth_exceeded`, `task_chain_exceeded`, `too_many_children`,
-   * `bus_full`, `idempotency_conflict`, `workspace_refused`.
+   * Throws `invalid_request` (also for a field that is not in `TaskRequest`), `thread_not_found`, `agent_not_found`,
+   * `task_depth_exceeded`, `task_chain_exceeded`, `too_many_children`, `bus_full`, `idempotency_conflict`, `workspace_refused`.
    */
   create(request: TaskRequest): Promise<{ task: Task; existing: boolean; streamUrl: string }>;
   /** Null for an unknown task. */
