@@ -4,6 +4,7 @@
  * - `start-plugins.ts`         loads and starts the plugins of a process
  * - `built-in.ts`              the ordered list of built-in plugins
  * - `plugin-context.ts`        the context of a plugin, on top of dispatch
+ * - `check-context-input.ts`   checks what a plugin passes to its context
  * - `follow-up.ts`             how callers learn how a task ends
  * - `plugin-logger.ts`         a logger that accepts fields before or after the message
  * - `follow-plugin-states.ts`  applies which plugins are disabled

@@ -47,7 +47,8 @@ export const threadCommands = (deps: CommandDeps): Command[] => {
           return 'The model is the default from the next turn on.';
         }
         const model = Model.regex(/^\S+$/).safeParse(args);
-        if (!model.success) return refused('A model’s name is one word of at most 200 characters.');
+        if (!model.success)
+          return refused('A model’s name is one word of at most 200 characters, and no control characters.');
         await dispatch.threads.update({ tenant, threadId }, { model: args }, await currentSender());
         return `The model is ${args} from the next turn on.`;
       },

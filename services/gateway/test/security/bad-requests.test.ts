@@ -219,7 +219,10 @@ test('errors and the output of commands repeat no terminal escape or invisible c
   const run = async (command: string) =>
     (await call('POST', `/v1/threads/${threadId}/commands`, { body: { command } })).body;
   expect((await run(`/${dirty}`)).output).toContain('/ABCD');
-  expect((await run(`/model ${dirty}`)).output).toContain('ABCD');
+  expect(await run(`/model ${dirty}`)).toMatchObject({
+    isError: true,
+    output: expect.stringContaining('no control characters'),
+  });
   const { error } = (await call('GET', `/v1/threads/${encodeURIComponent(dirty)}`)).body;
   expect(error.message).toContain('ABCD');
   const session = await beginSession(url);
