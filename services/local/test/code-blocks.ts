@@ -57,6 +57,14 @@ export const codeBlocks: readonly CodeBlock[] = [
   { document: 'services/gateway/upstreams.md', has: 'api.githubcopilot.com', check: here },
   { document: 'services/gateway/upstreams.md', has: '/opt/servers/node_modules', check: here },
   { document: 'services/local/README.md', has: 'redis-cli CONFIG', check: here },
+  {
+    document: 'services/local/README.md',
+    has: 'redis-cli() {',
+    check: {
+      parses:
+        'it needs Docker; services/local/test/compose/compose.test.ts runs commands as the user operator',
+    },
+  },
   { document: 'services/worker/README.md', has: 'sequenceDiagram', check: picture },
   { document: 'libs/dispatch/README.md', has: '1 append', check: picture },
   { document: 'libs/plugin-kit/README.md', has: 'weather__forecast', check: here },
