@@ -28,9 +28,9 @@ type Address = Pick<
   | 'failoverDetector'
 >;
 
-/** Without a password, which a scrubber would replace. */
+/** The password stands apart: in its place the scrubber of logs would replace it. */
 const example =
-  'redis+sentinel://host1:26379,host2:26379,host3:26379/name (before host1, where needed, user, a colon, password and @)';
+  'redis+sentinel://host1:26379,host2:26379,host3:26379/name, with user:password@ before host1 if needed';
 const sentinelPort = 26379;
 const group =
   /^(?<scheme>rediss?)\+sentinel:\/\/(?:(?<user>[^:@/]*)(?::(?<password>[^@/]*))?@)?(?<hosts>[^/?]+)\/(?<name>[^/?]+)(?:\/(?<db>\d+))?\/?(?:\?(?<query>.*))?$/;

@@ -244,8 +244,8 @@ test('of a flood of lines a few hundred per second are logged, and the number of
   const { call, textOf } = await open();
   const from = lines.length;
   await call('misbehave', { how: 'printMany' });
-  const logged = (stream: string) => lines.slice(from).filter(([, fields]) => isOf(stream, fields));
-  const isOf = (stream: string, fields: unknown) => (fields as { stream?: string }).stream === stream;
+  const logged = (stream: string) =>
+    lines.slice(from).filter(([, fields]) => (fields as { stream?: string }).stream === stream);
   for (const stream of ['stdout', 'stderr']) {
     const dropped = { stream, dropped: expect.any(Number) };
     await expect.poll(() => logged(stream)).toContainEqual(['warn', dropped, expect.anything()]);

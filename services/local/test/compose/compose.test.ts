@@ -213,13 +213,14 @@ describe.skipIf('missing' in found)('docker-compose.yml', () => {
   test('Redis requires a password, and only gateways and workers can reach it', async () => {
     const [redis = ''] = await project.containersOf('redis');
     expect(await project.docker('exec', redis, 'redis-cli', 'ping')).toContain('NOAUTH');
-    const operator = `REDISCLI_AUTH=$(cat /root/operator) redis-cli --user operator --no-auth-warning`;
-    const asOperator = (...command: string[]) =>
-      project.docker('exec', redis, 'sh', '-c', `${operator} ${command.join(' ')}`);
-    expect(await asOperator('CONFIG', 'SET', 'auto-aof-rewrite-percentage', '100')).toContain('OK');
-    expect(await asOperator('FLUSHALL')).toContain('NOPERM');
-    const asHarness = `REDISCLI_AUTH=$(cat /run/redis-access/password) redis-cli --user harness --no-auth-warning`;
-    const reply = (command: string) => project.docker('exec', redis, 'sh', '-c', `${asHarness} ${command}`);
+    const replyTo = (user: string, file: string) => (command: string) => {
+      const script = `REDISCLI_AUTH=$(cat ${file}) redis-cli --user ${user} --no-auth-warning ${command}`;
+      return project.docker('exec', redis, 'sh', '-c', script);
+    };
+    const operated = replyTo('operator', '/root/operator');
+    expect(await operated('config set auto-aof-rewrite-percentage 100')).toContain('OK');
+    expect(await operated('flushall')).toContain('NOPERM');
+    const reply = replyTo('harness', '/run/redis-access/password');
     expect(await reply('ping')).toContain('PONG');
     for (const command of ['flushall', 'config get dir', 'get foreign'])
       expect(await reply(command)).toContain('NOPERM');

@@ -61,7 +61,7 @@ test('F16 agents die, flood, write invalid output and ignore signals: their turn
   expect(wrong).toEqual([]);
 });
 
-test('F16 an agent process that the system refuses to start: the run ends with that error after a few tries, and the thread goes on', async () => {
+test('F16 the system refuses to start an agent process: after three tries the run fails, and the thread continues', async () => {
   const wrong = await violationsOf({ workers: 1 }, async ({ client, redis }) => {
     const threadId = await client.thread();
     // Of earlier releases: an argument that no process can be given.

@@ -38,6 +38,34 @@ test('entries that could not be written are written first later, once, in order'
   expect(await writer.catchUp()).toBe('whole');
 });
 
+test('a store that does not answer delays the SDK once; what it missed is written later, in order', async () => {
+  const { store, written } = openStore();
+  const answering = Promise.withResolvers<void>();
+  const slow: TranscriptStore = {
+    ...store,
+    append: (...given) => answering.promise.then(() => store.append(...given)),
+  };
+  const writer = createTranscriptWriter(slow);
+  let behind = 0;
+  writer.notify(() => behind++);
+  for (const uuid of ['a', 'b', 'c']) await writer.store.append(key, [entry(uuid)]);
+  expect([written, behind]).toEqual([[], 1]);
+  answering.resolve();
+  expect(await writer.catchUp()).toBe('whole');
+  expect(written).toEqual(['a', 'b', 'c']);
+});
+
+test('while Redis is unavailable the SDK is not told: the entries are written later', async () => {
+  const { store, written, state } = openStore();
+  const writer = createTranscriptWriter(store);
+  state.refusal = new AppError('unavailable', 'Redis is full');
+  await writer.store.append(key, [entry('a')]);
+  expect(await writer.catchUp()).toBe('behind');
+  state.refusal = undefined;
+  expect(await writer.catchUp()).toBe('whole');
+  expect(written).toEqual(['a']);
+});
+
 test('the last entries are written without a further append', async () => {
   const { store, written, state } = openStore();
   const writer = createTranscriptWriter(store);

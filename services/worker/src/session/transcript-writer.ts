@@ -88,7 +88,7 @@ export function createTranscriptWriter(initial?: TranscriptStore): TranscriptWri
     },
     bind(bound) {
       target = bound;
-      void writeInTurn().catch(() => undefined); // the next append fails, too
+      void writeInTurn().catch(() => undefined); // what is not written now is written with the next append
     },
     async catchUp() {
       await writeInTurn().catch(() => undefined);

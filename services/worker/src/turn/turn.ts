@@ -148,7 +148,7 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
   const asked = { session, responding, path, timings, onUsed: deps.onUsed };
 
   const isStopped = stop.signal.aborted || !deps.healthy();
-  if (isStopped && !isFinal(response, stop.signal)) return endStopped(parts, asked);
+  if (isStopped && !isAnswered(response, stop.signal)) return endStopped(parts, asked);
   if (response === undefined || response instanceof Error) return endBroken(parts, asked, response);
   deps.onUsed(response);
   return endResponded(parts, asked, response);
@@ -158,7 +158,7 @@ async function modelTurn(begun: Turn, stop: AbortController, deps: AskingDeps): 
  * Whether a turn that is stopped has its answer already, and only its worker had to stop: then the answer is committed, and the
  * fence decides whether it counts. The model is not asked again for what is known.
  */
-function isFinal(response: ModelResponse | Error | undefined, { aborted, reason }: AbortSignal): boolean {
+function isAnswered(response: ModelResponse | Error | undefined, { aborted, reason }: AbortSignal): boolean {
   if (response === undefined || response instanceof Error || response.outcome === 'error') return false;
   return !aborted || reason === 'unhealthy' || reason === 'drain';
 }
