@@ -52,7 +52,10 @@ export interface LedgerCall {
 
 /** The rights of sessions, and the ledger. */
 export interface ToolAuthority {
-  /** Checks a token. Checks within one turn of the event loop share one request. */
+  /**
+   * Checks a token. Checks within one turn of the event loop share one request. The same object as before while nothing has
+   * changed.
+   */
   authorityOf(token: TokenHold): Promise<Authority>;
   /** Restricts the tools of a run's session until the run ends. Throws `stale_epoch` when it has ended. */
   narrowTools(call: { runId: string; tools: readonly string[] }): Promise<void>;
@@ -61,10 +64,11 @@ export interface ToolAuthority {
 
 /** Every method throws `unavailable` when Redis does not answer. */
 export function createToolAuthority({ scripts }: { scripts: Scripts }): ToolAuthority {
+  const authorityIn = createReader();
   return {
     authorityOf: batchQueries(
       async (tokens: TokenHold[]) => {
-        const { each } = await scripts.call<{ each: Reported[] }>(lua.authority, { tokens });
+        const { each } = await scripts.call<{ each: string[] }>(lua.authority, { tokens });
         return each.map(authorityIn);
       },
       { keyOf: ({ threadId, epoch, owner = '' }) => `${threadId} ${epoch} ${owner}` },
@@ -83,12 +87,28 @@ export function createToolAuthority({ scripts }: { scripts: Scripts }): ToolAuth
   };
 }
 
-/** The script returns lists as JSON text. */
-type Reported = Authority & { scopes?: string; tools?: string };
+/** Authorities remembered at once, about one for each session whose run is in progress. */
+const maxKnown = 1_000;
 
-const authorityIn = ({ scopes, tools, ...authority }: Reported) =>
-  ({
+/** Creates the reader of what the script reports: a text that was read before gives the same object. */
+function createReader(): (text: string) => Authority {
+  const known = new Map<string, Authority>();
+  return (text) => {
+    const found = known.get(text);
+    if (found) return found;
+    if (known.size >= maxKnown) known.clear();
+    const authority = readAuthority(text);
+    known.set(text, authority);
+    return authority;
+  };
+}
+
+/** The script reports lists as JSON texts. */
+function readAuthority(text: string): Authority {
+  const { scopes, tools, ...authority } = JSON.parse(text) as Authority & { scopes?: string; tools?: string };
+  return {
     ...authority,
     ...(scopes && { scopes: JSON.parse(scopes) as string[] }),
     ...(tools && { tools: JSON.parse(tools) as string[] }),
-  }) as Authority;
+  } as Authority;
+}

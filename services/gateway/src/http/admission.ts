@@ -48,8 +48,7 @@ export function addAdmission(app: FastifyInstance, deps: AdmissionDeps): Request
   traceRequests(app, deps.tracing ?? noTracing);
   const checkSite = createSiteCheck({ hosts: deps.allowedHosts, origins: deps.allowedOrigins });
   const addressOf = createAddressOf(deps.trustedProxies ?? []);
-  const keyless = boundKeyless(app.server);
-  const { admit: admitted, callerOf } = createAdmit({
+  const { admit, callerOf } = createAdmit({
     authenticate: createAuthenticate({
       ...deps,
       accessTokens: deps.oauth && createAccessTokens(deps.oauth),
@@ -57,13 +56,9 @@ export function addAdmission(app: FastifyInstance, deps: AdmissionDeps): Request
     }),
     rate: createRequestRate({ budget: deps.dispatch.requestBudget, limits: deps.limits }),
     failures: createFailedAttempts({ perSecond: deps.failuresPerSecond }),
+    keyless: boundKeyless(app.server),
     addressOf,
   });
-  const admit: Admit = async (request, options) => {
-    const outcome = await admitted(request, options);
-    keyless.isAuthenticated(request.socket);
-    return outcome;
-  };
   const { audit, recordChange } = openAudit(app, { ...deps, addressOf, callerOf });
   app.decorateRequest('caller', null as unknown as Caller);
   app.addHook('onRequest', async (request, reply) => {

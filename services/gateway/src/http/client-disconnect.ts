@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
  */
 export function onDisconnect(response: ServerResponse, onGone: () => void): void {
   if (response.destroyed) onGone();
-  else response.once('close', onGone);
+  else response.on('close', onGone); // emitted once; `once` costs a wrapper
 }
 
 /**

@@ -13,11 +13,14 @@ export function createSiteCheck(allowed: { hosts: readonly string[]; origins: re
     ...allowed.hosts.map((host) => host.toLowerCase()),
   ]);
   const origins = new Set(allowed.origins.map((origin) => origin.toLowerCase()));
+  /** The Host of the last request: most have the same one. */
+  let accepted: string | undefined;
   return (headers: { host?: string | undefined; origin?: string | undefined }): void => {
     if (headers.host === undefined) throw new AppError('invalid_request', 'The header Host is missing.');
-    if (!hosts.has(hostNameOf(headers.host))) {
+    if (headers.host !== accepted && !hosts.has(hostNameOf(headers.host))) {
       throw new AppError('forbidden', 'This Host is not allowed; add its name to HARNESS_ALLOWED_HOSTS.');
     }
+    accepted = headers.host;
     const origin = headers.origin?.toLowerCase();
     if (origin !== undefined && !origins.has(origin) && !isOwnOrigin(origin, headers.host)) {
       throw new AppError('forbidden', 'This Origin is not allowed; add it to HARNESS_ALLOWED_ORIGINS.');

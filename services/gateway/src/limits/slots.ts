@@ -44,8 +44,9 @@ export function createSlots({ limits, name, most, code = 'limit_reached' }: Slot
       },
     );
   return {
-    take({ tenant, keyId }) {
-      const { id, tenant: tenants, key: keys } = limits.of({ tenant, keyId });
+    take(holder) {
+      const { tenant } = holder;
+      const { id, tenant: tenants, key: keys } = limits.of(holder);
       if (ofKeys.of(id) >= keys[name]) throw refusal('key', keys[name]);
       if (ofTenants.of(tenant) >= tenants[name]) throw refusal('tenant', tenants[name]);
       const isFull = all >= most + (ofTenants.of(tenant) < reservedEach ? reserved : 0);

@@ -104,7 +104,7 @@ export interface CallerLimits {
 
 /** The limits in force. */
 export interface TenantLimits {
-  /** The same object for the same holder until the limits change. */
+  /** The same object for equal holders until the limits change. A holder that was asked about before is found fast. */
   of(holder: Holder): CallerLimits;
 }
 
@@ -113,22 +113,35 @@ export interface TenantLimits {
  * tenant has its own, else the built-in ones, and never less than one key may use by default.
  */
 export function createTenantLimits(current: () => LimitsFile): TenantLimits {
-  const known = new WeakMap<LimitsFile, Map<string, CallerLimits>>();
+  let known = noneKnown(current());
+  const byIdOf = ({ tenant, keyId }: Holder): CallerLimits => {
+    const id = `${tenant}/${keyId}`;
+    const found = known.byId.get(id);
+    if (found) return found;
+    if (known.byId.size >= maxKnown) known = noneKnown(known.file);
+    const limits = { id, ...callerLimitsOf(known.file, { tenant, keyId }) };
+    known.byId.set(id, limits);
+    return limits;
+  };
   return {
-    of({ tenant, keyId }) {
+    of(holder) {
       const file = current();
-      const callers = known.get(file) ?? new Map<string, CallerLimits>();
-      known.set(file, callers);
-      const id = `${tenant}/${keyId}`;
-      const found = callers.get(id);
+      if (file !== known.file) known = noneKnown(file);
+      const found = known.byHolder.get(holder);
       if (found) return found;
-      if (callers.size >= maxKnown) callers.clear();
-      const limits = { id, ...callerLimitsOf(file, { tenant, keyId }) };
-      callers.set(id, limits);
+      const limits = byIdOf(holder);
+      known.byHolder.set(holder, limits);
       return limits;
     },
   };
 }
+
+/** The limits found for one content of the file. They are forgotten together, so that equal holders have the same object. */
+const noneKnown = (file: LimitsFile) => ({
+  file,
+  byId: new Map<string, CallerLimits>(),
+  byHolder: new WeakMap<Holder, CallerLimits>(),
+});
 
 /** The limits of what is stored, for dispatch. A key's part of its tenant's threads, tasks and messages is limited only if the limits file has a limit for it. */
 export const quotasIn =

@@ -72,7 +72,7 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
   };
   return {
     answered({ method, route, status, seconds }) {
-      requestOf(method, route, String(status)).observe(seconds);
+      requestOf(method, route, status).observe(seconds);
     },
     toolCalled({ tool, transport, isError, seconds }) {
       callOf(labelOf(tool), transport, isError ? 'error' : 'ok').observe(seconds);
@@ -82,16 +82,27 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
   };
 }
 
+interface Observer {
+  observe(seconds: number): void;
+}
+
 /**
- * Caches the histogram's label sets, which saves their hashing at each observation. Only for labels with few
- * values.
+ * Caches the observers of a histogram with three labels, which saves the hashing of their values at each observation. Only
+ * for labels with few values.
  */
-function labelled(histogram: Histogram): (...values: string[]) => { observe(seconds: number): void } {
-  const known = new Map<string, { observe(seconds: number): void }>();
-  return (...values) => {
-    const kind = values.join(' ');
-    const observer = known.get(kind) ?? histogram.labels(...values);
-    known.set(kind, observer);
+function labelled(histogram: Histogram): (first: string, second: string, third: string | number) => Observer {
+  const known = new Map<string, Map<string, Map<string | number, Observer>>>();
+  return (first, second, third) => {
+    const byThird = within(within(known, first), second);
+    const observer = byThird.get(third) ?? histogram.labels(first, second, String(third));
+    byThird.set(third, observer);
     return observer;
   };
+}
+
+/** The map under a key, made if there is none. */
+function within<Key, Inner extends Map<unknown, unknown>>(maps: Map<Key, Inner>, key: Key): Inner {
+  const known = maps.get(key) ?? (new Map() as Inner);
+  maps.set(key, known);
+  return known;
 }

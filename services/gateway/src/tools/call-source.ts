@@ -16,7 +16,7 @@ export interface CallSources {
    * The source of a tool call. `named`: the thread that the caller names; a session is always on its own. Throws `stale_epoch`
    * for a session without a run, `forbidden` and `thread_not_found`.
    */
-  ofCall(caller: Caller, named: string | undefined): Promise<CallSource>;
+  ofCall(caller: Caller, named: string | undefined): CallSource | Promise<CallSource>;
   /** The source of what is no tool call: reading a resource, getting a prompt. */
   ofRead(caller: Caller): CallSource;
 }
@@ -37,19 +37,21 @@ export function createCallSources(dispatch: Pick<Dispatch, 'threads'>, naming: s
     const run = authority?.outcome === 'ok' ? { runId: authority.runId, attempt: authority.attempt } : {};
     return { threadId: shownIdOf(session), taskId: session.taskId, ...run };
   };
+  const onThread = async (caller: Caller, threadId: string): Promise<CallSource> => {
+    requireScope(caller, 'threads');
+    await dispatch.threads.get(caller.principal.tenant, threadId);
+    return { threadId };
+  };
   return {
     ofRead,
-    async ofCall(caller, named) {
-      const { principal, session, authority } = caller;
+    ofCall(caller, named) {
+      const { session, authority } = caller;
       if (session && authority?.outcome !== 'ok')
         throw new AppError(
           'stale_epoch',
           'No run is in progress on this thread, so its session may not call tools.',
         );
-      if (session || named === undefined) return ofRead(caller);
-      requireScope(caller, 'threads');
-      await dispatch.threads.get(principal.tenant, named);
-      return { threadId: named };
+      return session || named === undefined ? ofRead(caller) : onThread(caller, named);
     },
   };
 }

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@harness/contracts';
 import type { Authority, Dispatch } from '@harness/dispatch';
 import type { Caller } from '../http/credentials/authenticate.ts';
@@ -15,10 +14,6 @@ export function createPresentCaller(dispatch: Pick<Dispatch, 'authorityOf'>): Pr
   const presented = (caller: Caller, authority: Extract<Authority, { outcome: 'ok' }>): Caller => {
     const known = latest.get(caller);
     if (known?.authority === authority) return known;
-    if (known && isDeepStrictEqual(known.authority, authority)) {
-      known.authority = authority; // calls that ask together get the same object: only the first one compares
-      return known;
-    }
     const now = {
       ...caller,
       principal: { ...caller.principal, scopes: sessionScopes(caller, authority.scopes) },

@@ -88,7 +88,6 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
   const audit = createToolAudit(deps.audit);
   const traced = createToolTrace(deps.tracing ?? noTracing);
   const viewOf = createViews();
-  const timed = createTimer(deps);
   const listsAsBytes = new WeakMap<readonly ToolDescriptor[], Buffer>();
   const sources = createCallSources(dispatch, deps.tokenSecrets.naming);
   const present = createPresentCaller(dispatch);
@@ -154,10 +153,20 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
     present,
     async call(caller, toolCall) {
       const giveBack = deps.slots.take(caller.principal);
-      const transport = caller.session ? 'session' : toolCall.transport;
-      return timed({ name: toolCall.name, transport }, () =>
-        traced.call(caller, toolCall, () => audited(caller, toolCall)),
-      ).finally(giveBack);
+      const begunAt = performance.now();
+      let isError = true;
+      try {
+        const outcome = await traced.call(caller, toolCall, () => audited(caller, toolCall));
+        isError = !isInputRequired(outcome) && outcome.isError === true;
+        return outcome;
+      } finally {
+        giveBack();
+        const { name: tool, transport } = toolCall;
+        const seconds = (performance.now() - begunAt) / 1000;
+        // Unknown names must not become labels of metrics: callers could create any number of them.
+        if (plugins.toolServer?.find(tool))
+          deps.onCalled?.({ tool, transport: caller.session ? 'session' : transport, isError, seconds });
+      }
     },
     async beforeTask(caller, toolCall) {
       const { name, arguments: input } = toolCall;
@@ -192,26 +201,6 @@ function createViews(): (caller: Caller) => ToolView {
     const view = { tools, scopes, tenant, isSession: caller.session !== undefined };
     views.set(caller, view);
     return view;
-  };
-}
-
-/** Creates the function that runs a call and reports its duration and outcome to `onCalled`. */
-function createTimer(deps: Pick<ToolCallsDeps, 'onCalled' | 'plugins'>) {
-  return async (
-    { name, transport }: Pick<ToolCalled, 'transport'> & { name: string },
-    run: () => Promise<ToolOutcome>,
-  ): Promise<ToolOutcome> => {
-    const begunAt = performance.now();
-    let isError = true;
-    try {
-      const outcome = await run();
-      isError = !isInputRequired(outcome) && outcome.isError === true;
-      return outcome;
-    } finally {
-      // Unknown names must not become labels of metrics: callers could create any number of them.
-      if (deps.onCalled && deps.plugins.toolServer?.find(name))
-        deps.onCalled({ tool: name, transport, isError, seconds: (performance.now() - begunAt) / 1000 });
-    }
   };
 }
 

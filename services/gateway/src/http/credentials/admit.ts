@@ -4,6 +4,7 @@ import { toAppError } from '@harness/contracts';
 import type { FailedAttempts } from '../../limits/failed-attempts.ts';
 import type { RateStanding, RequestRate } from '../../limits/request-rate.ts';
 import type { AddressOf } from '../client-address.ts';
+import type { KeylessConnections } from '../keyless-connections.ts';
 import { type Authenticate, type Caller, isLocal } from './authenticate.ts';
 import type { PresentedTicket } from './stream-tickets.ts';
 
@@ -42,6 +43,7 @@ export interface AdmitDeps {
   authenticate: Authenticate;
   rate: RequestRate;
   failures: FailedAttempts;
+  keyless: KeylessConnections;
   addressOf: AddressOf;
 }
 
@@ -54,7 +56,8 @@ const admissionKey = Symbol('admission');
 type AdmittedRequest = IncomingMessage & { [admissionKey]?: AdmissionState };
 
 /** Creates the admission of one gateway. Thread tokens and the local caller have no limit of requests. */
-export function createAdmit({ authenticate, rate, failures, addressOf }: AdmitDeps): Admission {
+export function createAdmit(deps: AdmitDeps): Admission {
+  const { authenticate, rate, failures, keyless, addressOf } = deps;
   /** The last verified credential of each connection, reused until `goodUntil`. */
   const lastCallers = new WeakMap<Socket, { authorization: string | undefined; caller: Caller }>();
 
@@ -69,6 +72,7 @@ export function createAdmit({ authenticate, rate, failures, addressOf }: AdmitDe
     if (isKnown && (sessions || !last.caller.session)) return last.caller;
     try {
       const caller = await authenticate(authorization, options);
+      keyless.isAuthenticated(socket);
       if (!isBrowsers) lastCallers.set(socket, { authorization, caller });
       return caller;
     } catch (error) {

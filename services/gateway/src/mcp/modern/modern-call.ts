@@ -75,11 +75,8 @@ export function disagreeingParam(
   tool: ToolDescriptor | undefined,
   input: unknown,
 ): string | null {
-  const properties = tool?.inputSchema.properties;
-  if (!isObject(properties)) return null;
-  for (const [name, schema] of Object.entries(properties)) {
-    const header = isObject(schema) ? schema['x-mcp-header'] : undefined;
-    if (typeof header !== 'string') continue;
+  if (!tool) return null;
+  for (const [name, header] of headersOf(tool)) {
     const value = isObject(input) ? input[name] : undefined;
     const sent = headers[`mcp-param-${header.toLowerCase()}`];
     const wanted = value === undefined || value === null ? undefined : String(value);
@@ -87,3 +84,17 @@ export function disagreeingParam(
   }
   return null;
 }
+
+/** The inputs that a tool also wants as headers, and these headers; read once from each tool. */
+function headersOf(tool: ToolDescriptor): readonly (readonly [input: string, header: string])[] {
+  const known = paramHeaders.get(tool) ?? readHeaders(tool.inputSchema.properties);
+  paramHeaders.set(tool, known);
+  return known;
+}
+const paramHeaders = new WeakMap<ToolDescriptor, ReturnType<typeof readHeaders>>();
+
+const readHeaders = (properties: unknown): [string, string][] =>
+  Object.entries(isObject(properties) ? properties : {}).flatMap(([name, schema]): [string, string][] => {
+    const header = isObject(schema) ? schema['x-mcp-header'] : undefined;
+    return typeof header === 'string' ? [[name, header]] : [];
+  });

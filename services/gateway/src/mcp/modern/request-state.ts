@@ -1,5 +1,5 @@
 import { AppError } from '@harness/contracts';
-import { isInputRequired } from '@harness/plugin-kit';
+import { type InputRequired, isInputRequired } from '@harness/plugin-kit';
 import { createRequestStateCodec, type ServerContext } from '@modelcontextprotocol/server';
 import type { Caller } from '../../http/credentials/authenticate.ts';
 import type { MethodResult } from '../methods.ts';
@@ -18,14 +18,14 @@ export interface Asked {
  */
 export interface RequestStates {
   /**
-   * Returns the state. Throws `invalid_request` if it was issued for another request or caller, was altered,
-   * or has expired.
+   * Returns the state; undefined in the first round. Throws `invalid_request` if it was issued for another request or caller,
+   * was altered, or has expired.
    */
-  open(sealed: unknown, asked: Asked): Promise<unknown>;
+  open(sealed: string | undefined, asked: Asked): Promise<unknown> | undefined;
   /**
    * Converts a method's result to this era's format: complete, a question with its sealed state, or a task.
    */
-  toWire(result: MethodResult, asked: Asked): Promise<object>;
+  toWire(result: MethodResult, asked: Asked): object | Promise<object>;
 }
 
 const stateTtlSeconds = 3_600;
@@ -43,27 +43,31 @@ export function createRequestStates(secrets: readonly string[]): RequestStates {
     const target = String(params.name ?? params.uri ?? '');
     return [principal.tenant, principal.keyId, method, target].join('\0') as unknown as ServerContext;
   };
+  const unseal = async (sealed: string, asked: Asked): Promise<unknown> => {
+    try {
+      const context = boundTo(asked);
+      return (await Promise.any(codecs.map((codec) => codec.verify(sealed, context)))).state;
+    } catch (cause) {
+      throw new AppError(
+        'invalid_request',
+        'requestState was not issued for this request, or has expired. Call again without it.',
+        { cause },
+      );
+    }
+  };
+  const seal = async (state: unknown, asked: Asked): Promise<string> =>
+    (codecs[0] as (typeof codecs)[number]).mint({ state }, boundTo(asked));
+  const questionOf = async ({ inputRequests, state }: InputRequired, asked: Asked): Promise<object> => ({
+    resultType: 'input_required',
+    inputRequests,
+    ...(state !== undefined && { requestState: await seal(state, asked) }),
+  });
   return {
-    async open(sealed, asked) {
-      if (sealed === undefined) return undefined;
-      try {
-        const context = boundTo(asked);
-        return (await Promise.any(codecs.map((codec) => codec.verify(String(sealed), context)))).state;
-      } catch (cause) {
-        throw new AppError(
-          'invalid_request',
-          'requestState was not issued for this request, or has expired. Call again without it.',
-          { cause },
-        );
-      }
-    },
-    async toWire(result, asked) {
+    open: (sealed, asked) => (sealed === undefined ? undefined : unseal(sealed, asked)),
+    toWire(result, asked) {
       if ('resultType' in result) return result;
       if (!isInputRequired(result)) return { resultType: 'complete', ...result };
-      const { inputRequests, state } = result;
-      if (state === undefined) return { resultType: 'input_required', inputRequests };
-      const requestState = await (codecs[0] as (typeof codecs)[number]).mint({ state }, boundTo(asked));
-      return { resultType: 'input_required', inputRequests, requestState };
+      return questionOf(result, asked);
     },
   };
 }

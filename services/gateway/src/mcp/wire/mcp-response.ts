@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { onDisconnect } from '../../http/client-disconnect.ts';
 import { type BatchedWrites, createBatchedWrites } from './batched-writes.ts';
+import { createPatience, type Patience } from './patience.ts';
 
 /** An object, or serialized JSON in pieces: a long list is not copied for each client. */
 export type Message = object | readonly Buffer[];
@@ -57,18 +58,21 @@ const streamHeaders = {
   'x-accel-buffering': 'no',
 };
 
-/** Creates responses, which share one batch of writes. */
+/** Creates responses, which share one batch of writes and one timer. */
 export interface McpResponses {
   begin(options: McpResponseOptions): McpResponse;
 }
 
 /** Creates the responses of one gateway. */
 export function createMcpResponses(): McpResponses {
-  const outbox = createBatchedWrites();
-  return { begin: (options) => createAnswer(options, outbox) };
+  const shared = { outbox: createBatchedWrites(), patience: createPatience(patienceMs) };
+  return { begin: (options) => createAnswer(options, shared) };
 }
 
-function createAnswer({ response, accepts, log }: McpResponseOptions, outbox: BatchedWrites): McpResponse {
+function createAnswer(
+  { response, accepts, log }: McpResponseOptions,
+  { outbox, patience }: { outbox: BatchedWrites; patience: Patience },
+): McpResponse {
   let state: 'undecided' | 'streaming' | 'ended' = 'undecided';
   let keepAlive: NodeJS.Timeout | undefined;
   let notices = 0;
@@ -86,7 +90,7 @@ function createAnswer({ response, accepts, log }: McpResponseOptions, outbox: Ba
   const upgrade = () => {
     if (state !== 'undecided') return;
     state = 'streaming';
-    clearTimeout(patience);
+    endPatience();
     keepAlive = setInterval(() => write(':\n\n'), keepAliveMs).unref();
     response.writeHead(200, streamHeaders);
     response.flushHeaders();
@@ -98,9 +102,9 @@ function createAnswer({ response, accepts, log }: McpResponseOptions, outbox: Ba
       write(`event: message\n${id}data: ${parts.join('')}\n\n`);
       if (last && !response.writableEnded) response.end();
     });
-  const patience = accepts === 'json' ? undefined : setTimeout(upgrade, patienceMs);
+  const endPatience = accepts === 'json' ? () => undefined : patience.begin(upgrade);
   onDisconnect(response, () => {
-    clearTimeout(patience);
+    endPatience();
     clearInterval(keepAlive);
   });
 
@@ -115,7 +119,7 @@ function createAnswer({ response, accepts, log }: McpResponseOptions, outbox: Ba
     end(message, status = 200) {
       if (state === 'ended') return;
       const body = partsOf(message);
-      clearTimeout(patience);
+      endPatience();
       clearInterval(keepAlive);
       const streaming = state === 'streaming';
       state = 'ended';

@@ -8,14 +8,16 @@
  *   json-rpc.ts        messages of JSON-RPC 2.0
  *   mcp-response.ts    the HTTP response to one MCP request
  *   batched-writes.ts  sends the responses of one turn together
+ *   patience.ts        how long responses wait for their result
  *   server-identity.ts name, version and capabilities
  */
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Tracing } from '@harness/runtime';
 import { auditSource } from '../../audit/audit-source.ts';
 import type { AddressOf } from '../../http/client-address.ts';
+import { onDisconnect } from '../../http/client-disconnect.ts';
 import { continueBody } from '../../http/continue.ts';
-import type { Admit } from '../../http/credentials/admit.ts';
+import type { Admit, Admitted } from '../../http/credentials/admit.ts';
 import { type Caller, requireToolAccess } from '../../http/credentials/authenticate.ts';
 import { isUtf8, readJson } from '../../http/json-body.ts';
 import { traceparentOf } from '../../http/trace-requests.ts';
@@ -29,7 +31,7 @@ import type { Incoming } from './json-rpc.ts';
 /** What the short path needs. */
 export interface ShortPathDeps {
   admit: Admit;
-  checkSite(headers: IncomingMessage['headers']): void;
+  checkSite(headers: IncomingHttpHeaders): void;
   tools: ToolCalls;
   legacy: LegacyEra;
   modern: ModernEra;
@@ -65,14 +67,14 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
   const bodies = new WeakMap<IncomingMessage, Buffer>();
   let closed = false;
 
-  /** The caller, known before the body is read. */
-  const callerOf = async (request: IncomingMessage): Promise<Caller> => {
-    deps.checkSite(request.headers);
-    const { caller } = await deps.admit(request, { sessions: true });
-    requireToolAccess(caller);
-    return caller;
+  const isAllowed = (headers: IncomingHttpHeaders): boolean => {
+    try {
+      deps.checkSite(headers);
+      return true;
+    } catch {
+      return false;
+    }
   };
-
   /** Returns false, or throws, when Fastify must handle the request. */
   const serve = async (
     request: IncomingMessage,
@@ -101,7 +103,7 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
     const { known, begunAt, toFastify } = exchange;
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => void chunks.push(chunk));
-    request.once('end', () => {
+    request.on('end', () => {
       const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
       const passOn = () => {
         bodies.set(request, body);
@@ -109,7 +111,7 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
       };
       serve(request, response, { body, known }).then((served) => {
         if (!served) return passOn();
-        response.once('close', () =>
+        onDisconnect(response, () =>
           deps.onAnswered(response.statusCode, (performance.now() - begunAt) / 1000),
         );
       }, passOn);
@@ -117,10 +119,12 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
   };
   const take = (request: IncomingMessage, response: ServerResponse, toFastify: () => void) => {
     const begunAt = performance.now();
-    callerOf(request).then((known) => {
+    const admitted = ({ caller: known }: Admitted) => {
+      requireToolAccess(known);
       continueBody(request, response);
       readAndServe(request, response, { known, begunAt, toFastify });
-    }, toFastify);
+    };
+    deps.admit(request, { sessions: true }).then(admitted).catch(toFastify);
   };
 
   return {
@@ -129,7 +133,7 @@ export function createShortPath(deps: ShortPathDeps): ShortPath {
       server.removeAllListeners('request');
       server.on('request', (request: IncomingMessage, response: ServerResponse) => {
         const toFastify = () => fastify?.call(server, request, response);
-        if (closed || !isCandidate(request, bodyLimit)) toFastify();
+        if (closed || !isCandidate(request, bodyLimit) || !isAllowed(request.headers)) toFastify();
         else take(request, response, toFastify);
       });
     },
