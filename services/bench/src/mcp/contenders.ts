@@ -30,6 +30,7 @@ const accept = { 'content-type': 'application/json', accept: 'application/json, 
 /** The servers that are compared. */
 export const contenders = [
   'fastify route',
+  'fastify route 2026',
   'ours 2025',
   'ours 2025 SSE',
   'ours 2026',
@@ -51,6 +52,12 @@ export async function startContender(
   switch (name) {
     case 'fastify route':
       return contend(name, await startPeer('peers/fastify-route.ts', tools), { era: '2025' });
+    // What the longer request of 2026 alone costs.
+    case 'fastify route 2026':
+      return contend(name, await startPeer('peers/fastify-route.ts', tools), {
+        era: '2026',
+        headers: { authorization: `Bearer ${key}` },
+      });
     case 'sdk 2 handler':
       return contend(name, await startPeer('peers/sdk2-handler.ts', tools), { era: '2026' });
     case 'sdk 1 session': {

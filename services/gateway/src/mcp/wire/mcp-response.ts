@@ -58,7 +58,7 @@ const streamHeaders = {
   'x-accel-buffering': 'no',
 };
 
-/** Creates responses, which share one batch of writes and one timer. */
+/** Creates responses, which share one batch of writes. */
 export interface McpResponses {
   begin(options: McpResponseOptions): McpResponse;
 }

@@ -1,35 +1,34 @@
-/** Calls functions after one time that is the same for all of them: a single timer, however many wait. */
+/** Calls functions after a time, unless what they wait for comes before. */
 export interface Patience {
   /** Calls `onDue` after the time; returns the function that prevents it. */
   begin(onDue: () => void): () => void;
 }
 
-/** Creates the wait of this time, ms. Its timer does not keep the process alive. */
+interface Wait {
+  isOver: boolean;
+  timer: NodeJS.Timeout | undefined;
+  onDue: () => void;
+}
+
+/**
+ * Creates the wait of this time, ms. Most results come in the turn of the event loop in which their wait begins: only the
+ * others get a timer.
+ */
 export function createPatience(ms: number): Patience {
-  /** In the order of their ends. */
-  const waiting = new Set<{ dueAt: number; onDue: () => void }>();
-  let timer: NodeJS.Timeout | undefined;
-
-  const schedule = () => {
-    const [next] = waiting;
-    timer = next && setTimeout(callDue, next.dueAt - performance.now()).unref();
+  let begun: Wait[] = [];
+  const setTimers = () => {
+    const waits = begun;
+    begun = [];
+    for (const wait of waits) if (!wait.isOver) wait.timer = setTimeout(wait.onDue, ms);
   };
-  const callDue = () => {
-    const now = performance.now();
-    for (const wait of waiting) {
-      if (wait.dueAt > now) break;
-      waiting.delete(wait);
-      wait.onDue();
-    }
-    schedule();
-  };
-
   return {
     begin(onDue) {
-      const wait = { dueAt: performance.now() + ms, onDue };
-      waiting.add(wait);
-      if (timer === undefined) schedule();
-      return () => void waiting.delete(wait);
+      const wait: Wait = { isOver: false, timer: undefined, onDue };
+      if (begun.push(wait) === 1) setImmediate(setTimers);
+      return () => {
+        wait.isOver = true;
+        clearTimeout(wait.timer);
+      };
     },
   };
 }
