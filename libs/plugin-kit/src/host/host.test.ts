@@ -41,6 +41,15 @@ describe('start', () => {
     expect(host.diagnostics).toEqual([]);
   });
 
+  it('registers and starts them together: those that never end cost their time limit once', async () => {
+    const met = Promise.withResolvers<void>();
+    const waits = pluginOf('waits', { register: () => met.promise, start: () => met.promise });
+    const meets = pluginOf('meets', { register: () => met.resolve() });
+    const { host } = await hostOf(waits, meets);
+    expect(host.diagnostics).toEqual([]);
+    expect(host.plugins.map(({ name }) => name)).toEqual(['waits', 'meets']);
+  });
+
   it.each([
     ['register throws', { register: fail }, 'register failed: broken'],
     ['register rejects', { register: async () => fail() }, 'register failed: broken'],

@@ -218,37 +218,35 @@ function createSteps(deps: {
   };
 }
 
-/** Registers all plugins whose names do not clash with those of a plugin before them. */
+/**
+ * Registers all plugins whose names do not clash with those of a plugin before them. All together, as they start: those
+ * that never end take the time limit once.
+ */
 async function registerAll(deps: PluginHostDeps, { report, run }: Steps): Promise<Running[]> {
   const clashes = createNameClashes(deps.unprefixed ?? []);
-  const registered: Running[] = [];
-  for (const plugin of deps.plugins) {
+  const accepted = deps.plugins.filter((plugin) => {
     const refusal = clashes.refusalOf(plugin);
-    if (refusal) {
-      report(plugin, 'error', refusal);
-      continue;
-    }
-    const step = await run(plugin, 'register', async () => {
+    if (refusal) report(plugin, 'error', refusal);
+    return refusal === undefined;
+  });
+  const register = (plugin: PluginDefinition) =>
+    run(plugin, 'register', async () => {
       const ctx = deps.contextOf(plugin);
       // Commands run in the gateway only, so workers do not repeat this warning.
       const warn = (problem: string) => report(plugin, 'warning', problem);
       const hooks = pickHooks(await plugin.register(ctx), { warn, withCommands: ctx.role === 'gateway' });
       return { plugin, ctx, hooks };
     });
-    if (!step) continue;
-    registered.push(step.returned);
+  const registered = (await Promise.all(accepted.map(register))).flatMap((step) => step?.returned ?? []);
+  for (const { plugin } of registered)
     for (const hidden of clashes.hiddenBy(plugin)) report(plugin, 'warning', hidden);
-  }
   return registered;
 }
 
 async function startAll(registered: readonly Running[], { run }: Steps): Promise<Running[]> {
-  const running: Running[] = [];
-  for (const candidate of registered) {
-    const { plugin, ctx } = candidate;
-    if (await run(plugin, 'start', () => plugin.start?.(ctx))) running.push(candidate);
-  }
-  return running;
+  const start = ({ plugin, ctx }: Running) => run(plugin, 'start', () => plugin.start?.(ctx));
+  const started = await Promise.all(registered.map(start));
+  return registered.filter((_, index) => started[index] !== undefined);
 }
 
 /** Stops the plugins in reverse order. */

@@ -16,7 +16,7 @@ import type {
 } from '../contract/contract.ts';
 import { parseUriTemplate, type UriTemplate } from '../load/uri-template.ts';
 import { textOf } from '../text-of.ts';
-import { checkInputRequired, isInputRequired } from '../tools/input-required.ts';
+import { acceptInputRequired, isInputRequired } from '../tools/input-required.ts';
 import { type Given, requestMetaOf } from '../tools/request-meta.ts';
 import { withTimeLimit } from '../tools/time-limit.ts';
 import { ContentBlock, ResourceContents } from '../tools/tool-result.ts';
@@ -204,8 +204,9 @@ async function limited<T>(
   const timeoutError = () => new AppError('tool_timeout', `The plugin took longer than ${timeoutMs} ms.`);
   const limit = { timeoutMs, timeoutError, signal: given.signal };
   const returned = await withTimeLimit<T>(limit, (signal) => run(requestMetaOf(given, signal)));
-  if (isInputRequired(returned)) checkInputRequired(returned, given.capabilities ?? {});
-  return returned;
+  return isInputRequired(returned)
+    ? (acceptInputRequired(returned, given.capabilities ?? {}) as T)
+    : returned;
 }
 
 function contentsOf(

@@ -46,6 +46,21 @@ it('the first plugin with a name keeps it', async () => {
   ]);
 });
 
+it('imports modules together: those that never finish loading cost their time limit once', async () => {
+  const met = Promise.withResolvers<void>();
+  const result = await loadPlugins({
+    builtIn: [],
+    modulePaths: ['waits', 'meets'],
+    importModule: async (specifier) => {
+      if (specifier === 'meets') met.resolve();
+      await met.promise;
+      return { plugin: plugin(specifier) };
+    },
+    importTimeoutMs: 1_000,
+  });
+  expect(namesOf(result)).toEqual(['waits', 'meets']);
+});
+
 it('does not wait for a module that never finishes loading', async () => {
   const result = await loadPlugins({
     builtIn: [],

@@ -66,20 +66,35 @@ export async function loadPlugins(
   for (const [index, plugin] of sources.builtIn.entries()) {
     add({ plugin }, `built-in ${plugin?.name ?? index}`, { compileSchemas: false });
   }
-  for (const modulePath of sources.modulePaths) {
-    const timeoutError = () => new Error(`took longer than ${importTimeoutMs} ms`);
+  const timeoutError = () => new Error(`took longer than ${importTimeoutMs} ms`);
+  const importPlugin = async (modulePath: string): Promise<Imported> => {
     try {
-      const imported = await withTimeLimit({ timeoutMs: importTimeoutMs, timeoutError }, () =>
+      const moduleExports = await withTimeLimit({ timeoutMs: importTimeoutMs, timeoutError }, () =>
         importModule(specifierOf(modulePath)),
       );
-      const unproven = await proveSchemas(toolsOf(imported));
-      for (const problem of unproven) report(modulePath, `${modulePath}: ${problem}`);
-      if (unproven.length === 0) add(imported, modulePath);
+      return { modulePath, moduleExports, problems: await proveSchemas(toolsOf(moduleExports)) };
     } catch (thrown) {
-      report(modulePath, `${modulePath}: import failed: ${textOf(thrown)}`);
+      return { modulePath, moduleExports: undefined, problems: [`import failed: ${textOf(thrown)}`] };
+    }
+  };
+  for (let at = 0; at < sources.modulePaths.length; at += importsAtOnce) {
+    const group = sources.modulePaths.slice(at, at + importsAtOnce);
+    for (const { modulePath, moduleExports, problems } of await Promise.all(group.map(importPlugin))) {
+      for (const problem of problems) report(modulePath, `${modulePath}: ${problem}`);
+      if (problems.length === 0) add(moduleExports, modulePath);
     }
   }
   return { loaded, diagnostics };
+}
+
+/** Modules imported together: one that never ends delays the others of its group, but not each of them. */
+const importsAtOnce = 8;
+
+/** What the import of a module gave. */
+interface Imported {
+  modulePath: string;
+  moduleExports: unknown;
+  problems: readonly string[];
 }
 
 const toolsOf = (moduleExports: unknown): unknown => {

@@ -25,7 +25,7 @@ export function boundResult(result: ToolResult, limits: ResultLimits = defaultRe
   if (isPlain(result, limits)) return result;
   try {
     const { content, structuredContent, isError, _meta } = result;
-    const structured = structuredContent && structuredTextOf(structuredContent, limits);
+    const structured = structuredContent && boundedJsonOf('structured result', structuredContent, limits);
     const meta = _meta && metaTextOf(_meta);
     const left = limits.maxBytes - Buffer.byteLength(structured ?? '');
     return {
@@ -55,17 +55,19 @@ const plainFields = 2;
 /** UTF-8 bytes of one UTF-16 code unit. */
 const maxUtf8Bytes = 3;
 
-function structuredTextOf(structured: Record<string, unknown>, { maxBytes, maxDepth }: ResultLimits): string {
-  if (isDeeperThan(maxDepth, structured)) {
-    throw new AppError(
-      'tool_failed',
-      `The tool's structured result is nested deeper than ${maxDepth} levels.`,
-    );
+/** A part of what a tool returned as JSON with clean text. Throws `tool_failed` if it is too large; `what` names it. */
+export function boundedJsonOf(
+  what: string,
+  value: object,
+  { maxBytes, maxDepth }: ResultLimits = defaultResultLimits,
+): string {
+  if (isDeeperThan(maxDepth, value)) {
+    throw new AppError('tool_failed', `The tool's ${what} is nested deeper than ${maxDepth} levels.`);
   }
-  const text = jsonTextOf(structured);
+  const text = jsonTextOf(value);
   const bytes = Buffer.byteLength(text);
   if (bytes <= maxBytes) return text;
-  const message = `The tool's structured result has ${grouped(bytes)} bytes; at most ${grouped(maxBytes)} are allowed. Ask the tool for less.`;
+  const message = `The tool's ${what} has ${grouped(bytes)} bytes; at most ${grouped(maxBytes)} are allowed. Ask the tool for less.`;
   throw new AppError('tool_failed', message);
 }
 

@@ -1,6 +1,7 @@
 /** Requests for input: how a handler makes one, and the check that the client can handle it. */
 import { AppError } from '@harness/contracts';
 import type { InputRequest, InputRequired } from '../contract/contract.ts';
+import { boundedJsonOf } from './bound-result.ts';
 
 /**
  * Makes the return value of a handler that needs input from the client. The handler is called again with the client's
@@ -26,12 +27,16 @@ const capabilityOf: Record<InputRequest['method'], string> = {
   'roots/list': 'roots',
 };
 
-/** Throws `tool_failed` for a request that MCP does not have, `capability_missing` for one this client cannot handle. */
-export function checkInputRequired(
-  { inputRequests }: InputRequired,
+/**
+ * Returns what a handler asks for with clean text. Throws `tool_failed` for a request that MCP does not have and for one that
+ * is too large, `capability_missing` for one this client cannot handle.
+ */
+export function acceptInputRequired(
+  { inputRequests, ...rest }: InputRequired,
   capabilities: Readonly<Record<string, unknown>>,
-): void {
-  const requests = Object.values(inputRequests ?? {});
+): InputRequired {
+  const asked = JSON.parse(boundedJsonOf('request for input', inputRequests ?? {})) as typeof inputRequests;
+  const requests = Object.values(asked);
   if (requests.length === 0)
     throw new AppError('tool_failed', 'The tool asked for input, but its inputRequests are empty.');
   for (const { method } of requests) {
@@ -48,4 +53,5 @@ export function checkInputRequired(
       { details: { requiredCapabilities: { [capability]: {} } } },
     );
   }
+  return { ...rest, inputRequests: asked };
 }

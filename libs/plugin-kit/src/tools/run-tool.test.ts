@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import type { PluginTool } from '../contract/contract.ts';
 import { collectTools } from '../host/collect.ts';
+import { needInput } from './input-required.ts';
 import { createToolServer } from './tool-server.ts';
 
 function serverOf(parts: Partial<PluginTool>) {
@@ -41,6 +42,19 @@ it('a tool’s own time limit overrides the default', async () => {
   expect(await call).toMatchObject({
     _meta: { 'harness/error': { code: 'tool_timeout', message: expect.stringContaining('7 ms') } },
   });
+});
+
+it('what a tool asks the client for has clean text, and its size is bounded', async () => {
+  const asking = (message: string) =>
+    serverOf({ handler: () => needInput({ q: { method: 'elicitation/create', params: { message } } }, 1) });
+  const call = { input: {}, meta: { ...meta, capabilities: { elicitation: {} } } };
+  expect(await asking('half \ud83d').call('p__t', call)).toEqual({
+    inputRequests: { q: { method: 'elicitation/create', params: { message: 'half \ufffd' } } },
+    state: 1,
+  });
+  expect(await asking('x'.repeat(2 ** 20)).call('p__t', call)).toMatchObject(
+    failure('request for input has'),
+  );
 });
 
 it.each([

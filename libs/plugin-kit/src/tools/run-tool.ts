@@ -11,7 +11,7 @@ import type { CollectedTool } from '../host/collect.ts';
 import { readableErrors } from '../schema/readable-errors.ts';
 import type { SchemaCheck } from '../schema/schema.ts';
 import { boundResult } from './bound-result.ts';
-import { checkInputRequired, isInputRequired } from './input-required.ts';
+import { acceptInputRequired, isInputRequired } from './input-required.ts';
 import { type Given, requestMetaOf } from './request-meta.ts';
 import { type TimeLimit, withTimeLimit } from './time-limit.ts';
 import { parseToolResult } from './tool-result.ts';
@@ -48,8 +48,7 @@ export async function runTool(run: ToolRun): Promise<ToolOutcome> {
       tool.handler(ctx, input, handlerMetaOf(meta, { signal, progress })),
     );
     if (!isInputRequired(returned)) return parseOutput(boundResult(parseToolResult(returned)), checkOutput);
-    checkInputRequired(returned, meta.capabilities ?? {});
-    return returned;
+    return acceptInputRequired(returned, meta.capabilities ?? {});
   } catch (thrown) {
     if (!meta.signal?.aborted || thrown instanceof AppError) throw thrown;
     throw new AppError('turn_cancelled', 'The call was cancelled.', { cause: thrown });

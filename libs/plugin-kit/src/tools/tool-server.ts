@@ -32,7 +32,7 @@ import { inputError, maxErrors } from '../schema/readable-errors.ts';
 import { createSchemaCompiler, type SchemaCheck, type SchemaCompiler } from '../schema/schema.ts';
 import { withoutAliases } from './aliases.ts';
 import { boundResult } from './bound-result.ts';
-import { checkInputRequired, isInputRequired } from './input-required.ts';
+import { acceptInputRequired, isInputRequired } from './input-required.ts';
 import type { ToolMiddleware } from './middleware.ts';
 import { permissionFilter } from './permission-filter.ts';
 import { handlerMetaOf, runTool, type ToolCallMeta, type ToolOutcome, timeLimitOf } from './run-tool.ts';
@@ -168,8 +168,7 @@ export function createToolServer(
         tool.beforeTask?.(ctx, parsed, handlerMetaOf(meta, { signal, progress: () => undefined })),
       );
       if (!isInputRequired(asked)) return undefined;
-      checkInputRequired(asked, meta.capabilities ?? {});
-      return asked;
+      return acceptInputRequired(asked, meta.capabilities ?? {});
     },
   };
 }
