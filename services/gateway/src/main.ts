@@ -133,7 +133,7 @@ async function joinFleet(
     workspacesOff: config.workspaces ? undefined : 'HARNESS_WORKSPACES is off.',
     traceNow: tracing.current,
   });
-  await Promise.all([redis, subscriber].map(untilReady));
+  await untilWritable(dispatch, [redis, subscriber]);
   const admission = await dispatch.dataVersion.enter();
   if (admission.outcome === 'refused') throw new ConfigError(admission.message);
   await dispatch.replicas.join();
@@ -238,16 +238,24 @@ const offeredBy = ({ plugins, tools }: PluginHost) =>
 /** Longest wait for Redis at start, ms: this container may start before it. */
 const redisWaitMs = 30_000;
 
-async function untilReady(redis: ReturnType<typeof connectRedis>): Promise<void> {
-  if (redis.status === 'ready') return;
-  await new Promise<void>((resolve, reject) => {
-    const late = globalThis.setTimeout(
-      () => reject(new Error(`Redis did not answer within ${redisWaitMs} ms. Check REDIS_URL.`)),
-      redisWaitMs,
-    );
-    redis.once('ready', () => {
-      clearTimeout(late);
-      resolve();
-    });
+/** Resolves when Redis takes writes. Throws ConfigError, with the reason, when it takes none within the time. */
+async function untilWritable(
+  dispatch: Dispatch,
+  connections: ReturnType<typeof connectRedis>[],
+): Promise<void> {
+  const writes = dispatch.probeWrites();
+  const over = new AbortController();
+  const late = setTimeout(redisWaitMs, undefined, { signal: over.signal }).then(() => {
+    const reason = writes.trouble()?.message ?? 'Redis does not answer.';
+    throw new ConfigError(`REDIS_URL: no write succeeded within ${redisWaitMs / 1000} s. ${reason}`);
   });
+  try {
+    await Promise.race([Promise.all([writes.accepted, ...connections.map(untilReady)]), late]);
+  } finally {
+    over.abort();
+    writes.close();
+  }
 }
+
+const untilReady = (redis: ReturnType<typeof connectRedis>): Promise<void> =>
+  redis.status === 'ready' ? Promise.resolve() : new Promise((resolve) => redis.once('ready', resolve));

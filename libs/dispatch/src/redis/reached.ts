@@ -47,9 +47,11 @@ export function unavailable(what: string, cause?: Error): AppError {
   return new AppError('unavailable', message, { cause });
 }
 
+/** A transaction that Redis discarded has the refusals of its commands, of which the first one is the reason. */
 function withoutCommand(thrown: unknown): Error {
   if (!(thrown instanceof Error)) return new Error(String(thrown));
-  const { name, stack } = thrown;
-  const message = thrown.message.replace(/, with args beginning with: .*/s, '');
+  const [reason = thrown] = (thrown as { previousErrors?: Error[] }).previousErrors ?? [];
+  const { name, stack } = reason;
+  const message = reason.message.replace(/, with args beginning with: .*/s, '');
   return Object.assign(new Error(message), { name, stack });
 }

@@ -12,6 +12,8 @@ export interface WriteProbe {
    * READONLY, …) if it answered. Undefined while writes succeed, and before the first one has ended.
    */
   trouble(): AppError | undefined;
+  /** Resolves after the first successful write. */
+  accepted: Promise<void>;
   close(): void;
 }
 
@@ -25,8 +27,8 @@ export interface WriteProbeOptions {
 
 /** A write that takes longer counts as failed, ms. */
 const limitMs = 1_000;
-/** TTL of the key, ms: it survives some missed writes, and expires after its process has ended. */
-const keptMs = 60_000;
+/** TTL of the key, ms: nothing is left of a test write, also in the data of a release that this one refuses. */
+const keptMs = 1;
 
 /**
  * Starts the test writes, on a separate connection: the shared one repeats what a read-only Redis refuses, so
@@ -48,6 +50,7 @@ export function startWriteProbe(
   const connection = deps.redis.duplicate(options);
   connection.on('error', () => undefined); // the shared connection logs it
   const key = deps.keys.of('probe', randomUUID());
+  const accepted = Promise.withResolvers<void>();
   let trouble: AppError | undefined;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
@@ -65,6 +68,7 @@ export function startWriteProbe(
       await connection.set(key, '1', 'PX', keptMs);
       onWritten?.((performance.now() - sentAt) / 1000);
       note(undefined);
+      accepted.resolve();
     } catch (error) {
       if (!closed) note(refusalOf(error as Error));
     }
@@ -75,6 +79,7 @@ export function startWriteProbe(
   void write();
   return {
     trouble: () => trouble,
+    accepted: accepted.promise,
     close() {
       closed = true;
       clearTimeout(timer);

@@ -44,7 +44,7 @@ export async function startLiveness(
 ): Promise<Liveness> {
   const { redis, keys, logger } = deps;
   const me = `${workerId}#${randomUUID()}`;
-  let stamp = performance.now();
+  let stamp = Number.NEGATIVE_INFINITY;
   let reported = false;
   let beating = false;
   const healthy = () => performance.now() - stamp < ttlMs * (1 - marginShare);

@@ -38,6 +38,12 @@ test('while Redis refuses writes a gateway is not ready, and reports why', async
     },
   };
 
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+  const initialize = { jsonrpc: '2.0', id: 0, method: 'initialize', params };
+  const accept = { accept: 'application/json, text/event-stream' };
+  const begun = await call('POST', '/mcp', { body: initialize, headers: accept });
+  const session = { ...accept, 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' };
+
   const statusNow = async () => (await call('GET', '/readyz')).status;
   expect(await statusNow()).toBe(200);
   for (const [code, { begin, end }] of Object.entries(refusals)) {
@@ -57,6 +63,9 @@ test('while Redis refuses writes a gateway is not ready, and reports why', async
     expect((await call('GET', '/readyz')).headers.get('retry-after')).toBe('1');
     expect((await call('GET', '/healthz')).status).toBe(200);
     expect((await call('POST', '/v1/threads', { body: {} })).status).toBe(503);
+    const level = { jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level: 'error' } };
+    const { body } = await call('POST', '/mcp', { body: level, headers: session });
+    expect(body).toMatchObject({ error: { data: { code: 'unavailable' } } });
 
     await end();
     await expect.poll(statusNow).toBe(200);

@@ -69,9 +69,11 @@ export async function openBase(config: WorkerConfig) {
     metrics.escaped();
     dispatch.countEscape().catch(() => undefined);
   });
+  const writes = dispatch.probeWrites({ onWritten: metrics.redisWritten });
+  status.state = () => ({ phase: 'starting', redis: writes.trouble(), healthy: false });
+  await writes.accepted;
   const admission = await dispatch.dataVersion.enter();
   if (admission.outcome === 'refused') throw new ConfigError(admission.message);
-  const writes = dispatch.probeWrites({ onWritten: metrics.redisWritten });
   const tokenSecrets = await dispatch.tokenSecrets(config.HARNESS_TOKEN_SECRET);
   return {
     config,

@@ -24,10 +24,10 @@ export interface WorkerState {
 /** Why `/readyz` fails; undefined = the worker is ready. */
 export function workerTroubleOf({ phase, redis, healthy }: WorkerState): WorkerTrouble | undefined {
   const own = (message: string) => ({ part: 'worker' as const, error: new AppError('unavailable', message) });
-  if (phase === 'starting') return own('The worker is starting.');
   if (phase === 'draining')
     return own('The worker is shutting down: it finishes its turns and takes no new ones.');
   if (redis) return { part: 'redis', error: redis };
+  if (phase === 'starting') return own('The worker is starting.');
   return healthy
     ? undefined
     : own('The heartbeat of the worker does not arrive at Redis, so it has stopped its turns.');
