@@ -74,7 +74,9 @@ runMain(async () => {
     },
     tokenSecrets,
   });
-  const url = await app.listen({ port: config.PORT, host: config.HOST }).catch((error) => {
+  // For "localhost" Fastify opens a second server, on ::1, which this gateway's checks below the routes would not cover.
+  const host = config.HOST === 'localhost' ? '127.0.0.1' : config.HOST;
+  const url = await app.listen({ port: config.PORT, host }).catch((error) => {
     throw listenErrorOf(error, { host: ['HOST', config.HOST], port: ['PORT', config.PORT] });
   });
 
