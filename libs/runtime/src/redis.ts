@@ -92,6 +92,24 @@ class LastingClient extends Client {
   }
 }
 
+/** Pause between two attempts of a fail-fast connection to find another server than a read-only one, ms. */
+const searchMs = 1_000;
+
+/**
+ * After a fail-over the connection may lead to a read-only replica: reconnect and send the command again. A fail-fast
+ * connection does so once in a while; meanwhile the replica serves reads, and callers are told why it takes no writes.
+ */
+function createReconnect(kind: RedisPatience): (error: Error) => 2 | false {
+  let searchedAt = Number.NEGATIVE_INFINITY;
+  return (error) => {
+    if (!error.message.startsWith('READONLY')) return false;
+    const now = performance.now();
+    if (kind === 'fail-fast' && now - searchedAt < searchMs) return false;
+    searchedAt = now;
+    return 2;
+  };
+}
+
 /**
  * Opens a connection that reconnects by itself. `url`: as in redis-address.ts; throws ConfigError for an
  * invalid one.
@@ -102,8 +120,7 @@ export function connectRedis(url: string, deps: { logger: Logger; patience: Redi
     connectTimeout: connectTimeoutMs,
     sentinelCommandTimeout: sentinelTimeoutMs,
     retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 6), 1000),
-    // After a fail-over the connection may lead to a read-only replica: reconnect and send the command again.
-    reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
+    reconnectOnError: createReconnect(deps.patience),
   };
   const address = redisAddressOf(url);
   const redis =

@@ -12,7 +12,7 @@ import type { Redis } from 'ioredis';
 import type { Replicas } from '../gateway/replicas.ts';
 import { type QuotaInScript, type QuotaRefusal, quotaError } from '../quota/quota.ts';
 import type { Keys } from '../redis/keys.ts';
-import { reached } from '../redis/reached.ts';
+import { reached, reachedAll } from '../redis/reached.ts';
 import { type Scripts, scriptsBeside } from '../redis/scripts.ts';
 
 const lua = scriptsBeside(import.meta.url, { unconfirmed: ['mcp-open', 'mcp-subscribe'] });
@@ -113,10 +113,10 @@ export function createMcpSessions(deps: {
         return session.tenant === owner.tenant && session.keyId === owner.keyId ? session : undefined;
       }
       const [key, subscriptions] = [keyOf(sessionId), subscriptionsOf(sessionId)];
-      const read = redis.multi().hgetall(key).pexpire(key, ttlMs).pexpire(subscriptions, ttlMs);
-      for (const held of heldBy('mcpSessions', owner)) read.zadd(held, 'XX', Date.now(), sessionId);
-      const replies = await reached(read.exec());
-      const hash = (replies?.[0]?.[1] ?? {}) as Record<string, string>;
+      // The session is also found while Redis takes no writes: then it is not renewed.
+      const renewal = redis.pipeline().pexpire(key, ttlMs).pexpire(subscriptions, ttlMs);
+      for (const held of heldBy('mcpSessions', owner)) renewal.zadd(held, 'XX', Date.now(), sessionId);
+      const [hash] = await Promise.all([reached(redis.hgetall(key)), reached(renewal.exec())]);
       const { tenant, keyId, protocolVersion, capabilities, logLevel, openedAt = '0' } = hash;
       if (tenant !== owner.tenant || keyId !== owner.keyId || !protocolVersion) return undefined;
       // A session of a revoked key does not belong to a new key with the same id.
@@ -151,18 +151,19 @@ export function createMcpSessions(deps: {
     },
     async unsubscribe(session, uri) {
       const { sessionId } = session;
-      const change = redis.multi().srem(subscriptionsOf(sessionId), uri);
+      const change = redis.pipeline().srem(subscriptionsOf(sessionId), uri);
       for (const held of heldBy('subscriptions', session)) change.zrem(held, `${sessionId} ${uri}`);
-      await reached(change.exec());
+      await reachedAll(change.exec());
     },
     isSubscribed: async (sessionId, uri) =>
       (await reached(redis.sismember(subscriptionsOf(sessionId), uri))) === 1,
     async end(session) {
       const { sessionId } = session;
       cached.delete(sessionId);
-      const change = redis.multi().del(keyOf(sessionId), subscriptionsOf(sessionId));
+      // No transaction: a full Redis refuses each of them, and this one frees memory.
+      const change = redis.pipeline().del(keyOf(sessionId), subscriptionsOf(sessionId));
       for (const held of heldBy('mcpSessions', session)) change.zrem(held, sessionId);
-      await reached(change.exec());
+      await reachedAll(change.exec());
       await replicas.broadcast({ kind: 'session_ended', sessionId });
     },
   };

@@ -28,6 +28,13 @@ export async function reached<T>(reply: Promise<T> | undefined): Promise<T> {
   }
 }
 
+/** Awaits the replies of a pipeline. Throws like `reached` if one of its commands failed. */
+export async function reachedAll(
+  replies: Promise<[error: Error | null, reply: unknown][] | null>,
+): Promise<void> {
+  for (const [error] of (await reached(replies)) ?? []) if (error) await reached(Promise.reject(error));
+}
+
 /**
  * Classifies a failed command. `code`: the error code of Redis (`OOM`), undefined when Redis did not answer.
  * `what`: the condition in words, undefined for a refusal that a repeat cannot resolve.

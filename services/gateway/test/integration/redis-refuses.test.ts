@@ -44,6 +44,11 @@ test('while Redis refuses writes a gateway is not ready, and reports why', async
   const begun = await call('POST', '/mcp', { body: initialize, headers: accept });
   const session = { ...accept, 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' };
 
+  const inSession = async (method: string, given: object) => {
+    const body = { jsonrpc: '2.0', id: 1, method, params: given };
+    return (await call('POST', '/mcp', { body, headers: session })).body;
+  };
+
   const statusNow = async () => (await call('GET', '/readyz')).status;
   expect(await statusNow()).toBe(200);
   for (const [code, { begin, end }] of Object.entries(refusals)) {
@@ -62,10 +67,20 @@ test('while Redis refuses writes a gateway is not ready, and reports why', async
       });
     expect((await call('GET', '/readyz')).headers.get('retry-after')).toBe('1');
     expect((await call('GET', '/healthz')).status).toBe(200);
-    expect((await call('POST', '/v1/threads', { body: {} })).status).toBe(503);
-    const level = { jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level: 'error' } };
-    const { body } = await call('POST', '/mcp', { body: level, headers: session });
-    expect(body).toMatchObject({ error: { data: { code: 'unavailable' } } });
+    const reason = { code: 'unavailable', message: expect.stringContaining('takes no writes') };
+    // Each second the connection leaves a replica for a moment, to look for the primary.
+    await expect
+      .poll(async () => (await call('POST', '/v1/threads', { body: {} })).body)
+      .toMatchObject({ error: reason });
+    await expect
+      .poll(() => inSession('logging/setLevel', { level: 'error' }))
+      .toMatchObject({ error: { message: reason.message, data: { code: 'unavailable' } } });
+    // What needs no write is served, in sessions of MCP, too.
+    await expect.poll(async () => (await call('GET', '/v1/threads')).status).toBe(200);
+    const clock = { name: 'time__current_time', arguments: {} };
+    await expect
+      .poll(() => inSession('tools/call', clock))
+      .toMatchObject({ result: { content: [{ type: 'text' }] } });
 
     await end();
     await expect.poll(statusNow).toBe(200);
