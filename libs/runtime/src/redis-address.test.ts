@@ -34,6 +34,13 @@ test('TLS applies to sentinels and servers', () => {
 
 test.each([
   'http://h',
+  'redis://',
+  'redis://h:99999',
+  'redis://u:secret%zz@h',
+  'redis://h/abc',
+  'redis://h/1/2',
+  'redis://h/-1',
+  'unix://',
   'redis+sentinel://h1,h2',
   'redis+sentinel://h1,,h2/m',
   'redis+sentinel://h:99999/m',

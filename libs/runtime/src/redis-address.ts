@@ -8,7 +8,7 @@
  *       percent-encoded.
  * TLS certificates are checked against the system's authorities and NODE_EXTRA_CA_CERTS.
  */
-import type { RedisOptions } from 'ioredis';
+import type { Redis, RedisOptions } from 'ioredis';
 import { z } from 'zod';
 import { ConfigError, envInteger } from './config.ts';
 
@@ -41,11 +41,11 @@ const oneHost = /^(?<host>\[[0-9a-f:.]+\]|[^:[\]\s]+)(?::(?<port>\d{1,5}))?$/i;
  * URL.
  */
 export function redisAddressOf(url: string): string | Address {
-  if (url.startsWith('unix://')) return { path: url.slice('unix://'.length) };
-  if (/^rediss?:\/\//.test(url)) return url;
+  if (/^unix:\/\/\/./.test(url)) return { path: url.slice('unix://'.length) };
+  if (/^rediss?:\/\//.test(url)) return checked(url);
   if (!/^rediss?\+sentinel:\/\//.test(url))
     throw new ConfigError(
-      `REDIS_URL must begin with redis://, rediss://, redis+sentinel://, rediss+sentinel:// or unix://; with sentinels it is ${example}.`,
+      `REDIS_URL must begin with redis://, rediss://, redis+sentinel://, rediss+sentinel:// or unix:///; with sentinels it is ${example}.`,
     );
   const parts = group.exec(url)?.groups;
   const sentinels = parts?.hosts?.split(',').map(sentinelOf);
@@ -65,6 +65,32 @@ export function redisAddressOf(url: string): string | Address {
     // its time limit.
     failoverDetector: true,
   };
+}
+
+/** The client would take a wrong database for 0, and an absent host for this machine. */
+function checked(url: string): string {
+  if (!URL.canParse(url))
+    throw new ConfigError('REDIS_URL is not a valid URL: check its host and port, and its percent-encoding.');
+  const { hostname, pathname, username, password } = new URL(url);
+  for (const part of [username, password]) decoded(part);
+  if (hostname === '') throw new ConfigError('REDIS_URL has no host.');
+  if (!/^(\/\d*)?$/.test(pathname))
+    throw new ConfigError('REDIS_URL may have only the number of a database after the host, as in /1.');
+  return url;
+}
+
+/**
+ * Resolves when Redis has the database of the connection. Throws ConfigError if it has not: the client would go on in
+ * database 0, whose data may be another installation's.
+ */
+export async function requireDatabase(redis: Redis): Promise<void> {
+  const { db = 0 } = redis.options;
+  if (db === 0) return;
+  await redis.select(db).catch((error: Error) => {
+    throw new ConfigError(
+      `REDIS_URL: Redis does not let this process use the database ${db}: ${error.message}.`,
+    );
+  });
 }
 
 /** Schema of `REDIS_URL` in a service's configuration. */

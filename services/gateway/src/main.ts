@@ -15,6 +15,7 @@ import {
   onShutdown,
   openLineFile,
   openStandardOutput,
+  requireDatabase,
   runMain,
   startTracing,
   type Tracing,
@@ -136,6 +137,7 @@ async function joinFleet(
     traceNow: tracing.current,
   });
   await untilWritable(dispatch, [redis, subscriber]);
+  await requireDatabase(redis);
   const admission = await dispatch.dataVersion.enter();
   if (admission.outcome === 'refused') throw new ConfigError(admission.message);
   await dispatch.replicas.join();

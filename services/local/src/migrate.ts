@@ -1,7 +1,14 @@
 /** `npm run migrate`: migrates the data in Redis to the version of this release. */
 import { join } from 'node:path';
 import { type Migration, migrateData } from '@harness/dispatch';
-import { ConfigError, connectRedis, createLogger, runMain, startEmbeddedRedis } from '@harness/runtime';
+import {
+  ConfigError,
+  connectRedis,
+  createLogger,
+  requireDatabase,
+  runMain,
+  startEmbeddedRedis,
+} from '@harness/runtime';
 import { loadMigrateConfig } from './config.ts';
 import { lockFolder } from './lock.ts';
 
@@ -24,6 +31,7 @@ runMain(async () => {
     }, redisWaitMs);
     await redis.ping();
     clearTimeout(late);
+    await requireDatabase(redis);
     const done = await migrateData(redis, {
       force,
       onChange: ({ to, kind, description }) =>

@@ -92,7 +92,7 @@ function keepAll(fleet: Fleet, stopping: { now: boolean }): void {
   const keep = (
     name: string,
     part: { exited: Promise<void> },
-    start: () => Promise<{ exited: Promise<void> }>,
+    start: () => Promise<{ exited: Promise<void>; ready: { url?: string | undefined } }>,
   ) => {
     const watch = (exited: Promise<void>, delayMs: number) => {
       const since = performance.now();
@@ -104,8 +104,9 @@ function keepAll(fleet: Fleet, stopping: { now: boolean }): void {
         if (stopping.now) return;
         const next = await start().catch((error: Error) => {
           console.error(error.message);
-          return { exited: Promise.resolve() };
+          return { exited: Promise.resolve(), ready: undefined };
         });
+        if (next.ready) console.error(`The ${name} is back${next.ready.url ? `: ${next.ready.url}` : ''}.`);
         watch(next.exited, Math.min(waitMs * 2, maxRestartMs));
       });
     };

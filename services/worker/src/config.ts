@@ -20,7 +20,9 @@ const schema = z.object({
   REDIS_URL: envRedisUrl,
   HARNESS_REDIS_ACKS: envRedisAcks,
   /** The gateway at which this worker's sessions reach /mcp. */
-  HARNESS_GATEWAY_URL: z.string().default('http://127.0.0.1:8080'),
+  HARNESS_GATEWAY_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL, like http://gateway:8080' })
+    .default('http://127.0.0.1:8080'),
   HARNESS_TOKEN_SECRET: envTokenSecrets,
   HARNESS_DEFAULT_MODEL: z.string().optional(),
   /** Model of reviews (plugin `validation`). */

@@ -1,6 +1,6 @@
 import { AppError } from '@harness/contracts';
 
-/** Redis error codes of a temporary condition: the same command may succeed later. */
+/** Redis error codes of a condition that passes, or that the operator ends: the same command may succeed later. */
 const passing: Record<string, string> = {
   OOM: 'Redis is full and takes no writes',
   MISCONF: 'Redis cannot write to its disk and takes no writes',
@@ -10,6 +10,9 @@ const passing: Record<string, string> = {
   BUSY: 'Redis is busy running a script',
   MASTERDOWN: 'This Redis replica has lost its primary',
   CLUSTERDOWN: 'The Redis cluster is incomplete',
+  NOAUTH: 'Redis wants a login',
+  WRONGPASS: 'Redis refuses the login',
+  NOPERM: 'The user at Redis lacks a right',
 };
 
 /**

@@ -7,10 +7,15 @@
 --    step:   done (the version up to which the migration is done)
 --    finish, keep: nothing more
 -- outcome: ok {from (the version found; absent on an empty database)} | newer {found, least} | migrate {found} |
---    unfinished {found} | running {found, gateways, workers}
+--    unfinished {found} | running {found, gateways, workers} | unreadable
 -- Data without a record is that of the first releases and counts as version 1.
 local record = P .. 'version'
+local kind = redis.call('TYPE', record).ok
+if kind ~= 'none' and kind ~= 'hash' then return answer('unreadable') end
 local found = hash(record)
+local function isVersion(text) return not text or string.find(text, '^[1-9]%d*$') ~= nil end
+local isWhole = (found.data == nil) == (found.least == nil)
+if not (isWhole and isVersion(found.data) and isVersion(found.least) and isVersion(found.unfinished)) then return answer('unreadable') end
 
 -- Processes are counted by their subscriptions, which end with the process; the liveness key of a killed one
 -- would remain.

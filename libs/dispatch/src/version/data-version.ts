@@ -31,7 +31,8 @@ export type VersionAnswer =
   | { outcome: 'ok'; from?: number }
   | { outcome: 'newer'; found: number; least: number }
   | { outcome: 'migrate' | 'unfinished'; found: number }
-  | { outcome: 'running'; found: number; gateways: number; workers: number };
+  | { outcome: 'running'; found: number; gateways: number; workers: number }
+  | { outcome: 'unreadable' };
 
 /** The versions of a release, derived from its changes. */
 export interface ReleaseVersions {
@@ -104,6 +105,8 @@ export function refusalOf(
   answer: Exclude<VersionAnswer, { outcome: 'ok' }>,
   { mine, changes }: { mine: number; changes: readonly DataChange[] },
 ): string {
+  if (answer.outcome === 'unreadable')
+    return 'The record of the data’s version in Redis, {h}:version, is damaged. Restore a backup, or write the version that the data has into its fields `data` and `least`.';
   const { found } = answer;
   const versions = `The data in Redis has version ${found}, this release has ${mine}`;
   switch (answer.outcome) {

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectRedis, createLogger, startEmbeddedRedis } from '@harness/runtime';
+import { connectRedis, createLogger, freePort, startEmbeddedRedis } from '@harness/runtime';
 import { expect, onTestFinished, test } from 'vitest';
 import { useDump } from '../data/use-dump.ts';
 import { endOf } from '../start-part.ts';
@@ -35,6 +35,42 @@ test('gateway and worker refuse data of a later release with one line, and do no
   }
   // `server` identifies this Redis, and is no part of the data.
   expect((await redis.keys('*')).filter((key) => key !== '{h}:server')).toEqual(['{h}:version']);
+});
+
+test('a damaged record of the version is named, in one line', async () => {
+  const { redis, url } = await openRedis();
+  const damaged = {
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^The record of .* is damaged\. .*\n$/),
+  };
+  await redis.set('{h}:version', 'x');
+  expect(await endOf('gateway', { REDIS_URL: url })).toEqual(damaged);
+  await redis.del('{h}:version');
+  for (const record of [
+    { data: 'x', least: 4 },
+    { data: 4, least: 'x' },
+    { data: 3.5, least: 3 },
+    { data: 99 },
+  ]) {
+    await redis.hset('{h}:version', record);
+    expect(await endOf('worker', { REDIS_URL: url })).toEqual(damaged);
+    expect(await endOf('migrate', { REDIS_URL: url })).toEqual(damaged);
+    await redis.del('{h}:version');
+  }
+});
+
+test('a database that Redis does not have is refused: nothing is written to another one', async () => {
+  const { redis } = await openRedis();
+  const port = await freePort();
+  await redis.config('SET', 'port', port);
+  const env = { REDIS_URL: `redis://127.0.0.1:${port}/99`, LOG_LEVEL: 'silent' };
+  for (const service of ['gateway', 'worker', 'migrate'] as const)
+    expect(await endOf(service, env)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('REDIS_URL: Redis does not let this process use the database 99'),
+    });
+  expect((await redis.keys('*')).filter((key) => key !== '{h}:server')).toEqual([]);
 });
 
 test('npm run migrate reports both versions and each change; a second run has nothing to do', async () => {

@@ -6,6 +6,7 @@ import {
   createLogger,
   fleetLimitsOf,
   openStandardOutput,
+  requireDatabase,
   startTracing,
   watchEscapes,
 } from '@harness/runtime';
@@ -72,6 +73,7 @@ export async function openBase(config: WorkerConfig) {
   const writes = dispatch.probeWrites({ onWritten: metrics.redisWritten });
   status.state = () => ({ phase: 'starting', redis: writes.trouble(), healthy: false });
   await writes.accepted;
+  await requireDatabase(redis);
   const admission = await dispatch.dataVersion.enter();
   if (admission.outcome === 'refused') throw new ConfigError(admission.message);
   const tokenSecrets = await dispatch.tokenSecrets(config.HARNESS_TOKEN_SECRET);
