@@ -95,6 +95,8 @@ export interface Dispatch extends ToolAuthority {
   counters(): Promise<Counters>;
   /** Adds a listener for the takeover of another Redis, by a fail-over or a restart: recent writes may be lost. */
   onRedisChange(listener: () => void): void;
+  /** Adds a listener for writes that the replicas of Redis did not confirm in time: called with their number. */
+  onAckMissing(listener: (writes: number) => void): void;
   /**
    * Counts a process that ends because of an uncaught error. Throws `unavailable`: then it is not counted.
    */
@@ -130,7 +132,7 @@ export function createDispatch(deps: {
   const { redis, logger } = deps;
   const keys = createKeys(deps.tag);
   const writer = watchServer(redis, (server) => changes.seen(server));
-  const acks = deps.acks ? createAcks({ redis, writer, keys, count: deps.acks }) : noAcks;
+  const acks = deps.acks ? createAcks({ redis, writer, keys, count: deps.acks, logger }) : noAcks;
   const limits = { ...defaultLimits, ...deps.limits };
   const scripts = createScripts({ redis, keys, limits, acks });
   const losses = createLosses({ redis, keys, logger });
@@ -193,6 +195,7 @@ export function createDispatch(deps: {
     },
     counters: () => countersOf(parts),
     onRedisChange: changes.onChange,
+    onAckMissing: acks.onMissing,
     async countEscape() {
       await reached(redis.incr(keys.one('escapes')));
     },

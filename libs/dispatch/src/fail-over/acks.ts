@@ -8,8 +8,10 @@
  * the WAIT; otherwise there is no ack. Writes within about a millisecond share one marker and one WAIT.
  */
 import { setTimeout as after } from 'node:timers/promises';
+import type { AppError } from '@harness/contracts';
 import type { Redis } from 'ioredis';
 import type { Keys } from '../redis/keys.ts';
+import type { Log } from '../redis/log.ts';
 import { unavailable } from '../redis/reached.ts';
 import { infoField, type RedisServer, type ServerWatch, watchServer } from './redis-server.ts';
 
@@ -21,11 +23,17 @@ export interface Acks {
    * confirmed in time: then the write may or may not last, and a repeat decides.
    */
   acknowledged<T>(write: () => Promise<T>): Promise<T>;
+  /** Adds a listener for writes without an ack: called with their number. */
+  onMissing(listener: (writes: number) => void): void;
   close(): void;
 }
 
 /** For one Redis without replicas: nothing to wait for. */
-export const noAcks: Acks = { acknowledged: (write) => write(), close: () => undefined };
+export const noAcks: Acks = {
+  acknowledged: (write) => write(),
+  onMissing: () => undefined,
+  close: () => undefined,
+};
 
 /** Writes within this time share a marker, ms. */
 const gatherMs = 1;
@@ -43,8 +51,14 @@ interface Waiting {
 /**
  * `writer`: watches the connection of the writes. `count`: number of replicas that must confirm, at least 1.
  */
-export function createAcks(deps: { redis: Redis; writer: ServerWatch; keys: Keys; count: number }): Acks {
-  const { redis, writer, keys, count } = deps;
+export function createAcks(deps: {
+  redis: Redis;
+  writer: ServerWatch;
+  keys: Keys;
+  count: number;
+  logger: Log;
+}): Acks {
+  const { redis, writer, keys, count, logger } = deps;
   const own = redis.duplicate({
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
@@ -62,6 +76,19 @@ export function createAcks(deps: { redis: Redis; writer: ServerWatch; keys: Keys
   });
   let waiting: Waiting[] = [];
   let isRunning = false;
+  const listeners = new Set<(writes: number) => void>();
+  let areMissing = false;
+  const note = (missed: AppError | undefined, writes: number) => {
+    if (missed) for (const listener of listeners) listener(writes);
+    if (areMissing === (missed !== undefined)) return;
+    areMissing = missed !== undefined;
+    if (missed) logger.warn({ err: missed }, 'redis: writes are not acknowledged');
+    else logger.info({}, 'redis: writes are acknowledged again');
+  };
+  const reject = (batch: Waiting[], error: AppError) => {
+    note(error, batch.length);
+    for (const one of batch) one.reject(error);
+  };
 
   /** Writes a marker and waits for the replicas. Throws when Redis does not answer. */
   const mark = async (): Promise<{ confirmed: number; server: RedisServer }> => {
@@ -82,14 +109,16 @@ export function createAcks(deps: { redis: Redis; writer: ServerWatch; keys: Keys
       waiting = [];
       try {
         const { confirmed, server } = await mark();
-        for (const one of batch) {
-          if (!isSame(one.before, server)) one.reject(unavailable('Redis failed over during the write'));
-          else if (confirmed < count) one.reject(unavailable(missing(confirmed, count)));
-          else one.resolve();
+        const isOld = ({ before }: Waiting) => !isSame(before, server);
+        const [before, now] = [batch.filter(isOld), batch.filter((one) => !isOld(one))];
+        if (before.length > 0) reject(before, unavailable('Redis failed over during the write'));
+        if (confirmed < count) reject(now, unavailable(missing(confirmed, count)));
+        else if (now.length > 0) {
+          note(undefined, 0);
+          for (const one of now) one.resolve();
         }
       } catch (cause) {
-        const error = unavailable('Redis does not answer', cause as Error);
-        for (const one of batch) one.reject(error);
+        reject(batch, unavailable('Redis does not answer', cause as Error));
       }
     }
     isRunning = false;
@@ -114,6 +143,7 @@ export function createAcks(deps: { redis: Redis; writer: ServerWatch; keys: Keys
       await confirmed({ runId: written.runId, replicationId: history });
       return answer;
     },
+    onMissing: (listener) => void listeners.add(listener),
     close: () => own.disconnect(),
   };
 }

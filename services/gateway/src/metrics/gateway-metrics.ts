@@ -25,6 +25,8 @@ export interface GatewayMetrics {
   toolCalled(call: ToolCalled): void;
   /** Audit records were not stored in Redis. */
   auditDropped(count: number): void;
+  /** Replicas of Redis did not confirm writes in time. */
+  acksMissed(writes: number): void;
   /** A probe write to Redis succeeded after this time. */
   redisWritten(seconds: number): void;
 }
@@ -63,6 +65,11 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
     help: 'Audit records that were not stored in Redis: it did not take them in time',
     registers,
   });
+  const acksMissed = new Counter({
+    name: 'harness_redis_acks_missed_total',
+    help: 'Writes that the replicas of Redis did not confirm in time (HARNESS_REDIS_ACKS)',
+    registers,
+  });
   const requestOf = labelled(requests);
   const callOf = labelled(calls);
   const tools = new Set<string>();
@@ -78,6 +85,7 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
       callOf(labelOf(tool), transport, isError ? 'error' : 'ok').observe(seconds);
     },
     auditDropped: (count) => auditDropped.inc(count),
+    acksMissed: (writes) => acksMissed.inc(writes),
     redisWritten: (seconds) => redis.observe(seconds),
   };
 }

@@ -12,7 +12,8 @@ const nowhere = {
   listedTools: { set: async () => undefined },
   gatewayCalls: { serve: async () => undefined },
   bus: { endPolls: () => undefined },
-  probeWrites: () => ({ trouble: () => undefined, accepted: Promise.resolve(), close: () => undefined }),
+  probeWrites: () => ({ trouble: () => undefined, close: () => undefined }),
+  onAckMissing: () => undefined,
 } as unknown as Dispatch;
 
 /**
