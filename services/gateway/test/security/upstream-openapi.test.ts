@@ -54,13 +54,14 @@ test.for([
   });
   let slowest = 0;
   for (let shown = await shownOf(gateway); shown.state === 'connecting'; shown = await shownOf(gateway)) {
-    const begunAt = performance.now();
+    const before = process.threadCpuUsage();
     await gateway.call('GET', '/healthz');
-    slowest = Math.max(slowest, performance.now() - begunAt);
+    const { user, system } = process.threadCpuUsage(before);
+    slowest = Math.max(slowest, (user + system) / 1000);
   }
 
-  // 20 to 110 ms, on a busy machine some hundred; within this process it was 1.8 s.
-  expect(slowest).toBeLessThan(1_500);
+  // CPU time of the gateway's thread, ms, which a busy machine does not change: read here, the document took 1.8 s of it.
+  expect(slowest).toBeLessThan(1_000);
 });
 
 test('a document that exceeds the limits of its process is refused, with the limit', async () => {

@@ -12,7 +12,7 @@ fs.readFileSync = (path, ...rest) => {
   if (String(path).endsWith('/owner.lua'))
     return changed(text, /return owner == A\.me .* end/, 'return true end');
   if (String(path).endsWith('/authority.lua'))
-    return changed(text, /^ *if .* return \{ outcome = 'stale' \} end$/m, '');
+    return changed(text, /^ *if .* return answer\('stale'\) end$/m, '');
   return text;
 };
 syncBuiltinESMExports();
