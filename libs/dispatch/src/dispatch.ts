@@ -95,8 +95,8 @@ export interface Dispatch extends ToolAuthority {
   counters(): Promise<Counters>;
   /** Adds a listener for the takeover of another Redis, by a fail-over or a restart: recent writes may be lost. */
   onRedisChange(listener: () => void): void;
-  /** Adds a listener for writes that the replicas of Redis did not confirm in time: called with their number. */
-  onAckMissing(listener: (writes: number) => void): void;
+  /** Adds a listener that is called for each write that the replicas of Redis did not confirm in time. */
+  onAckMissing(listener: () => void): void;
   /**
    * Counts a process that ends because of an uncaught error. Throws `unavailable`: then it is not counted.
    */

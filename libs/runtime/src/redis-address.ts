@@ -8,7 +8,7 @@
  *       percent-encoded.
  * TLS certificates are checked against the system's authorities and NODE_EXTRA_CA_CERTS.
  */
-import type { Redis, RedisOptions } from 'ioredis';
+import type { RedisOptions } from 'ioredis';
 import { z } from 'zod';
 import { ConfigError, envInteger } from './config.ts';
 
@@ -77,20 +77,6 @@ function checked(url: string): string {
   if (!/^(\/\d*)?$/.test(pathname))
     throw new ConfigError('REDIS_URL may have only the number of a database after the host, as in /1.');
   return url;
-}
-
-/**
- * Resolves when Redis has the database of the connection. Throws ConfigError if it has not: the client would go on in
- * database 0, whose data may be another installation's.
- */
-export async function requireDatabase(redis: Redis): Promise<void> {
-  const { db = 0 } = redis.options;
-  if (db === 0) return;
-  await redis.select(db).catch((error: Error) => {
-    throw new ConfigError(
-      `REDIS_URL: Redis does not let this process use the database ${db}: ${error.message}.`,
-    );
-  });
 }
 
 /** Schema of `REDIS_URL` in a service's configuration. */

@@ -4,6 +4,7 @@ import {
   type SentinelConnectionOptions,
   SentinelConnector,
 } from 'ioredis';
+import { ConfigError } from './config.ts';
 import { atMostOncePerSecond } from './logs/at-most-once-per-second.ts';
 import type { Logger } from './logs/logger.ts';
 import { redisAddressOf } from './redis-address.ts';
@@ -97,7 +98,8 @@ const searchMs = 1_000;
 
 /**
  * After a fail-over the connection may lead to a read-only replica: reconnect and send the command again. A fail-fast
- * connection does so once in a while; meanwhile the replica serves reads, and callers are told why it takes no writes.
+ * connection reconnects at most once per `searchMs`. Until then it stays with the replica: reads succeed, and a write fails with
+ * READONLY, the reason that callers need.
  */
 function createReconnect(kind: RedisPatience): (error: Error) => 2 | false {
   let searchedAt = Number.NEGATIVE_INFINITY;
@@ -132,4 +134,18 @@ export function connectRedis(url: string, deps: { logger: Logger; patience: Redi
   redis.on('error', warnOf('redis: connection error'));
   redis.on('sentinelError', warnOf('redis: a sentinel gives no answer'));
   return redis;
+}
+
+/**
+ * Resolves when Redis has the database of the connection. Throws ConfigError if it has not: the client would go on in
+ * database 0, whose data may be another installation's.
+ */
+export async function requireDatabase(redis: Redis): Promise<void> {
+  const { db = 0 } = redis.options;
+  if (db === 0) return;
+  await redis.select(db).catch((error: Error) => {
+    throw new ConfigError(
+      `REDIS_URL: Redis does not let this process use the database ${db}: ${error.message}.`,
+    );
+  });
 }

@@ -105,7 +105,7 @@ export async function createApp(given: AppDeps): Promise<FastifyInstance> {
   const app = openServer(deps, newRequestId);
   addSharedSchemas(app);
   const metrics = createGatewayMetrics(registry);
-  deps.dispatch.onAckMissing(metrics.acksMissed);
+  deps.dispatch.onAckMissing(metrics.ackMissed);
   const credentials = {
     issuedKeys: closedWith(app, await followIssuedKeys(deps)),
     streamTickets: createStreamTickets(deps.dispatch.tickets),

@@ -23,8 +23,8 @@ export interface Acks {
    * confirmed in time: then the write may or may not last, and a repeat decides.
    */
   acknowledged<T>(write: () => Promise<T>): Promise<T>;
-  /** Adds a listener for writes without an ack: called with their number. */
-  onMissing(listener: (writes: number) => void): void;
+  /** Adds a listener that is called for each write that the replicas did not confirm. */
+  onMissing(listener: () => void): void;
   close(): void;
 }
 
@@ -76,18 +76,17 @@ export function createAcks(deps: {
   });
   let waiting: Waiting[] = [];
   let isRunning = false;
-  const listeners = new Set<(writes: number) => void>();
-  let areMissing = false;
-  const note = (missed: AppError | undefined, writes: number) => {
-    if (missed) for (const listener of listeners) listener(writes);
-    if (areMissing === (missed !== undefined)) return;
-    areMissing = missed !== undefined;
-    if (missed) logger.warn({ err: missed }, 'redis: writes are not acknowledged');
-    else logger.info({}, 'redis: writes are acknowledged again');
-  };
-  const reject = (batch: Waiting[], error: AppError) => {
-    note(error, batch.length);
-    for (const one of batch) one.reject(error);
+  const listeners = new Set<() => void>();
+  let wasMissing = false;
+
+  /** `missing`: why the replicas have not confirmed the write. */
+  const settle = ({ resolve, reject }: Waiting, missing?: AppError) => {
+    if (missing) for (const listener of listeners) listener();
+    if (missing && !wasMissing) logger.warn({ err: missing }, 'redis: writes are not acknowledged');
+    if (!missing && wasMissing) logger.info({}, 'redis: writes are acknowledged again');
+    wasMissing = missing !== undefined;
+    if (missing) reject(missing);
+    else resolve();
   };
 
   /** Writes a marker and waits for the replicas. Throws when Redis does not answer. */
@@ -109,16 +108,14 @@ export function createAcks(deps: {
       waiting = [];
       try {
         const { confirmed, server } = await mark();
-        const isOld = ({ before }: Waiting) => !isSame(before, server);
-        const [before, now] = [batch.filter(isOld), batch.filter((one) => !isOld(one))];
-        if (before.length > 0) reject(before, unavailable('Redis failed over during the write'));
-        if (confirmed < count) reject(now, unavailable(missing(confirmed, count)));
-        else if (now.length > 0) {
-          note(undefined, 0);
-          for (const one of now) one.resolve();
+        for (const one of batch) {
+          if (!isSame(one.before, server)) settle(one, unavailable('Redis failed over during the write'));
+          else if (confirmed < count) settle(one, unavailable(tooFew(confirmed, count)));
+          else settle(one);
         }
       } catch (cause) {
-        reject(batch, unavailable('Redis does not answer', cause as Error));
+        const error = unavailable('Redis does not answer', cause as Error);
+        for (const one of batch) settle(one, error);
       }
     }
     isRunning = false;
@@ -151,7 +148,7 @@ export function createAcks(deps: {
 const isSame = (one: RedisServer, other: RedisServer) =>
   one.runId === other.runId && one.replicationId === other.replicationId;
 
-const missing = (confirmed: number, count: number) =>
+const tooFew = (confirmed: number, count: number) =>
   `Only ${confirmed} of the ${count} required replicas of Redis confirmed the write in time`;
 
 function noConnection(): never {

@@ -27,6 +27,8 @@ export interface WriteProbeOptions {
 
 /** A write that takes longer counts as failed, ms. */
 const limitMs = 1_000;
+/** Until then a process starts, ms. */
+const startMs = 5_000;
 /** TTL of the key, ms: nothing is left of a test write, also in the data of a release that this one refuses. */
 const keptMs = 1;
 
@@ -51,22 +53,29 @@ export function startWriteProbe(
   connection.on('error', () => undefined); // the shared connection logs it
   const key = deps.keys.of('probe', randomUUID());
   const accepted = Promise.withResolvers<void>();
+  const startedAt = performance.now();
+  let hasWritten = false;
   let trouble: AppError | undefined;
+  let logged: string | undefined;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
 
+  // A process that starts on a busy machine may not hear Redis in time: that is no news for the log.
+  const isBusyStart = ({ details }: AppError) =>
+    !hasWritten && details === undefined && performance.now() - startedAt < startMs;
   const note = (found: AppError | undefined) => {
-    if (found?.message !== trouble?.message) {
-      if (found) deps.logger.warn({ err: found }, 'redis takes no writes');
-      else deps.logger.info({}, 'redis takes writes again');
-    }
     trouble = found;
+    if (found?.message === logged || (found && isBusyStart(found))) return;
+    logged = found?.message;
+    if (found) deps.logger.warn({ err: found }, 'redis takes no writes');
+    else deps.logger.info({}, 'redis takes writes again');
   };
   const write = async () => {
     const sentAt = performance.now();
     try {
       await connection.set(key, '1', 'PX', keptMs);
       onWritten?.((performance.now() - sentAt) / 1000);
+      hasWritten = true;
       note(undefined);
       accepted.resolve();
     } catch (error) {

@@ -34,8 +34,8 @@ const redisCalls = async (name: string) => {
 
 test('a message is accepted when the replica has it; a repeat waits as well, though it writes nothing', async () => {
   const { bench, send } = await openThread();
-  const missed: number[] = [];
-  bench.dispatch.onAckMissing((writes) => void missed.push(writes));
+  let missed = 0;
+  bench.dispatch.onAckMissing(() => void missed++);
   const { run } = await send('k1');
   expect(await group.replica().client.keys(`*run:${run.runId}`)).toHaveLength(1);
 
@@ -47,7 +47,7 @@ test('a message is accepted when the replica has it; a repeat waits as well, tho
   await expect(send('k2')).rejects.toMatchObject(refusal);
   await expect(send('k2')).rejects.toMatchObject(refusal);
   await expect(send('k1')).rejects.toMatchObject(refusal);
-  expect(missed).toEqual([1, 1, 1]);
+  expect(missed).toBe(3);
   group.replica().go();
   await expect.poll(() => send('k2').catch(() => undefined)).toMatchObject({ created: false });
 });

@@ -13,7 +13,7 @@ export function createSiteCheck(allowed: { hosts: readonly string[]; origins: re
     ...allowed.hosts.map((host) => host.toLowerCase()),
   ]);
   const origins = new Set(allowed.origins.map((origin) => origin.toLowerCase()));
-  /** The Host of the last request: most have the same one. */
+  /** The last Host that was allowed: most requests have the same one, and need no parsing. */
   let accepted: string | undefined;
   return (headers: { host?: string | undefined; origin?: string | undefined }): void => {
     if (headers.host === undefined) throw new AppError('invalid_request', 'The header Host is missing.');

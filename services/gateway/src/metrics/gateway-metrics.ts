@@ -25,8 +25,8 @@ export interface GatewayMetrics {
   toolCalled(call: ToolCalled): void;
   /** Audit records were not stored in Redis. */
   auditDropped(count: number): void;
-  /** Replicas of Redis did not confirm writes in time. */
-  acksMissed(writes: number): void;
+  /** The replicas of Redis did not confirm a write in time. */
+  ackMissed(): void;
   /** A probe write to Redis succeeded after this time. */
   redisWritten(seconds: number): void;
 }
@@ -85,7 +85,7 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
       callOf(labelOf(tool), transport, isError ? 'error' : 'ok').observe(seconds);
     },
     auditDropped: (count) => auditDropped.inc(count),
-    acksMissed: (writes) => acksMissed.inc(writes),
+    ackMissed: () => acksMissed.inc(),
     redisWritten: (seconds) => redis.observe(seconds),
   };
 }

@@ -5,7 +5,8 @@ import { startEmbeddedRedis } from '@harness/runtime';
 import { expect, onTestFinished, test } from 'vitest';
 import { connectTestRedis, openGateway } from '../fixture.ts';
 
-test('while Redis refuses writes a gateway is not ready, and reports why', async () => {
+/** A gateway with a private Redis, and a connection that changes what this Redis accepts. */
+async function openRefusing() {
   const dir = await mkdtemp(join(tmpdir(), 'harness-refuses-'));
   const redis = await startEmbeddedRedis(dir);
   onTestFinished(async () => {
@@ -13,7 +14,22 @@ test('while Redis refuses writes a gateway is not ready, and reports why', async
     await rm(dir, { recursive: true, force: true });
   });
   const { call } = await openGateway({ redisUrl: redis.url });
-  const admin = connectTestRedis(redis.url);
+  return { dir, call, admin: connectTestRedis(redis.url) };
+}
+
+test('a right that Redis takes away is a reason to repeat, and no failure of the gateway', async () => {
+  const { call, admin } = await openRefusing();
+  await admin.acl('SETUSER', 'default', '-evalsha', '-eval');
+  expect(await call('POST', '/v1/threads', { body: {} })).toMatchObject({
+    status: 503,
+    body: { error: { code: 'unavailable', message: expect.stringContaining('lacks a right') } },
+  });
+  await admin.acl('SETUSER', 'default', '+@all');
+  expect((await call('POST', '/v1/threads', { body: {} })).status).toBe(201);
+});
+
+test('while Redis refuses writes a gateway is not ready, and reports why', async () => {
+  const { dir, call, admin } = await openRefusing();
   const set = (name: string, value: string) => admin.config('SET', name, value);
 
   /** Makes a real Redis refuse writes while it serves reads, and accept them again. */

@@ -1,25 +1,8 @@
 /** The real gateway, worker and migration on data of other releases. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { connectRedis, createLogger, freePort, startEmbeddedRedis } from '@harness/runtime';
-import { expect, onTestFinished, test } from 'vitest';
-import { useDump } from '../data/use-dump.ts';
+import { freePort } from '@harness/runtime';
+import { expect, test } from 'vitest';
+import { openRedis } from '../open-redis.ts';
 import { endOf } from '../start-part.ts';
-
-/** A private Redis; with `dump` on that data. */
-async function openRedis(dump?: string) {
-  const dir = await mkdtemp(join(tmpdir(), 'harness-data-'));
-  if (dump) await useDump(dir, dump);
-  const server = await startEmbeddedRedis(dir);
-  const redis = connectRedis(server.url, { logger: createLogger('test', 'silent'), patience: 'wait' });
-  onTestFinished(async () => {
-    redis.disconnect();
-    await server.close();
-    await rm(dir, { recursive: true, force: true });
-  });
-  return { redis, url: server.url };
-}
 
 test('gateway and worker refuse data of a later release with one line, and do not change it', async () => {
   const { redis, url } = await openRedis();

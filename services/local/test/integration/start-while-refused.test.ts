@@ -1,20 +1,11 @@
 /** The real gateway and worker, started while Redis refuses writes. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { connectRedis, createLogger, freePort, startChild, startEmbeddedRedis } from '@harness/runtime';
+import { freePort, startChild } from '@harness/runtime';
 import { expect, onTestFinished, test } from 'vitest';
+import { openRedis } from '../open-redis.ts';
 
 test('a gateway and a worker that start while Redis refuses writes wait until it takes them', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'harness-refused-'));
-  const server = await startEmbeddedRedis(dir);
-  const redis = connectRedis(server.url, { logger: createLogger('test', 'silent'), patience: 'wait' });
-  onTestFinished(async () => {
-    redis.disconnect();
-    await server.close();
-    await rm(dir, { recursive: true, force: true });
-  });
+  const { redis, url: redisUrl, dir } = await openRedis();
   await redis.config('SET', 'maxmemory', '1');
 
   const port = String(await freePort());
@@ -22,7 +13,7 @@ test('a gateway and a worker that start while Redis refuses writes wait until it
     startChild<{ url: string }>({
       name,
       main: fileURLToPath(new URL(`../../../${name}/src/main.ts`, import.meta.url)),
-      env: { PATH: process.env.PATH ?? '', HOME: dir, LOG_LEVEL: 'silent', REDIS_URL: server.url, ...env },
+      env: { PATH: process.env.PATH ?? '', HOME: dir, LOG_LEVEL: 'silent', REDIS_URL: redisUrl, ...env },
     });
   const starts = [start('gateway', { PORT: '0' }), start('worker', { HARNESS_WORKER_PORT: port })];
   const statusOf = async (url: string) => {
