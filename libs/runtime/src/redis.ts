@@ -93,22 +93,33 @@ class LastingClient extends Client {
   }
 }
 
-/** Pause between two attempts of a fail-fast connection to find another server than a read-only one, ms. */
-const searchMs = 1_000;
+/** Pauses between attempts to connect, or to find another server than a read-only one, ms: each twice the one before. */
+const minPauseMs = 100;
+const maxPauseMs = 1_000;
 
 /**
- * After a fail-over the connection may lead to a read-only replica: reconnect and send the command again. A fail-fast
- * connection reconnects at most once per `searchMs`. Until then it stays with the replica: reads succeed, and a write fails with
- * READONLY, the reason that callers need.
+ * When a connection connects again: after it was lost, and after READONLY. A fail-over may leave it with a read-only replica; it
+ * then looks for the primary, after pauses that grow, and sends the command again. Between two attempts a fail-fast connection
+ * stays with the replica: reads succeed, and a write fails with READONLY, the reason that callers need.
  */
-function createReconnect(kind: RedisPatience): (error: Error) => 2 | false {
-  let searchedAt = Number.NEGATIVE_INFINITY;
-  return (error) => {
-    if (!error.message.startsWith('READONLY')) return false;
-    const now = performance.now();
-    if (kind === 'fail-fast' && now - searchedAt < searchMs) return false;
-    searchedAt = now;
-    return 2;
+function createReconnection(kind: RedisPatience): Pick<Options, 'retryStrategy' | 'reconnectOnError'> {
+  let refusals = 0;
+  let refusedAt = Number.NEGATIVE_INFINITY;
+  return {
+    reconnectOnError(error) {
+      if (!error.message.startsWith('READONLY')) return false;
+      const now = performance.now();
+      const sinceMs = now - refusedAt;
+      if (kind === 'fail-fast' && sinceMs < maxPauseMs) return false;
+      if (sinceMs > 2 * maxPauseMs) refusals = 0;
+      else if (sinceMs >= minPauseMs) refusals++; // the commands in progress are refused together
+      refusedAt = now;
+      return 2;
+    },
+    retryStrategy(times) {
+      const searches = performance.now() - refusedAt < maxPauseMs ? refusals : 0;
+      return Math.min(minPauseMs * 2 ** (times - 1 + searches), maxPauseMs);
+    },
   };
 }
 
@@ -121,8 +132,7 @@ export function connectRedis(url: string, deps: { logger: Logger; patience: Redi
     ...patience[deps.patience],
     connectTimeout: connectTimeoutMs,
     sentinelCommandTimeout: sentinelTimeoutMs,
-    retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 6), 1000),
-    reconnectOnError: createReconnect(deps.patience),
+    ...createReconnection(deps.patience),
   };
   const address = redisAddressOf(url);
   const redis =

@@ -11,7 +11,7 @@ import { figureOf, ratioOf, textOf } from '../figures.ts';
 import { startGateway } from '../gateway.ts';
 import { unreached, writeLimits } from '../limits-file.ts';
 import { startContender } from './contenders.ts';
-import { fire, pinTo } from './load.ts';
+import { fire, pinTo, warmUpSeconds } from './load.ts';
 import type { McpOptions } from './measure-mcp.ts';
 
 /** What a key may send by default, a second. */
@@ -34,7 +34,7 @@ async function reportCost({ redisUrl, rounds, seconds }: McpOptions): Promise<vo
       try {
         pinTo(0, gateway.pid);
         const load = { method: 'tools/call' as const, connections: 16 };
-        await fire(gateway, { ...load, seconds: 2 }); // warms up
+        await fire(gateway, { ...load, seconds: warmUpSeconds });
         const { cpuMs } = await fire(gateway, { ...load, seconds });
         cpuUs[name === 'ours 2026' ? 'limited' : 'unlimited'].push(1000 * cpuMs);
       } finally {

@@ -22,6 +22,9 @@ export function pinTo(core: number, pid: number): void {
   }
 }
 
+/** V8 compiles a server's code for about this long under load, s; a gateway has much more of it than a route. */
+export const warmUpSeconds = 4;
+
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
 /** User and system CPU time of a process, seconds; Linux only. */

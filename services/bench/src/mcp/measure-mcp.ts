@@ -17,7 +17,7 @@
  */
 import { type Figure, figureOf, ratioOf, textOf } from '../figures.ts';
 import { type ContenderName, contenders, startContender } from './contenders.ts';
-import { fire, type LoadFigures, pinTo } from './load.ts';
+import { fire, type LoadFigures, pinTo, warmUpSeconds } from './load.ts';
 
 /** How to measure. */
 export interface McpOptions {
@@ -52,8 +52,8 @@ export async function reportMcp(options: McpOptions): Promise<void> {
     const { method, tools, connections } = load;
     const measured = await compare({ ...options, ...load });
     console.log(`\n${method}, ${tools} tools, concurrency ${connections}: CPU a request, rate, p99, memory`);
-    const raw = measured.get(contenders[0])?.map(({ cpuMs }) => cpuMs) ?? [];
-    for (const [name, figures] of measured) console.log(lineOf(name, figures, raw));
+    for (const [name, figures] of measured)
+      console.log(lineOf(name, figures, measured.get(routeFor(name, measured)) ?? []));
   }
   await reportMemory(options.redisUrl);
 }
@@ -83,9 +83,6 @@ const apart = new Set<ContenderName>([
   'ours 2026, isolated',
 ]);
 
-/** V8 compiles a server's code for this long, s; a gateway has much more of it than a route. */
-const warmUpSeconds = 4;
-
 async function compare(load: McpOptions & Load) {
   const entrants = contenders.filter(
     (name) =>
@@ -109,10 +106,15 @@ async function compare(load: McpOptions & Load) {
   return measured;
 }
 
-function lineOf(name: string, figures: LoadFigures[], raw: number[]): string {
-  const of = (field: keyof LoadFigures) => figures.map((one) => one[field]);
-  const figure = (field: keyof LoadFigures): Figure => figureOf(of(field));
-  const ratio = raw.length > 0 ? `${textOf(ratioOf(of('cpuMs'), raw), '×')} the route; ` : '';
+/** The route that gets the same request, if it was measured: one of 2026 is longer. */
+const routeFor = (name: ContenderName, measured: ReadonlyMap<ContenderName, unknown>): ContenderName =>
+  name.includes('2026') && measured.has('fastify route 2026') ? 'fastify route 2026' : 'fastify route';
+
+function lineOf(name: string, figures: LoadFigures[], route: LoadFigures[]): string {
+  const cpuMsOf = (rounds: LoadFigures[]) => rounds.map(({ cpuMs }) => cpuMs);
+  const figure = (field: keyof LoadFigures): Figure => figureOf(figures.map((one) => one[field]));
+  const ratio =
+    route.length > 0 ? `${textOf(ratioOf(cpuMsOf(figures), cpuMsOf(route)), '×')} the route; ` : '';
   const cpu = figure('cpuMs');
   return `  ${name.padEnd(24)} ${cpu.median.toFixed(3)} ms [${cpu.min.toFixed(3)}..${cpu.max.toFixed(3)}], ${ratio}${textOf(figure('perSecond'), '/s')}, p99 ${textOf(figure('p99Ms'), 'ms')}, ${textOf(figure('rssMb'), 'MB')}`;
 }

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { type Figure, figureOf, ratioOf, textOf } from '../figures.ts';
 import { startGateway } from '../gateway.ts';
 import { type ContenderName, startContender } from '../mcp/contenders.ts';
-import { fire, type LoadFigures, pinTo } from '../mcp/load.ts';
+import { fire, type LoadFigures, pinTo, warmUpSeconds } from '../mcp/load.ts';
 
 const asks = 200;
 const spinMs = 12_000;
@@ -66,7 +66,7 @@ async function measureCalls({
       const contender = await startContender(name, 10, redisUrl);
       try {
         for (const pid of [contender.pid, ...contender.helpers]) pinTo(0, pid);
-        await fire(contender, { method: 'tools/call', connections, seconds: 1 }); // warms up
+        await fire(contender, { method: 'tools/call', connections, seconds: warmUpSeconds });
         measured[i]?.push(await fire(contender, { method: 'tools/call', connections, seconds }));
       } finally {
         await contender.end();

@@ -15,7 +15,7 @@ import { Agent, request } from 'node:http';
 import { createInterface } from 'node:readline';
 import { figureOf, quantile, ratioOf, textOf } from '../figures.ts';
 import type { Contender } from '../mcp/contenders.ts';
-import { fire, pinTo } from '../mcp/load.ts';
+import { fire, pinTo, warmUpSeconds } from '../mcp/load.ts';
 import type { McpOptions } from '../mcp/measure-mcp.ts';
 import { echoCommand, startEcho, startMcpProxy, startOurs, startSupergateway, type Wire } from './proxies.ts';
 
@@ -80,7 +80,7 @@ async function measureRound({
       if (!contender) continue;
       try {
         pinTo(0, contender.pid);
-        await fire(contender, { method: 'tools/call', connections, seconds: 1 }); // warms up
+        await fire(contender, { method: 'tools/call', connections, seconds: warmUpSeconds });
         const { cpuMs, perSecond } = await fire(contender, { method: 'tools/call', connections, seconds });
         const p50Ms = await p50Of(httpCaller(contender));
         const known = measured.get(contender.name) ?? [];
