@@ -54,14 +54,16 @@ export interface GatewayReady {
 export interface Fleet {
   url: string;
   redisUrl: string;
-  /** URL of scripted-model; undefined if a real model is used. */
-  modelUrl: string | undefined;
+  /** scripted-model; undefined if a real model is used. */
+  model: Child<{ url: string }> | undefined;
   gateway: Child<GatewayReady>;
   redis: EmbeddedRedis | undefined;
   readonly workers: readonly Child<WorkerReady>[];
   addWorker(env?: Record<string, string>): Promise<Child<WorkerReady>>;
   /** Starts another gateway on the same Redis; by default on any free port. */
   addGateway(port?: number, env?: Record<string, string>): Promise<Child<GatewayReady>>;
+  /** Starts scripted-model, by default on any free port. */
+  addModel(port?: number): Promise<Child<{ url: string }>>;
   /** Ends all processes in reverse order. */
   close(): Promise<void>;
 }
@@ -92,13 +94,12 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     if (redis) closing.push(redis.close);
     const redisUrl = options.redisUrl ?? (redis as EmbeddedRedis).url;
 
-    const startModel = async () => {
-      if (!options.scripted) return undefined;
+    const addModel = async (port = 0) => {
       const main = mainOf('scripted-model');
       const model = await startChild<{ url: string }>({
         name: 'scripted-model',
         main,
-        env: { ...env },
+        env: { ...env, SCRIPTED_MODEL_PORT: String(port) },
         visible,
       });
       closing.push(() => model.end(graceMs));
@@ -121,7 +122,10 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       closing.push(() => gateway.end(graceMs));
       return gateway;
     };
-    const [model, gateway] = await both(startModel(), startGateway(options.port));
+    const [model, gateway] = await both(
+      options.scripted ? addModel() : Promise.resolve(undefined),
+      startGateway(options.port),
+    );
     const url = gateway.ready.url;
     const modelEnv = model
       ? { ANTHROPIC_BASE_URL: model.ready.url, ANTHROPIC_API_KEY: 'scripted-model needs none' }
@@ -145,8 +149,8 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       return worker;
     };
     await Promise.all(Array.from({ length: options.workers }, () => addWorker()));
-    const parts = { url, redisUrl, modelUrl: model?.ready.url, gateway, redis, workers };
-    return { ...parts, addWorker, addGateway: (port = 0, more) => startGateway(port, more), close };
+    const parts = { url, redisUrl, model, gateway, redis, workers };
+    return { ...parts, addWorker, addGateway: (port = 0, more) => startGateway(port, more), addModel, close };
   } catch (error) {
     await close();
     throw error;

@@ -87,7 +87,7 @@ function redisEnds({ redis }: Fleet): Promise<string> {
   );
 }
 
-/** Restarts a gateway or worker that ends. */
+/** Restarts a gateway, a worker or scripted-model that ends. */
 function keepAll(fleet: Fleet, stopping: { now: boolean }): void {
   const keep = (
     name: string,
@@ -113,21 +113,24 @@ function keepAll(fleet: Fleet, stopping: { now: boolean }): void {
     watch(part.exited, restartMs);
   };
   // At the same address, which sessions and callers use.
-  const port = Number(new URL(fleet.url).port);
-  keep('gateway', fleet.gateway, () => fleet.addGateway(port));
+  const { gateway, model } = fleet;
+  keep('gateway', gateway, () => fleet.addGateway(portOf(gateway.ready)));
+  if (model) keep('scripted-model', model, () => fleet.addModel(portOf(model.ready)));
   for (const worker of fleet.workers) keep('worker', worker, () => fleet.addWorker());
 }
 
-function welcome({ url, modelUrl, workers, gateway }: Fleet, hasKey: boolean): string {
+const portOf = ({ url }: { url: string }) => Number(new URL(url).port);
+
+function welcome({ url, model, workers, gateway }: Fleet, hasKey: boolean): string {
   const auth = hasKey ? ` -H "Authorization: Bearer $HARNESS_API_KEY"` : '';
   const thread = 'hello';
   const post = `curl -s -X POST${auth} -H 'Content-Type: application/json'`;
-  const message = modelUrl ? 'call: time__current_time {}' : 'What time is it?';
+  const message = model ? 'call: time__current_time {}' : 'What time is it?';
   return `
 harness is ready at ${url} with ${workers.length === 1 ? 'one worker' : `${workers.length} workers`}.
 
 ${
-  modelUrl
+  model
     ? `  Model     scripted-model: NOT a model, it executes the lines you send. For a real one: ANTHROPIC_API_KEY=… npm start`
     : '  Model     the one your environment configures'
 }

@@ -10,7 +10,7 @@ import { descendantsOf } from '../faults/processes.ts';
 
 const start = fileURLToPath(new URL('../../src/start.ts', import.meta.url));
 
-test('npm start restarts a gateway or a worker that dies, at the same address', async () => {
+test('npm start restarts a part that dies, at the same address', async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'harness-start-'));
   const port = await freePort();
   const env = { PATH: process.env.PATH ?? '', PORT: String(port), LOG_LEVEL: 'error' };
@@ -26,7 +26,7 @@ test('npm start restarts a gateway or a worker that dies, at the same address', 
   await expect.poll(ready, { timeout: 30_000 }).toBe(200);
   const partsOf = (name: string) =>
     descendantsOf(child.pid as number).filter(({ command }) => command.includes(`${name}/src/main.ts`));
-  for (const name of ['gateway', 'worker']) {
+  for (const name of ['scripted-model', 'gateway', 'worker']) {
     await expect.poll(() => partsOf(name).length, { timeout: 30_000 }).toBe(1);
     const [before] = partsOf(name);
     process.kill(before?.pid as number, 'SIGKILL');
