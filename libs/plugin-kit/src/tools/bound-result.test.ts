@@ -155,6 +155,10 @@ it('of a _meta that is too large, only the error is kept', () => {
   expect(boundResult({ content: [], _meta })._meta).toEqual({
     'harness/error': { code: 'tool_failed', message: 'why' },
   });
+  const longCode = { 'harness/error': { code: 'c'.repeat(100_000), message: 'why' } };
+  expect(boundResult({ content: [], _meta: longCode })._meta).toEqual({
+    'harness/error': { code: 'c'.repeat(100), message: 'why' },
+  });
   expect(boundResult({ content: [], _meta: { own: 'x'.repeat(100_000) } })._meta).toEqual({});
 });
 

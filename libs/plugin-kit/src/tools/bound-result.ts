@@ -73,13 +73,16 @@ export function boundedJsonOf(
 
 /** Limit of `_meta`, which no model reads. */
 const maxMetaBytes = 64 * 1024;
+const maxCodeBytes = 100;
 
 function metaTextOf(meta: Record<string, unknown>): string {
   const text = jsonTextOf(meta);
   if (Buffer.byteLength(text) <= maxMetaBytes) return text;
   const { 'harness/error': error } = meta as { 'harness/error'?: { code: string; message: string } };
-  const message = error && cut(cleanText(error.message), maxMetaBytes / 2).text;
-  return JSON.stringify(error ? { 'harness/error': { code: error.code, message } } : {});
+  if (!error) return '{}';
+  const kept = (value: string, maxBytes: number) => cut(cleanText(value), maxBytes).text;
+  const code = kept(error.code, maxCodeBytes);
+  return JSON.stringify({ 'harness/error': { code, message: kept(error.message, maxMetaBytes / 2) } });
 }
 
 function jsonTextOf(value: unknown): string {
