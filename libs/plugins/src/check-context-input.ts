@@ -1,16 +1,18 @@
 /**
- * Checks what a plugin passes to `ctx.threads`, `ctx.tasks` and `ctx.bus`. Its types are not enforced at run time, and
- * arguments from a plugin process are any JSON.
+ * Checks what a plugin passes to its context. Its types are not enforced at run time, and arguments from a plugin process are
+ * any JSON: a value of a wrong type must reach neither a script nor the client of Redis.
  */
 import { AppError, busTools, CreateTask, shortened } from '@harness/contracts';
-import type { PluginBus, PluginTasks, PluginThreads } from '@harness/plugin-kit';
+import type { PluginContext } from '@harness/plugin-kit';
 import { z } from 'zod';
 
-interface CheckedParts {
-  threads: PluginThreads;
-  tasks: PluginTasks;
-  bus: PluginBus;
-}
+type CheckedParts = Pick<
+  PluginContext,
+  'invoker' | 'threads' | 'tasks' | 'bus' | 'tools' | 'store' | 'notify'
+> & {
+  /** The methods of the context itself. */
+  own: Pick<PluginContext, 'broadcast'>;
+};
 
 const text = z.string();
 const tenant = z.object({ tenant: text });
@@ -18,6 +20,7 @@ const tenant = z.object({ tenant: text });
 const maxWaitMs = 2 ** 31 - 1;
 const timeoutMs = z.int().min(0).max(maxWaitMs);
 const signal = z.instanceof(AbortSignal).optional();
+const session = { model: text.optional(), sessionId: text.optional(), threadId: text.optional() };
 
 /** A list; its length is checked first, because a list of millions of wrong elements would make as many problems. */
 const list = <Item extends z.ZodType>(items: Item, most: number) =>
@@ -33,6 +36,10 @@ const labels = list(label, 32).optional();
 
 /** The arguments of each method; further arguments are ignored. */
 const schemas: { [Part in keyof CheckedParts]: Record<keyof CheckedParts[Part], z.ZodType[]> } = {
+  invoker: {
+    invoke: [text, z.object({ ...session, timeout: z.number().min(0).max(maxWaitMs).optional() }).optional()],
+    prewarm: [z.object(session).optional()],
+  },
   threads: { get: [text], history: [text, z.object({ limit: z.int().min(1) })] },
   tasks: {
     // Unknown fields are refused: they would become arguments of the script that creates the task.
@@ -66,17 +73,25 @@ const schemas: { [Part in keyof CheckedParts]: Record<keyof CheckedParts[Part], 
     stats: [text],
     workers: [text, z.object({ limit: z.int().min(1), offset: z.int().min(0) })],
   },
+  tools: { call: [text], narrow: [z.object({ runId: text.optional() }), list(text, 1_000)] },
+  store: { get: [text], set: [text], delete: [text] },
+  notify: { resourceUpdated: [text], listChanged: [z.enum(['tools', 'resources', 'prompts'])] },
+  own: { broadcast: [text] },
 };
 
-/** A part of the context whose methods reject with `invalid_request`, which names the field, for wrong arguments. */
+/**
+ * A part of the context whose methods reject with `invalid_request`, which names the field, for wrong arguments. `path`: where
+ * plugins find the part.
+ */
 export function withCheckedInput<Name extends keyof CheckedParts>(
   part: Name,
   methods: CheckedParts[Name],
+  path = `ctx.${part}`,
 ): CheckedParts[Name] {
   const checked = Object.entries(schemas[part] as Record<string, z.ZodType[]>).map(([name, expected]) => [
     name,
     async (...args: unknown[]) => {
-      check(`ctx.${part}.${name}`, expected, args);
+      check(`${path}.${name}`, expected, args);
       return (Reflect.get(methods, name) as (...given: unknown[]) => unknown)(...args);
     },
   ]);

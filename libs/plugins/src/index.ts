@@ -5,6 +5,7 @@
  * - `built-in.ts`              the ordered list of built-in plugins
  * - `plugin-context.ts`        the context of a plugin, on top of dispatch
  * - `check-context-input.ts`   checks what a plugin passes to its context
+ * - `inner-calls.ts`           bounds the calls of a plugin to other tools
  * - `follow-up.ts`             how callers learn how a task ends
  * - `plugin-logger.ts`         a logger that accepts fields before or after the message
  * - `follow-plugin-states.ts`  applies which plugins are disabled

@@ -20,6 +20,7 @@ import type {
   ToolView,
 } from '@harness/plugin-kit';
 import { withCheckedInput } from './check-context-input.ts';
+import { createInnerCalls } from './inner-calls.ts';
 
 /** The tenant of a plugin's own tool calls, outside of tool calls and hooks. */
 const ownTenant = 'default';
@@ -62,11 +63,13 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
       if (toAppError(error).code === 'thread_not_found') return undefined;
       throw error;
     });
+  const storeNow = () => dispatch.storeOf({ plugin, tenant: tenantNow() });
+  const innerCalls = createInnerCalls();
   return {
     role: deps.role,
     logger: deps.logger,
     config: Object.freeze({ ...deps.config }),
-    invoker: deps.invoker,
+    invoker: withCheckedInput('invoker', deps.invoker),
     threads: withCheckedInput('threads', {
       get: async (threadId) => (await locate(threadId))?.thread ?? null,
       async history(threadId, { limit }) {
@@ -79,29 +82,38 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
       'bus',
       busWithin(() => dispatch.bus, deps),
     ),
-    tools: {
-      async call(name, input) {
-        const server = deps.toolServer();
-        if (!server) throw new AppError('tool_not_found', `There is no tool "${name}".`);
-        const outer = deps.outerCall?.();
-        const meta = outer ? innerMetaOf(outer.meta) : ownMetaOf(plugin, deps);
-        return (await server.call(name, { input, meta, view: await outer?.view() })) as ToolResult;
-      },
+    tools: withCheckedInput('tools', {
+      call: (name, input) =>
+        innerCalls(async () => {
+          const server = deps.toolServer();
+          if (!server) throw new AppError('tool_not_found', `There is no tool "${name}".`);
+          const outer = deps.outerCall?.();
+          const meta = outer ? innerMetaOf(outer.meta) : ownMetaOf(plugin, deps);
+          return (await server.call(name, { input, meta, view: await outer?.view() })) as ToolResult;
+        }),
       async narrow({ runId }, tools) {
         if (runId) await dispatch.narrowTools({ runId, tools });
       },
-    },
-    store: {
-      get: (key) => dispatch.storeOf({ plugin, tenant: tenantNow() }).get(key),
-      set: (key, value) => dispatch.storeOf({ plugin, tenant: tenantNow() }).set(key, value),
-      delete: (key) => dispatch.storeOf({ plugin, tenant: tenantNow() }).delete(key),
-    },
-    global: deps.isGlobal ? { store: dispatch.storeOf({ plugin, tenant: undefined }) } : undefined,
-    broadcast: (event, data) => dispatch.broadcast(event, data),
-    notify: {
+    }),
+    store: withCheckedInput('store', {
+      get: (key) => storeNow().get(key),
+      set: (key, value) => storeNow().set(key, value),
+      delete: (key) => storeNow().delete(key),
+    }),
+    global: deps.isGlobal
+      ? {
+          store: withCheckedInput(
+            'store',
+            dispatch.storeOf({ plugin, tenant: undefined }),
+            'ctx.global.store',
+          ),
+        }
+      : undefined,
+    ...withCheckedInput('own', { broadcast: (event, data) => dispatch.broadcast(event, data) }, 'ctx'),
+    notify: withCheckedInput('notify', {
       resourceUpdated: (uri) => dispatch.replicas.broadcast({ kind: 'resource_updated', uri }),
       listChanged: (list) => dispatch.replicas.broadcast({ kind: 'list_changed', list }),
-    },
+    }),
   };
 }
 

@@ -35,10 +35,10 @@ export const plugin: PluginDefinition = {
       description: 'Uses its context',
       schema,
       async handler(ctx, { method, args }) {
-        const [room = '', name] = String(method).split('.');
-        const owner = name === undefined ? ctx : Reflect.get(ctx, room);
-        const run = Reflect.get(owner, name ?? room) as (...given: unknown[]) => unknown;
-        return JSON.stringify({ returned: (await run.apply(owner, args as unknown[])) ?? null });
+        const run = String(method)
+          .split('.')
+          .reduce<object>((part, name) => Reflect.get(part, name), ctx) as (...given: unknown[]) => unknown;
+        return JSON.stringify({ returned: (await run(...(args as unknown[]))) ?? null });
       },
     },
     {

@@ -54,8 +54,9 @@ const settledMs = 10_000;
 const crashWindowMs = 60_000;
 const maxCrashes = 10;
 const probePauseMs = 10_000;
-/** Maximum wait of a call for a process that is starting. */
+/** Maximum wait of a call for a process that is starting, and how often it looks. */
 const startWaitMs = 5_000;
+const lookMs = 20;
 /** A module may take long to load. */
 const prepareLimitMs = 60_000;
 /** Limits of pending calls, and of bytes that the process has not read. */
@@ -67,7 +68,8 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
   const { logger } = options;
   const crashes = createCrashes();
   let running: PluginProcess | undefined;
-  let starting: Promise<void> | undefined;
+  /** The process that is not ready yet. */
+  let starting: PluginProcess | undefined;
   let closed = false;
   /** True after the first process became ready; from then on a process that ends is replaced. */
   let hasStarted = false;
@@ -93,6 +95,7 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
   /** Starts a process and makes it ready for calls. */
   const launch = async (): Promise<PluginProcess> => {
     const process = spawnPluginProcess(options, onGone);
+    starting = process;
     const late = setTimeout(
       () => endPluginProcess(process, `it was not ready within ${prepareLimitMs} ms`),
       prepareLimitMs,
@@ -105,11 +108,12 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
       throw error;
     } finally {
       clearTimeout(late);
+      starting = undefined;
     }
   };
 
-  const restart = async () => {
-    starting = launch().then(
+  const restart = () =>
+    launch().then(
       (process) => {
         if (closed) return endPluginProcess(process, 'it is closed');
         running = process;
@@ -119,9 +123,6 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
       },
       () => undefined, // onGone reports its end and schedules the next start
     );
-    await starting;
-    starting = undefined;
-  };
 
   /** The running process, or the next one if it starts soon. */
   const current = async (): Promise<PluginProcess> => {
@@ -129,7 +130,7 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
     const soon = nextStartAt - performance.now() < startWaitMs;
     if (!closed && soon && !crashes.areMany()) {
       const until = performance.now() + startWaitMs;
-      while (!running && !closed && performance.now() < until) await (starting ?? pause(20));
+      while (!running && !closed && performance.now() < until) await pause(lookMs);
     }
     if (running) return running;
     const inMs = Math.max(0, Math.round(nextStartAt - performance.now()));
@@ -162,11 +163,12 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
     async close() {
       closed = true;
       clearTimeout(timer);
-      if (!running) return;
-      const { child } = running;
+      const process = running ?? starting;
+      if (!process) return;
+      const { child } = process;
       if (child.exitCode !== null || child.signalCode !== null) return;
       const gone = once(child, 'exit');
-      endPluginProcess(running, 'it is closed');
+      endPluginProcess(process, 'it is closed');
       await gone;
     },
   };

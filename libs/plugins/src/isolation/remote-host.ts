@@ -64,9 +64,12 @@ export function createRemoteHost(options: RemoteHostOptions): RemoteHost {
     if (!ctx) throw new AppError('unavailable', 'The plugin has no context before it is registered.');
     if (!contextMethods.includes(method))
       throw new AppError('invalid_request', `The context has no ${method}.`);
-    const [part = '', name] = method.split('.');
-    const owner = name === undefined ? ctx : (ctx[part as keyof PluginContext] as object);
-    const run = Reflect.get(owner, name ?? part) as (...args: unknown[]) => Promise<unknown>;
+    const names = method.split('.');
+    const name = names.pop() as string;
+    const owner = names.reduce<object | undefined>((part, inner) => part && Reflect.get(part, inner), ctx);
+    if (!owner)
+      throw new AppError('forbidden', `ctx.${names.join('.')} is only for plugins that declare \`global\`.`);
+    const run = Reflect.get(owner, name) as (...args: unknown[]) => Promise<unknown>;
     const given = argumentsOf(method, args, incoming);
     return scopes.run(scope, () => run.apply(owner, given));
   };

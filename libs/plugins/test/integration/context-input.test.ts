@@ -30,6 +30,7 @@ async function open() {
     toolServer: () => null,
     onTaskCreate: async () => undefined,
     tenantNow: () => tenant,
+    isGlobal: true,
   });
 }
 
@@ -52,10 +53,25 @@ test.each([
   ['threads.history', ['thread', { limit: 1e308 }], 'limit: '],
   ['threads.history', ['thread', { limit: 'x' }], 'limit: '],
   ['threads.history', ['thread'], 'argument 2: '],
+  ['store.get', [{ toString: 1 }], 'argument 1: '],
+  ['store.get', [['a', 'b']], 'argument 1: '],
+  ['store.set', [{ toString: 1 }, 1], 'argument 1: '],
+  ['store.delete', [null], 'argument 1: '],
+  ['notify.resourceUpdated', [{ toString: 1 }], 'argument 1: '],
+  ['notify.listChanged', ['everything'], 'argument 1: '],
+  ['tools.call', [5, {}], 'argument 1: '],
+  ['tools.narrow', [{ runId: { toString: 1 } }, ['a']], 'runId: '],
+  ['tools.narrow', [{ runId: 'run_x' }, 'a'], 'argument 2: '],
+  ['invoker.invoke', [{}], 'argument 1: '],
+  ['invoker.invoke', ['go', { timeout: 1e12 }], 'timeout: '],
+  ['invoker.invoke', ['go', { model: {} }], 'model: '],
+  ['invoker.prewarm', [{ threadId: { toString: 1 } }], 'threadId: '],
+  ['broadcast', [{ toString: 1 }, 1], 'ctx.broadcast: argument 1: '],
+  ['global.store.get', [{ toString: 1 }], 'ctx.global.store.get: argument 1: '],
 ])('%s refuses wrong arguments (%#)', async (method, args, field) => {
   const ctx = await open();
-  const [part, name] = method.split('.') as [string, string];
-  const run = Reflect.get(Reflect.get(ctx, part), name) as (...given: unknown[]) => Promise<unknown>;
+  const found = method.split('.').reduce<object>((part, name) => Reflect.get(part, name), ctx);
+  const run = found as (...given: unknown[]) => Promise<unknown>;
   await expect(run(...args)).rejects.toMatchObject({
     code: 'invalid_request',
     message: expect.stringContaining(field),
@@ -63,7 +79,7 @@ test.each([
 });
 
 test('right arguments are passed on', async () => {
-  const { bus, tasks, threads } = await open();
+  const { bus, tasks, threads, store, notify, broadcast } = await open();
   const { signal } = new AbortController();
   await bus.register({ tenant, name: 'Ada’s laptop', labels: ['gpu'] });
   await bus.submit({ tenant, taskId: 't', payload: [1], priority: undefined, requires: ['gpu'] });
@@ -77,4 +93,8 @@ test('right arguments are passed on', async () => {
   const ended = await tasks.wait(task.taskId, { timeoutMs: 0, signal, onCheckin: () => undefined });
   expect(ended).toMatchObject({ prompt: 'x', status: 'working' });
   expect(await threads.history('none', { limit: 3 })).toEqual([]);
+  await store.set('key', { a: 1 });
+  expect(await store.get('key')).toEqual({ a: 1 });
+  await notify.resourceUpdated('file:///x');
+  await broadcast('event', undefined);
 });

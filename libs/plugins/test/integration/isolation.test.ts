@@ -125,6 +125,9 @@ test('its context is that of the owning process, within the call', async () => {
         }),
         narrow: async () => undefined,
       },
+      global: {
+        store: { get: async () => 'value', set: async () => undefined, delete: async () => undefined },
+      },
     },
   });
   const use = async (method: string, ...args: unknown[]) =>
@@ -135,6 +138,7 @@ test('its context is that of the owning process, within the call', async () => {
     content: [{ type: 'text', text: 'a__b {"c":1}' }],
   });
   expect(await use('store.get', 'nothing')).toBe(null);
+  expect(await use('global.store.get', 'shared')).toBe('value');
   expect(await use('broadcast', 'event', {})).toBe(null);
   expect(JSON.parse(await textOf(call('stream')))).toEqual({
     text: 'hello!',

@@ -123,6 +123,23 @@ test('F28 Redis is full during a turn: the result is written when there is space
   expect(wrong).toEqual([]);
 });
 
+test('F32 Redis is full while a session starts: its process is ended, and the turn runs in another one', async () => {
+  const env = { HARNESS_SPARES: '0', HARNESS_TURN_TIMEOUT_MS: '60000', HARNESS_MAX_SESSIONS: '1' };
+  const wrong = await violationsOf({ workers: 1, env, real: true }, async (story) => {
+    const work = await story.load({ threads: 1, messages: 1, scriptOf: (n) => `say: ${n}` });
+    const [threadId = ''] = work.threadIds;
+    await until('the session starts', () => story.redis.hget(`{h}:th:${threadId}`, 'warming'));
+    await story.redis.config('SET', 'maxmemory', '1');
+    await after(3_000);
+    await story.redis.config('SET', 'maxmemory', '0');
+    await story.settled(work);
+    expect(await runsOf(story, work.threadIds)).toMatchObject([
+      { status: 'success', result: '1', attempt: 1 },
+    ]);
+  });
+  expect(wrong).toEqual([]);
+});
+
 test('F29 Redis refuses a result: that counts as an attempt, so the model is not called without limit', async () => {
   const wrong = await violationsOf({ workers: 1, real: true }, async (story) => {
     const parentThreadId = await story.client.thread();

@@ -10,13 +10,13 @@ export interface McpEndpoint {
 const connectLimitMs = 20_000;
 const connectPollMs = 25;
 
-/** Resolves when the MCP server is connected; throws after `connectLimitMs`. */
+/** Resolves when the MCP server is connected; throws after `connectLimitMs`, and at once when the thread was lost: its token will not become valid again. */
 export async function connected(q: Query): Promise<void> {
   const limit = AbortSignal.timeout(connectLimitMs);
   for (;;) {
     const [server] = await q.mcpServerStatus();
     if (server?.status === 'connected') return;
-    if (limit.aborted)
+    if (limit.aborted || server?.error?.includes('stale_epoch'))
       throw new Error(
         `its tool server is ${server?.status ?? 'missing'} (${server?.error ?? 'no reason given'})`,
       );

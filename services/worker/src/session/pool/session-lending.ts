@@ -169,10 +169,11 @@ function createThreadOpener(deps: SessionLendingDeps, access: ReturnType<typeof 
   let transcriptErrors = 0;
 
   /**
-   * Before another process may write for the thread: waits until the old one is dead, and raises the epoch.
+   * Before another process may write for the thread: ends the old one, waits until it is dead, and raises the epoch.
    */
   const succeed = async (held: HeldSlot) => {
     if (!held.session) return;
+    held.session.kill();
     await held.session.exited;
     const hold = await lease.raiseEpoch(held.hold);
     if (!hold) throw new AppError('stale_epoch', 'Another worker has taken the thread.');
@@ -229,9 +230,14 @@ function createThreadOpener(deps: SessionLendingDeps, access: ReturnType<typeof 
           workspace: profile.builtInTools && deps.openWorkspace?.(thread),
         });
     held.session = opened.session;
-    // Recorded before the first prompt, so that another worker can resume the conversation.
-    await sessions.note(held.hold, { sdkSessionId: opened.session.sessionId });
-    return opened;
+    try {
+      // Recorded before the first prompt, so that another worker can resume the conversation.
+      await sessions.note(held.hold, { sdkSessionId: opened.session.sessionId });
+      return opened;
+    } catch (error) {
+      opened.session.kill(); // the pool does not have it yet
+      throw error;
+    }
   };
 
   return { open, transcriptErrors: () => transcriptErrors };
