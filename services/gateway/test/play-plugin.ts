@@ -52,6 +52,15 @@ export function createPlay(place: string): Play {
         },
       },
       {
+        name: 'shout',
+        description,
+        schema,
+        handler(_ctx, { count, chars }, { progress }) {
+          for (let n = 1; n <= Number(count); n++) progress(n, Number(count), 'x'.repeat(Number(chars)));
+          return 'done';
+        },
+      },
+      {
         name: 'hang',
         description,
         schema,

@@ -37,6 +37,9 @@ const silentTtlMs = 3_600_000;
 /** How often a follower checks whether the gateway that runs the call is alive, ms. */
 const watchMs = 3_000;
 
+/** Redis refuses positions whose parts have more than 64 bits. */
+const positionPattern = /^\d{1,15}-\d{1,15}$/;
+
 type Row = [id: string, fields: string[]];
 interface Opening {
   requestId: string | number;
@@ -105,7 +108,7 @@ export function createStreamLog(deps: {
     append: (stream, message, last) => add(stream, last ? 'last' : 'message', message),
     async follow(stream, after, signal) {
       const [first] = (await reached(redis.xrange(keyOf(stream), '-', '+', 'COUNT', 1))) as Row[];
-      if (!first || !/^\d+-\d+$/.test(after)) return null;
+      if (!first || !positionPattern.test(after)) return null;
       const opening: Opening = JSON.parse(first[1][1] as string);
       return messagesAfter({ stream, opening }, after, signal);
     },

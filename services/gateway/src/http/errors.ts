@@ -75,13 +75,30 @@ export const createUnroutedHandler =
     reply.raw.setHeader('Content-Type', contentType).end(scrubber.line(body));
   };
 
-/** Responds to input that Node's HTTP parser refuses, and closes the connection. */
+/** Connections with input that was refused: Node reports each further part of it, too. */
+const refusedSockets = new WeakSet<Socket>();
+
+/**
+ * Responds to input that Node's HTTP parser refuses, once the requests before it have their responses, and closes the
+ * connection.
+ */
 export function refuseUnread(error: Error & { code?: string }, socket: Socket): void {
-  // Reset by the client, or a response has begun: nothing can be sent.
-  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0)
-    return void socket.destroy();
-  socket.end(bytesOf(nodeErrorOf(error.code)));
+  if (error.code === 'ECONNRESET') return void socket.destroy();
+  if (refusedSockets.has(socket)) return;
+  refusedSockets.add(socket);
+  const refuse = (): void => {
+    const response = responseIn(socket);
+    if (response?.req.complete) return void response.once('close', refuse);
+    // A response has begun that this one would be part of.
+    if (!socket.writable || response?.headersSent) return void socket.destroy();
+    socket.end(bytesOf(nodeErrorOf(error.code)));
+  };
+  refuse();
 }
+
+/** The response in progress on a connection; Node names it in no other way. */
+const responseIn = (socket: Socket) =>
+  (socket as { _httpMessage?: ServerResponse<IncomingMessage> | null })._httpMessage ?? undefined;
 
 /** Refuses what Node would refuse without a body: CONNECT, and an `Expect` other than `100-continue`. */
 export function refuseUnserved(server: Server): void {

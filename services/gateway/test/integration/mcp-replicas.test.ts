@@ -82,6 +82,27 @@ test('a cancellation sent to one gateway aborts the call at another, and no call
   }
 });
 
+test('calls with the ids 7 and "7" are two calls: each is cancelled by its own id', async () => {
+  const [a, b] = await openReplicas(['A', 'B']);
+  const session = await beginSession(a.url);
+  const started: Record<string, unknown>[] = [];
+  for (const id of [7, '7']) {
+    const next = a.play.next('started');
+    void session.call(a.url, 'play__hang', { id: id as number });
+    started.push(await next);
+  }
+  const isAborted = () => started.map(({ signal }) => (signal as AbortSignal).aborted);
+  const cancel = async (at: string, requestId: number | string) => {
+    const aborted = a.play.next('aborted');
+    await session.say(at, { method: 'notifications/cancelled', params: { requestId } });
+    await aborted;
+  };
+  await cancel(a.url, 7);
+  expect(isAborted()).toEqual([true, false]);
+  await cancel(b.url, '7');
+  expect(isAborted()).toEqual([true, true]);
+});
+
 test('changes at one gateway reach streams at another: lists all streams, resources the subscribed ones', async () => {
   const [a, b] = await openReplicas(['A', 'B']);
   const [session, other] = [await beginSession(a.url), await beginSession(a.url)];

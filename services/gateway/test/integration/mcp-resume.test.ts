@@ -61,10 +61,28 @@ test('an event id of another session, an unknown or invalid one is refused, and 
   const [session, other] = [await beginSession(a.url), await beginSession(a.url)];
   const ids = await cutAfter(1, { session, at: a });
   expect((await other.listen(b.url, ids[0])).status).toBe(400);
-  for (const id of ['', '_', 'nonsense', `${ids[0]}x`, '00000000-0000-0000-0000-000000000000_0-0'])
+  const [stream = ''] = (ids[0] ?? '').split('_');
+  for (const id of [
+    `${stream}_18446744073709551616-0`,
+    `${stream}_18446744073709551615-18446744073709551615`,
+    '',
+    '_',
+    'nonsense',
+    `${ids[0]}x`,
+    '00000000-0000-0000-0000-000000000000_0-0',
+  ])
     expect([id, (await session.listen(b.url, id)).status]).toEqual([id, 400]);
   a.play.go(9);
   expect(progressIn(await (await session.listen(b.url, ids[0])).rest())).toEqual(range(1, 10));
+});
+
+test('notifications of a call are bounded by their size, and its result arrives', async () => {
+  const [a] = await openReplicas(['A']);
+  const session = await beginSession(a.url);
+  const args = { count: 100, chars: 100_000 };
+  const messages = await (await session.call(a.url, 'play__shout', { args, ...token })).rest();
+  expect(messages.at(-1)).toMatchObject({ result: { content: [{ text: 'done' }] } });
+  expect(progressIn(messages)).toEqual(range(1, 41)); // 4 MiB of JSON
 });
 
 test('a client that resumes a call whose gateway died gets an error', async () => {

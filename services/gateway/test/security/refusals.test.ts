@@ -61,6 +61,45 @@ test('every error has the same shape, also those of Fastify and of Node’s pars
   }
 });
 
+test('input that is not HTTP is refused after the responses to the requests before it', async () => {
+  const { url } = await openGateway();
+  const { hostname, port } = new URL(url);
+  const get = 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
+  const badChunk =
+    'POST /v1/threads HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n';
+  const long = `GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: ${'x'.repeat(40_000)}\r\n\r\n`;
+  for (const [parts, statuses] of [
+    [
+      [get, 'HELLO\r\n\r\n'],
+      [200, 400],
+    ],
+    [
+      [get, badChunk],
+      [200, 400],
+    ],
+    [
+      [get, long],
+      [200, 431],
+    ],
+    [[`${get}${get}${get}HELLO\r\n\r\nHELLO`], [200, 200, 200, 400]],
+  ] as const) {
+    const socket = connect(Number(port), hostname);
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      answer += text;
+    });
+    for (const part of parts) {
+      const before = answer;
+      socket.write(part);
+      await expect.poll(() => answer !== before).toBe(true);
+    }
+    if (!socket.closed) await once(socket, 'close');
+    const found = [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+    expect(found).toEqual(statuses);
+    expect(answer).toMatch(/\{"error":\{"code":"[a-z_]+"[^{]*\}\}$/);
+  }
+});
+
 test('a 405 of an existing path names its methods', async () => {
   const { call } = await openGateway();
   for (const [method, path, allow] of [

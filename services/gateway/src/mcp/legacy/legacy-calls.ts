@@ -69,7 +69,7 @@ export interface LegacyCalls {
 /** Creates the calls of one gateway. */
 export function createLegacyCalls(deps: LegacyDeps): LegacyCalls {
   const { dispatch, tools, streams, responses, faultOf } = deps;
-  /** Calls in progress at this gateway, by `<sessionId>:<request id>`. */
+  /** Calls in progress at this gateway, by `<sessionId>:<request id as JSON>`: 1 and "1" are two requests. */
   const running = new Map<string, AbortController>();
   const stop = dispatch.replicas.onSignal((signal) => {
     if (signal.kind === 'cancel') running.get(signal.call)?.abort(cancelled());
@@ -79,7 +79,7 @@ export function createLegacyCalls(deps: LegacyDeps): LegacyCalls {
   const serve: LegacyCalls['serve'] = async (exchange, incoming) => {
     const { headers, response, caller, session } = exchange;
     const { id } = incoming;
-    const call = session && `${session.sessionId}:${id}`;
+    const call = session && callOf(session, id);
     const abort = new AbortController();
     if (call) running.set(call, abort);
     const resumable = session !== undefined && session.protocolVersion >= resumableSince;
@@ -105,14 +105,17 @@ export function createLegacyCalls(deps: LegacyDeps): LegacyCalls {
 
   return {
     serve,
-    async cancel({ sessionId }, requestId) {
-      const call = `${sessionId}:${requestId}`;
+    async cancel(session, requestId) {
+      const call = callOf(session, requestId);
       if (running.has(call)) running.get(call)?.abort(cancelled());
       else await dispatch.replicas.broadcast({ kind: 'cancel', call });
     },
     close: stop,
   };
 }
+
+const callOf = ({ sessionId }: { sessionId: string }, requestId: unknown) =>
+  `${sessionId}:${JSON.stringify(requestId)}`;
 
 const cancelled = () => new AppError('turn_cancelled', 'The call was cancelled.');
 

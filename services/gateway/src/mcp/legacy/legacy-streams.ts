@@ -2,7 +2,9 @@
  * SSE streams that clients of the 2025 protocols open with GET: change notifications, and the rest of an
  * interrupted response.
  */
+
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { AppError } from '@harness/contracts';
 import { type Dispatch, type McpSession, untilReached } from '@harness/dispatch';
 import type { FastifyReply } from 'fastify';
@@ -66,8 +68,10 @@ export function createLegacyStreams(deps: {
         );
       const raw = sse.begin(session, reply);
       try {
-        for await (const { id, message } of messages)
+        for await (const { id, message } of messages) {
           write(reply, `event: message\nid: ${stream}_${id}\ndata: ${JSON.stringify(message)}\n\n`);
+          if (raw.writableNeedDrain) await once(raw, 'drain', { signal: over.signal }).catch(() => undefined); // the client has disconnected
+        }
       } finally {
         raw.end(); // also when Redis is unreachable: the client resumes again
       }
@@ -181,9 +185,14 @@ function createStandingStreams({ dispatch, changes }: { dispatch: Dispatch; chan
   };
 }
 
+/** A client with more unsent bytes is disconnected. */
+const maxUnsentBytes = 4 * 1024 * 1024;
+
 /** Writes unless the stream has ended meanwhile: by the client, a newer stream or shutdown. */
 function write({ raw }: FastifyReply, text: string): void {
-  if (!raw.writableEnded && !raw.destroyed) raw.write(text);
+  if (raw.writableEnded || raw.destroyed) return;
+  if (raw.writableLength > maxUnsentBytes) raw.destroy();
+  else raw.write(text);
 }
 
 const messageOf = (change: Change) =>

@@ -49,8 +49,9 @@ const retryMs = 500;
 
 /** A client with more unsent bytes is disconnected; with a log it can resume. */
 const maxUnsentBytes = 1024 * 1024;
-/** Most notifications of one request; further ones are dropped. */
+/** Most notifications of one request, and characters of their JSON; further ones are dropped. */
 const maxNotices = 10_000;
+const maxNoticeChars = 4 * 1024 * 1024;
 
 const streamHeaders = {
   'content-type': 'text/event-stream',
@@ -75,7 +76,7 @@ function createAnswer(
 ): McpResponse {
   let state: 'undecided' | 'streaming' | 'ended' = 'undecided';
   let keepAlive: NodeJS.Timeout | undefined;
-  let notices = 0;
+  const notices = { count: 0, chars: 0 };
   /** Writes are sequential: each waits for its event id from the log. */
   let writing: Promise<unknown> = Promise.resolve();
 
@@ -111,8 +112,12 @@ function createAnswer(
   return {
     send(message) {
       if (accepts === 'json' || state === 'ended') return;
-      if (!('id' in message) && ++notices > maxNotices) return;
       const parts = partsOf(message);
+      if (!('id' in message)) {
+        notices.count++;
+        notices.chars += parts.reduce((sum, part) => sum + part.length, 0);
+        if (notices.count > maxNotices || notices.chars > maxNoticeChars) return;
+      }
       upgrade();
       push(message, parts, false);
     },
