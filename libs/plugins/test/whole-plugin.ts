@@ -171,6 +171,9 @@ const harm: Record<string, (ms: number, ctx: PluginContext) => unknown> = {
     process.stdout.write('many\n'.repeat(100_000));
     process.stderr.write('many\n'.repeat(100_000));
   },
+  logMany: (count, ctx) => {
+    for (let n = 0; n < count; n++) ctx.logger.info({ flood: true }, 'many');
+  },
   throwLargeMessage: () => {
     throw new Error('m'.repeat(20_000_000));
   },

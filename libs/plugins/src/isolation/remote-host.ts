@@ -74,10 +74,17 @@ export function createRemoteHost(options: RemoteHostOptions): RemoteHost {
     return scopes.run(scope, () => run.apply(owner, given));
   };
 
+  const mayLog = createLineBudget((dropped) =>
+    (ctx?.logger ?? options.logger).warn(
+      { dropped },
+      'lines were dropped: the plugin logs too many per second',
+    ),
+  );
   const process = createHostProcess({
     ...options,
     async handle(method, args, incoming) {
       if (method === 'ctx') return useContext(args as ContextCall, incoming);
+      if (!mayLog()) return undefined;
       const { level, args: line } = args as { level: keyof PluginLogger; args: [object | string, unknown?] };
       const [first, second] = line.map(revivedOf) as typeof line;
       const logger = ctx?.logger ?? options.logger;
@@ -143,6 +150,24 @@ export function createRemoteHost(options: RemoteHostOptions): RemoteHost {
       const args = [{ $ctx: true }];
       await inEach((ask) => ask('call', { ...openScope(), specifier, path: ['start'], args } satisfies Call));
     },
+  };
+}
+
+/** Most lines that a plugin process logs within a second through its context. */
+const maxLines = 200;
+
+/** Bounds the lines of each second: returns whether one more may be written. The next one reports how many were dropped. */
+function createLineBudget(onDropped: (count: number) => void): () => boolean {
+  let startedAt = performance.now();
+  let lines = 0;
+  return () => {
+    const now = performance.now();
+    if (now - startedAt > 1_000) {
+      if (lines > maxLines) onDropped(lines - maxLines);
+      startedAt = now;
+      lines = 0;
+    }
+    return ++lines <= maxLines;
   };
 }
 

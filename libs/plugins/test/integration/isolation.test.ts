@@ -255,6 +255,13 @@ test('of a flood of lines a few hundred per second are logged, and the number of
     await expect.poll(() => logged(stream)).toContainEqual(['warn', dropped, expect.anything()]);
     expect(logged(stream).length).toBeLessThan(1_000);
   }
+  await call('misbehave', { how: 'logMany', ms: 5_000 });
+  const told = async () => {
+    await call('misbehave', { how: 'logMany', ms: 1 }); // the next line tells
+    return lines.slice(from);
+  };
+  const dropped = ['warn', { dropped: expect.any(Number) }, expect.stringContaining('logs too many')];
+  await expect.poll(told, { timeout: 10_000 }).toContainEqual(dropped);
   expect(JSON.parse(await textOf(call('echo', { text: 'well' })))).toMatchObject({ text: 'well' });
 });
 

@@ -47,7 +47,7 @@ import { createSkillMethods } from './skills-extension.ts';
 import { createSubscribed } from './subscribed.ts';
 import { createTaskMethods } from './task-methods.ts';
 import { classify } from './wire/classify.ts';
-import { createFaultOf, errorMessage } from './wire/json-rpc.ts';
+import { createFaultOf, errorMessage, requestIdIn } from './wire/json-rpc.ts';
 import { createMcpResponses } from './wire/mcp-response.ts';
 import { createShortPath, type ShortPath, type ShortPathDeps } from './wire/short-path.ts';
 
@@ -124,7 +124,7 @@ export function addMcpRoute(app: FastifyInstance, given: McpDeps): void {
     return reply
       .code(error.status)
       .headers(retryHeaders(error))
-      .send(errorMessage(null, faultOf(error)));
+      .send(errorMessage(requestIdIn(request.body), faultOf(error)));
   });
 
   app.post('/mcp', hidden, async (request, reply) => {

@@ -40,6 +40,19 @@ test('JSON that is nested too deeply is refused at every endpoint as a client er
   }
 });
 
+test('a refusal of a 2025 request has its id', async () => {
+  const { call } = await openGateway({ plugins: [probe] });
+  const headers = { accept: 'application/json, text/event-stream' };
+  for (const [id, method, params, found] of [
+    [7, 'initialize', { protocolVersion: 5 }, 7],
+    ['a', 'ping', [], 'a'],
+    [null, 'ping', {}, null],
+  ] as const) {
+    const { body } = await call('POST', '/mcp', { body: { jsonrpc: '2.0', id, method, params }, headers });
+    expect([body.id, body.error.data]).toEqual([found, { code: 'invalid_request' }]);
+  }
+});
+
 test('a body that is not an object is refused where one is required', async () => {
   const { call } = await openGateway();
   for (const body of [[], 5, 'x', true]) {

@@ -56,6 +56,12 @@ export function parseIncoming(body: unknown): Incoming {
   throw new AppError('invalid_request', '"id" must be a string or a number.');
 }
 
+/** The id of a request, also of a wrong one; null if it has none. */
+export const requestIdIn = (body: unknown): RequestId | null =>
+  isObject(body) && 'method' in body && (typeof body.id === 'string' || typeof body.id === 'number')
+    ? body.id
+    : null;
+
 /** A response with a result. */
 export const resultMessage = (id: RequestId, result: object) => ({ jsonrpc: '2.0', id, result });
 /**
