@@ -13,6 +13,10 @@ export const envList = z.string().transform((text) =>
     .filter(Boolean),
 );
 
+/** A list whose entries match the pattern; `problem` says what they must be. */
+export const envListOf = (pattern: RegExp, problem: string) =>
+  envList.refine((entries) => entries.every((entry) => pattern.test(entry)), problem);
+
 /**
  * Reads a service's configuration. "" counts as unset; the result is frozen. Throws one ConfigError that
  * names every variable with a problem.

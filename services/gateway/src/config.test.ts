@@ -54,3 +54,22 @@ test('unsafe settings are refused at start, all of them by name', async () => {
   for (const name of Object.keys(env)) await expect(oauthOf(env)).rejects.toThrow(name);
   await expect(oauthOf({ HARNESS_OAUTH_ISSUER: 'http://127.0.0.1:9000' })).resolves.toBeDefined();
 });
+
+test.each([
+  ['HARNESS_ALLOWED_HOSTS', 'http://a/b'],
+  ['HARNESS_ALLOWED_HOSTS', 'example.com:8080'],
+  ['HARNESS_ALLOWED_ORIGINS', 'nonsense'],
+  ['HARNESS_ALLOWED_ORIGINS', 'https://app.example.com/'],
+])('%s=%s is refused by its name', async (name, value) => {
+  await expect(loadGatewayConfig({ ...base, [name]: value })).rejects.toThrow(`${name}: must be`);
+});
+
+test('allowed hosts and origins are those that clients send', async () => {
+  const hosts = ['lb', 'harness.example.com', '[::1]'];
+  const origins = ['https://app.example.com:8443', 'chrome-extension://abc', 'null'];
+  const env = { HARNESS_ALLOWED_HOSTS: hosts.join(), HARNESS_ALLOWED_ORIGINS: origins.join(' , ') };
+  expect(await loadGatewayConfig({ ...base, ...env })).toMatchObject({
+    HARNESS_ALLOWED_HOSTS: hosts,
+    HARNESS_ALLOWED_ORIGINS: origins,
+  });
+});

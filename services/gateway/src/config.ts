@@ -5,6 +5,7 @@ import {
   envFleetLimits,
   envInteger,
   envList,
+  envListOf,
   envRedisAcks,
   envRedisUrl,
   envSecretPatterns,
@@ -44,13 +45,19 @@ const schema = z.object({
    */
   HARNESS_LEAVE_MS: envInteger(0, 600_000).default(0),
   /** Host names, besides loopback, that requests may have in their Host header. */
-  HARNESS_ALLOWED_HOSTS: envList.default([]),
+  HARNESS_ALLOWED_HOSTS: envListOf(
+    /^(\[[0-9a-f:]+\]|[a-z0-9._-]+)$/i,
+    'must be host names, without scheme and port',
+  ).default([]),
   /** Limits of tenants and keys. */
   HARNESS_LIMITS_FILE: z.string().optional(),
   /** Proxies whose `X-Forwarded-For` is believed. */
   HARNESS_TRUSTED_PROXIES: envList.default([]),
   /** Origins (`https://app.example.com`) whose web pages may call the gateway. */
-  HARNESS_ALLOWED_ORIGINS: envList.default([]),
+  HARNESS_ALLOWED_ORIGINS: envListOf(
+    /^([a-z][a-z0-9+.-]*:\/\/[^\s/?#]+|null)$/i,
+    'must be origins, like https://app.example.com',
+  ).default([]),
   HARNESS_PUBLIC_URL: z
     .string()
     .refine(isOrigin, 'must be an address without a path, like https://harness.example.com')

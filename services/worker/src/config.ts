@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { envIsolation, envPluginTenants, isolationOf } from '@harness/plugins';
 import {
   envFleetLimits,
   envInteger,
   envList,
+  envListOf,
   envRedisAcks,
   envRedisUrl,
   envSecretPatterns,
@@ -42,7 +44,10 @@ const schema = z.object({
   ...envTracing,
   ...envWorkspaces,
   /** Hosts that sandboxes reach by HTTP and HTTPS; `*.example.com` = all below it. */
-  HARNESS_EGRESS: envList.default([]),
+  HARNESS_EGRESS: envListOf(
+    /^((\*\.)?[a-z0-9._-]+|[0-9a-f]*:[0-9a-f:]+)$/i,
+    'must be host names, without scheme and port',
+  ).default([]),
   /** How sessions are enclosed; auto = as strictly as this machine permits. */
   HARNESS_SANDBOX: z.enum(['auto', 'bubblewrap', 'bubblewrap-bound-proc']).default('auto'),
   /** Limits of each sandbox: memory of all its processes, MiB. */
@@ -53,7 +58,7 @@ const schema = z.object({
   HARNESS_WORKER_PORT: envInteger(0, 65535).optional(),
   HARNESS_WORKER_HOST: z.string().default('127.0.0.1'),
   /** Replaces the Agent SDK's executable; must speak its protocol. */
-  HARNESS_AGENT_EXECUTABLE: z.string().optional(),
+  HARNESS_AGENT_EXECUTABLE: z.string().refine(existsSync, 'must be the path of a file').optional(),
   HARNESS_PLUGINS: envList.default([]),
   /** Built-in plugins that are not loaded. */
   HARNESS_DISABLED_PLUGINS: envList.default([]),

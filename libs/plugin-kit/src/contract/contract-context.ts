@@ -28,7 +28,8 @@ export interface PluginContext {
   tools: {
     /**
      * Calls a tool by its qualified name. Inside a tool call it uses the caller's rights; inside a hook it runs for the
-     * tenant of the thread or task. Throws `tool_not_found`; a failure of the tool itself is a result with `isError`.
+     * tenant of the thread or task. Throws `tool_not_found`, and `limit_reached` when too many are in progress or within each
+     * other; a failure of the tool itself is a result with `isError`.
      */
     call(name: string, input: ToolInput): Promise<ToolResult>;
     /**
