@@ -140,6 +140,37 @@ test('F32 Redis is full while a session starts: its process is ended, and the tu
   expect(wrong).toEqual([]);
 });
 
+test('F33 a fail-over takes back the claim of a thread whose session starts: the turn does not wait for its tools', async () => {
+  const env = { HARNESS_SPARES: '0', HARNESS_TURN_TIMEOUT_MS: '60000' };
+  const wrong = await violationsOf({ workers: 1, env, real: true }, async (story) => {
+    const work = await story.load({ threads: 1, messages: 1, scriptOf: (n) => `say: ${n}` });
+    const [threadId = ''] = work.threadIds;
+    const thread = `{h}:th:${threadId}`;
+    await until('the session starts', () => story.redis.hget(thread, 'warming'));
+    const owner = (await story.redis.hget(thread, 'owner')) ?? '';
+    await story.redis.hdel(
+      thread,
+      'owner',
+      'epoch',
+      'attempt',
+      'run',
+      'nonce',
+      'tried',
+      'begunAt',
+      'warming',
+      'emitted',
+    );
+    await story.redis.srem(`{h}:own:${owner.split('#')[0]}`, threadId);
+    await until(
+      'the run ends',
+      async () => (await runsOf(story, [threadId]))[0]?.status === 'success',
+      15_000,
+    );
+    await story.settled(work);
+  });
+  expect(wrong).toEqual([]);
+});
+
 test('F29 Redis refuses a result: that counts as an attempt, so the model is not called without limit', async () => {
   const wrong = await violationsOf({ workers: 1, real: true }, async (story) => {
     const parentThreadId = await story.client.thread();
