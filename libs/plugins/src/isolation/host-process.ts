@@ -112,6 +112,7 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
     }
   };
 
+  /** Never rejects. */
   const restart = () =>
     launch().then(
       (process) => {

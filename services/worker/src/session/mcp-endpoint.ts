@@ -10,7 +10,10 @@ export interface McpEndpoint {
 const connectLimitMs = 20_000;
 const connectPollMs = 25;
 
-/** Resolves when the MCP server is connected; throws after `connectLimitMs`, and at once when the thread was lost: its token will not become valid again. */
+/**
+ * Resolves when the MCP server is connected. Throws after `connectLimitMs`, and at once when the thread was lost: the token does
+ * not become valid again.
+ */
 export async function connected(q: Query): Promise<void> {
   const limit = AbortSignal.timeout(connectLimitMs);
   for (;;) {
