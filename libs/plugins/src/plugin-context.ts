@@ -84,7 +84,7 @@ export function createPluginContext(plugin: string, deps: ContextDeps): PluginCo
     ),
     tools: withCheckedInput('tools', {
       call: (name, input) =>
-        innerCalls(async () => {
+        innerCalls(tenantNow(), async () => {
           const server = deps.toolServer();
           if (!server) throw new AppError('tool_not_found', `There is no tool "${name}".`);
           const outer = deps.outerCall?.();

@@ -9,6 +9,7 @@
  *   redis.ts           connections to Redis
  *   redis-address.ts   the forms of REDIS_URL
  *   embedded-redis.ts  a private redis-server
+ *   counts.ts          counts by name
  *   child.ts           a service of the fleet as a child process
  *   pdeathsig.ts       ends a child with its parent
  *   listen.ts          errors of a server that cannot listen
@@ -20,6 +21,7 @@
  */
 export * from './child.ts';
 export * from './config.ts';
+export * from './counts.ts';
 export * from './embedded-redis.ts';
 export * from './escapes.ts';
 export * from './event-stream.ts';

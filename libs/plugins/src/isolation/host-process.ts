@@ -10,6 +10,7 @@
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '@harness/contracts';
+import { createCounts } from '@harness/runtime';
 import type { Asking, Peer } from './peer.ts';
 import {
   endPluginProcess,
@@ -27,6 +28,9 @@ export interface HostProcessOptions extends PluginProcessOptions {
   prepare(ask: Peer['ask']): Promise<void>;
 }
 
+/** Options of a request; `tenant`: for whom it is. */
+export type CallAsking = Asking & { tenant?: string | undefined };
+
 /** `degraded`: too many crashes, so that restarts are rare. */
 export type HostState = 'ready' | 'restarting' | 'degraded';
 
@@ -36,9 +40,9 @@ export interface HostProcess {
   start(): Promise<void>;
   /**
    * Sends a request; waits up to 5 s for a process that is starting. Rejects with `plugin_unavailable` without
-   * one.
+   * one, and while it has too many pending calls.
    */
-  ask(method: string, args: unknown, asking?: Asking): Promise<unknown>;
+  ask(method: string, args: unknown, asking?: CallAsking): Promise<unknown>;
   state(): HostState;
   /** Number of crashes, and the reason of the last one. */
   crashes(): { count: number; last: string | undefined };
@@ -59,14 +63,18 @@ const startWaitMs = 5_000;
 const lookMs = 20;
 /** A module may take long to load. */
 const prepareLimitMs = 60_000;
-/** Limits of pending calls, and of bytes that the process has not read. */
+/** Limits of pending calls, of more for tenants that have fewer than `reservedEach`, and of bytes that the process has not read. */
 const maxCalls = 1_000;
+const reserved = 200;
+const reservedEach = 20;
 const maxUnsentBytes = 32 * 1024 * 1024;
 
 /** Creates a host process; nothing starts before `start`. */
 export function createHostProcess(options: HostProcessOptions): HostProcess {
   const { logger } = options;
   const crashes = createCrashes();
+  const pending = createCounts();
+  let allPending = 0;
   let running: PluginProcess | undefined;
   /** The process that is not ready yet. */
   let starting: PluginProcess | undefined;
@@ -151,12 +159,20 @@ export function createHostProcess(options: HostProcessOptions): HostProcess {
         throw error;
       }
     },
-    async ask(method, args, asking) {
+    async ask(method, args, asking = {}) {
+      const { tenant = '' } = asking;
       const { peer, channel } = running ?? (await current());
-      if (peer.waiting() >= maxCalls)
+      if (allPending >= maxCalls + (pending.of(tenant) < reservedEach ? reserved : 0))
         throw unavailable(`has ${maxCalls} pending calls and accepts no more; try again later`);
       if (channel.unsent() > maxUnsentBytes) throw unavailable('does not read its messages; try again later');
-      return peer.ask(method, args, asking);
+      allPending++;
+      pending.add(tenant, 1);
+      try {
+        return await peer.ask(method, args, asking);
+      } finally {
+        allPending--;
+        pending.add(tenant, -1);
+      }
     },
     state: () => (running ? 'ready' : crashes.areMany() ? 'degraded' : 'restarting'),
     crashes: () => ({ count: crashes.count(), last: crashes.last() }),

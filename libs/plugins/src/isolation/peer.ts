@@ -41,8 +41,6 @@ export interface Peer {
   hear(message: unknown): void;
   /** Fails all pending requests with this error, and refuses new ones. */
   end(error: Error): void;
-  /** Number of requests of this side that wait for a response. */
-  waiting(): number;
 }
 
 interface Waiting {
@@ -133,6 +131,5 @@ export function createPeer(channel: () => Channel, handle: Handler): Peer {
       for (const abort of answering.values()) abort.abort(error);
       answering.clear();
     },
-    waiting: () => waiting.size,
   };
 }

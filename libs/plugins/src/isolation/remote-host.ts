@@ -116,7 +116,8 @@ export function createRemoteHost(options: RemoteHostOptions): RemoteHost {
       });
       const scope = openScope();
       const request: Call = { ...scope, specifier, path, args: sent };
-      return process.ask('call', request, asking).finally(() => scopes.end(scope.scope));
+      const { tenant } = scope;
+      return process.ask('call', request, { ...asking, tenant }).finally(() => scopes.end(scope.scope));
     };
   /** Executes a step now, and once in each restarted process. */
   const inEach = async (step: (ask: HostProcess['ask']) => Promise<unknown>) => {

@@ -1,4 +1,4 @@
-/** The process of a plugin that does not become ready. */
+/** The process of a plugin: one that does not become ready, and the calls that it accepts. */
 import { silentLogger } from '@harness/plugin-kit';
 import { expect, onTestFinished, test } from 'vitest';
 import { createHostProcess } from '../../src/isolation/host-process.ts';
@@ -45,3 +45,19 @@ test('a call waits at most five seconds for a process that starts and does not b
   await expect.poll(host.state).toBe('restarting');
   await expect(host.ask('ping', {})).rejects.toMatchObject({ code: 'plugin_unavailable' });
 }, 20_000);
+
+test('a tenant with few calls gets one while another has all the rest; each end makes room', async () => {
+  const host = open(async () => undefined);
+  await host.start();
+  const tooMany = { code: 'plugin_unavailable', message: expect.stringContaining('pending calls') };
+  const unending = { specifier, as: 'plugin' };
+  const stop = new AbortController();
+  const ask = (tenant: string, asking = {}) => host.ask('load', unending, { tenant, ...asking });
+  const calls = Array.from({ length: 1_000 }, () => ask('loud', { signal: stop.signal }));
+  const ended = Promise.allSettled(calls);
+  await expect(ask('loud')).rejects.toMatchObject(tooMany);
+  await expect(host.ask('ping', {}, { tenant: 'quiet' })).resolves.toBeDefined();
+  stop.abort();
+  await ended;
+  await expect(host.ask('ping', {}, { tenant: 'loud' })).resolves.toBeDefined();
+});

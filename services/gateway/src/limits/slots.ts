@@ -1,4 +1,5 @@
 import { AppError, type ErrorCode } from '@harness/contracts';
+import { createCounts } from '@harness/runtime';
 import type { AllLimits, Holder, TenantLimits } from './tenant-limits.ts';
 
 /** Slots for what is in progress at this gateway: calls, streams, subscriptions. */
@@ -62,18 +63,6 @@ export function createSlots({ limits, name, most, code = 'limit_reached' }: Slot
         ofKeys.add(id, -1);
         ofTenants.add(tenant, -1);
       };
-    },
-  };
-}
-
-function createCounts() {
-  const counts = new Map<string, number>();
-  return {
-    of: (id: string) => counts.get(id) ?? 0,
-    add(id: string, change: number) {
-      const count = (counts.get(id) ?? 0) + change;
-      if (count > 0) counts.set(id, count);
-      else counts.delete(id);
     },
   };
 }
