@@ -52,6 +52,10 @@ export interface Limits {
   busMaxTasks: number;
   /** The bus: registered workers of one tenant. */
   busMaxWorkers: number;
+  /** The bus: different sets of required labels of one tenant's queued tasks. */
+  busMaxTaskSets: number;
+  /** The bus: different sets of labels of one tenant's waiting workers. */
+  busMaxWaitingSets: number;
   /** The bus: done tasks kept per tenant. */
   busDoneCap: number;
   /** The bus: events kept per tenant, approximate. */
@@ -85,6 +89,8 @@ export const defaultLimits: Limits = {
   busMaxLosses: 3,
   busMaxTasks: 10_000,
   busMaxWorkers: 5_000,
+  busMaxTaskSets: 256,
+  busMaxWaitingSets: 1_000,
   busDoneCap: 10_000,
   busEventCap: 50_000,
 };

@@ -18,6 +18,14 @@ export const envListOf = (pattern: RegExp, problem: string) =>
   envList.refine((entries) => entries.every((entry) => pattern.test(entry)), problem);
 
 /**
+ * Whether the text is an http(s) origin without a path: the well-known paths of RFC 9728 start at the root.
+ */
+export const isOrigin = (text: string): boolean => {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
+};
+
+/**
  * Reads a service's configuration. "" counts as unset; the result is frozen. Throws one ConfigError that
  * names every variable with a problem.
  */

@@ -71,9 +71,11 @@ export function redisAddressOf(url: string): string | Address {
 function checked(url: string): string {
   if (!URL.canParse(url))
     throw new ConfigError('REDIS_URL is not a valid URL: check its host and port, and its percent-encoding.');
-  const { hostname, pathname, username, password } = new URL(url);
+  const { hostname, pathname, username, password, search, hash } = new URL(url);
   for (const part of [username, password]) decoded(part);
   if (hostname === '') throw new ConfigError('REDIS_URL has no host.');
+  if (search !== '' || hash !== '')
+    throw new ConfigError('REDIS_URL may have no parameters, except with sentinels.');
   if (!/^(\/\d*)?$/.test(pathname))
     throw new ConfigError('REDIS_URL may have only the number of a database after the host, as in /1.');
   return url;

@@ -12,6 +12,7 @@ import {
   envTokenSecrets,
   envTracing,
   envWorkspaces,
+  isOrigin,
   loadConfig,
   scrubberOf,
   workspacesOf,
@@ -21,7 +22,7 @@ import { createAddressOf } from './http/client-address.ts';
 import { tenantPattern } from './http/credentials/scopes.ts';
 import { apiKeyOf, loadApiKeys } from './keys/api-keys.ts';
 import { loadLimits } from './limits/limits-file.ts';
-import { isOrigin, isTrustedUrl, loopbackHosts, oauthSettingsOf } from './oauth/settings.ts';
+import { isTrustedUrl, loopbackHosts, oauthSettingsOf } from './oauth/settings.ts';
 import { readToolLock } from './tools/tool-lock-file.ts';
 import { defaultChildren } from './upstreams/connection/child-slots.ts';
 import { loadUpstreams } from './upstreams/file/upstreams-file.ts';

@@ -25,14 +25,18 @@ runMain(async () => {
   clearTimeout(late);
   const dispatch = createDispatch({ redis, subscriber, logger });
   try {
-    const store = openFileStore({ dir: filesDir ?? join(ownFolder, 'files') });
+    const dir = filesDir ?? join(ownFolder, 'files');
+    const store = openFileStore({ dir });
     const { files } = dispatch;
     if (command === 'collect' && !(await store.belongsTo(await files.installationId())))
       throw new ConfigError(
         'The files belong to other data than that in this Redis, so nothing is collected. If Redis was emptied on purpose, delete the file "installation" in the folder of the files.',
       );
+    console.log(`Files in ${dir}`);
     let isWhole = true;
-    for (const tenant of await store.tenants()) {
+    // Files of a tenant whose folder is missing are missing, too.
+    const ofRedis = command === 'verify' ? await files.tenants() : [];
+    for (const tenant of new Set([...(await store.tenants()), ...ofRedis])) {
       const of = store.of(tenant);
       if (command === 'collect') console.log(tenant, await of.collect(files.live(tenant), { graceMs }));
       else {

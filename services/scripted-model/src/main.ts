@@ -1,5 +1,12 @@
 /** Starts scripted-model as a process. */
-import { createLogger, onShutdown, runMain, watchEscapes } from '@harness/runtime';
+import {
+  createLogger,
+  listenErrorOf,
+  onShutdown,
+  runMain,
+  type WantedAddress,
+  watchEscapes,
+} from '@harness/runtime';
 import { config } from './config.ts';
 import { createScriptedModel } from './server.ts';
 
@@ -9,7 +16,13 @@ const shutdownLimitMs = 2_000;
 runMain(async () => {
   const { SCRIPTED_MODEL_HOST: host, SCRIPTED_MODEL_PORT: port, LOG_LEVEL } = config();
   const logger = createLogger('scripted-model', LOG_LEVEL);
-  const scriptedModel = await createScriptedModel({ host, port, logger });
+  const wanted = {
+    host: ['SCRIPTED_MODEL_HOST', host],
+    port: ['SCRIPTED_MODEL_PORT', port],
+  } satisfies WantedAddress;
+  const scriptedModel = await createScriptedModel({ host, port, logger }).catch((error) => {
+    throw listenErrorOf(error, wanted);
+  });
   onShutdown(scriptedModel.close, { logger, limitMs: shutdownLimitMs, escapes: watchEscapes(logger) });
   logger.info(
     { url: scriptedModel.url },

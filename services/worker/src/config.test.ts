@@ -8,7 +8,11 @@ test.each([
   ['HARNESS_EGRESS', 'example.com:443'],
   ['HARNESS_EGRESS', '*.'],
   ['HARNESS_AGENT_EXECUTABLE', '/nowhere'],
+  ['HARNESS_AGENT_EXECUTABLE', '/'],
   ['HARNESS_GATEWAY_URL', 'gateway:8080'],
+  ['HARNESS_GATEWAY_URL', 'http://gateway:8080/prefix'],
+  ['HARNESS_GATEWAY_URL', 'http://user:password@gateway:8080'],
+  ['ANTHROPIC_BASE_URL', 'garbage'],
 ])('%s=%s is refused by its name', (name, value) => {
   expect(() => loadWorkerConfig({ ...base, [name]: value })).toThrow(`${name}: must be`);
 });

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { envIsolation, envPluginTenants, isolationOf } from '@harness/plugins';
 import {
@@ -12,20 +12,26 @@ import {
   envTokenSecrets,
   envTracing,
   envWorkspaces,
+  isOrigin,
   loadConfig,
   scrubberOf,
   workspacesOf,
 } from '@harness/runtime';
 import { z } from 'zod';
 
+const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+
 const schema = z.object({
   REDIS_URL: envRedisUrl,
   HARNESS_REDIS_ACKS: envRedisAcks,
   /** The gateway at which this worker's sessions reach /mcp. */
   HARNESS_GATEWAY_URL: z
-    .url({ protocol: /^https?$/, error: 'must be an http or https URL, like http://gateway:8080' })
+    .string()
+    .refine(isOrigin, 'must be an http or https URL without a path, like http://gateway:8080')
     .default('http://127.0.0.1:8080'),
   HARNESS_TOKEN_SECRET: envTokenSecrets,
+  /** Passed to sessions, as the other variables of the model are. */
+  ANTHROPIC_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
   HARNESS_DEFAULT_MODEL: z.string().optional(),
   /** Model of reviews (plugin `validation`). */
   HARNESS_REVIEW_MODEL: z.string().default('haiku'),
@@ -58,7 +64,7 @@ const schema = z.object({
   HARNESS_WORKER_PORT: envInteger(0, 65535).optional(),
   HARNESS_WORKER_HOST: z.string().default('127.0.0.1'),
   /** Replaces the Agent SDK's executable; must speak its protocol. */
-  HARNESS_AGENT_EXECUTABLE: z.string().refine(existsSync, 'must be the path of a file').optional(),
+  HARNESS_AGENT_EXECUTABLE: z.string().refine(isFile, 'must be the path of a file').optional(),
   HARNESS_PLUGINS: envList.default([]),
   /** Built-in plugins that are not loaded. */
   HARNESS_DISABLED_PLUGINS: envList.default([]),

@@ -7,13 +7,43 @@ local function signalPoll(replica, signal)
   redis.call('PUBLISH', P .. 'gateways:' .. replica, cjson.encode(signal))
 end
 
--- Whether a worker's labels include all required ones. Both are sorted names joined by commas; '' = none.
-local function fits(requires, labels)
-  local padded = ',' .. labels .. ','
+-- What a set of labels is compared with: each label between commas. A set is its sorted names joined by commas; '' = none.
+local function labelsIn(set)
+  local list, have = {}, {}
+  for one in string.gmatch(set, '[^,]+') do
+    list[#list + 1] = ',' .. one .. ','
+    have[one] = true
+  end
+  return { list = list, have = have }
+end
+
+-- Whether required labels are among those of a worker.
+local function areWithin(requires, worker)
   for one in string.gmatch(requires, '[^,]+') do
-    if not string.find(padded, ',' .. one .. ',', 1, true) then return false end
+    if not worker.have[one] then return false end
   end
   return true
+end
+
+-- Whether a worker's set includes the required labels. Both are sorted, so that one pass is enough.
+local function includes(labels, required)
+  local padded, at = ',' .. labels .. ',', 1
+  for _, one in ipairs(required.list) do
+    local _, last = string.find(padded, one, at, true)
+    if not last then return false end
+    at = last
+  end
+  return true
+end
+
+-- Whether tasks with this set of required labels would be one set too many: picking looks at each.
+local function isOneSetTooMany(T, requires)
+  return redis.call('SCARD', key('bqs', T)) >= C.busMaxTaskSets and redis.call('SISMEMBER', key('bqs', T), requires) == 0
+end
+
+-- The same for the sets of waiting workers: offering looks at each.
+local function isOneWaitingSetTooMany(T, labels)
+  return redis.call('SCARD', key('bwaits', T)) >= C.busMaxWaitingSets and redis.call('SISMEMBER', key('bwaits', T), labels) == 0
 end
 
 -- Priority before age, as one number: ages stay below 2^41 and priorities within ±1000, so the number is
@@ -57,14 +87,16 @@ local function assign(T, task, name)
   return assignmentOf(T, task.taskId)
 end
 
--- The first queued task that fits a worker with these labels, or nil.
+-- The first queued task that fits a worker with these labels, or nil. Tasks that return to the queue can make more sets than
+-- are accepted; of very many, some are looked at.
 local function pick(T, labels)
   local id, place
-  for _, requires in ipairs(redis.call('SMEMBERS', key('bqs', T))) do
-    if fits(requires, labels) then
+  local worker = labelsIn(labels)
+  for _, requires in ipairs(redis.call('SRANDMEMBER', key('bqs', T), 2 * C.busMaxTaskSets)) do
+    if areWithin(requires, worker) then
       local list = key('bq', T .. ':' .. requires)
       local head = redis.call('ZRANGE', list, 0, 0, 'WITHSCORES')
-      while head[1] and redis.call('HGET', taskKey(T, head[1]), 'state') ~= 'queued' do
+      while head[1] and (not place or tonumber(head[2]) < place) and redis.call('HGET', taskKey(T, head[1]), 'state') ~= 'queued' do
         redis.call('ZREM', list, head[1])
         head = redis.call('ZRANGE', list, 0, 0, 'WITHSCORES')
       end
@@ -75,11 +107,11 @@ local function pick(T, labels)
 end
 
 -- The longest-waiting worker of one list whose gateway is alive and whose poll is not over; others are
--- removed from it.
-local function firstWaiting(T, labels)
+-- removed from it. `before`: only one that has waited for longer.
+local function firstWaiting(T, labels, before)
   while true do
     local head = redis.call('ZRANGE', key('bwait', T .. ':' .. labels), 0, 0, 'WITHSCORES')
-    if not head[1] then return nil end
+    if not head[1] or before and tonumber(head[2]) >= before then return nil end
     local worker = hash(workerKey(T, head[1]))
     if worker.state == 'polling' and worker.labels == labels and tonumber(worker['until']) >= now
       and redis.call('EXISTS', key('gw', worker.replica)) == 1 then
@@ -93,10 +125,11 @@ end
 -- B3 from the task's side: assigns it to the longest-waiting worker that fits, if any.
 local function offer(T, task)
   local worker, since
+  local required = labelsIn(task.requires)
   for _, labels in ipairs(redis.call('SMEMBERS', key('bwaits', T))) do
-    if fits(task.requires, labels) then
-      local candidate, at = firstWaiting(T, labels)
-      if candidate and (not since or at < since) then worker, since = candidate, at end
+    if includes(labels, required) then
+      local candidate, at = firstWaiting(T, labels, since)
+      if candidate then worker, since = candidate, at end
     end
   end
   if not worker then return end

@@ -90,12 +90,14 @@ local function endLease(T, task)
   redis.call('HDEL', taskKey(T, task.taskId), 'deadline')
 end
 
--- Whether the caller holds the task's assignment: nil, or the reason why not. The lease identifies the
+-- Whether the caller holds the task's assignment: nil, or the reason why not. A task that was never assigned has no holder;
+-- its state is the reason. The lease identifies the
 -- assignment; without it the worker's name does; without both, the task must have been assigned only once.
 local function leaseFault(task)
   local attempt = tonumber(task.attempt)
+  if attempt == 0 then return nil end
   if A.lease then return A.lease ~= task.lease and 'lease_lost' or nil end
-  if A.name then return attempt > 0 and task.worker ~= A.name and 'lease_lost' or nil end
+  if A.name then return task.worker ~= A.name and 'lease_lost' or nil end
   return attempt > 1 and 'lease_required' or nil
 end
 

@@ -87,6 +87,12 @@ export function createBus(deps: {
           `The bus holds ${answer.limit} unfinished tasks, its maximum. Wait, or retry the blocked and dead ones.`,
         );
       }
+      if (answer.outcome === 'too_many_sets') {
+        throw new AppError(
+          'bus_full',
+          `The queued tasks require ${answer.limit} different sets of labels, the maximum. Require one of these sets, or wait until tasks have left the queue.`,
+        );
+      }
       return { state: answer.state as BusTaskState, existing: answer.outcome === 'existing' };
     },
     async done(hold, result) {

@@ -49,6 +49,55 @@ test('the bus is bounded: tasks that are not done, workers, payloads, results, d
   expect(left.filter((name) => name.includes(':bt:')).map((name) => name.split(':').at(-1))).toEqual(['c']);
 });
 
+test('queued tasks require a bounded number of different sets of labels', async () => {
+  const { bus, register, submit, takeAndAck, states } = await openBus({ busMaxTaskSets: 2 });
+  await submit('a', { requires: ['a'] });
+  await submit('b', { requires: ['b', 'c'] });
+  expect(await refusalOf(submit('d', { requires: ['d'] }))).toBe('bus_full');
+  await submit('again', { requires: ['a'] });
+  expect(await bus.submit({ tenant, taskId: 'b', requires: ['other'] })).toMatchObject({ existing: true });
+  await register('w', ['a', 'b', 'c']);
+  expect((await takeAndAck('w')).taskId).toBe('a');
+  await bus.done({ tenant, taskId: 'a', name: 'w' }, 1);
+  expect((await takeAndAck('w')).taskId).toBe('b');
+  await submit('d', { requires: ['d'] });
+  // A task that returns is queued all the same.
+  await bus.reset(tenant, 'w');
+  expect((await takeAndAck('w')).taskId).toBe('b');
+  expect(await states()).toEqual({ a: 'done', b: 'in_progress', again: 'queued', d: 'queued' });
+});
+
+test('waiting workers have a bounded number of different sets of labels', async () => {
+  const { bus, register, submit, waiting } = await openBus({ busMaxWaitingSets: 2 });
+  const stop = new AbortController();
+  const wait = (name: string) => bus.poll({ tenant, name, timeoutMs: 60_000, signal: stop.signal });
+  const polls = [];
+  for (const name of ['x', 'y', 'z']) await register(name, [name]);
+  for (const name of ['x', 'y']) {
+    polls.push(wait(name));
+    await waiting(name);
+  }
+  expect(await refusalOf(wait('z'))).toBe('bus_full');
+  expect(await bus.poll({ tenant, name: 'z', timeoutMs: 0 })).toBeNull();
+  expect(await refusalOf(register('x', ['z']))).toBe('bus_full');
+  await register('z', ['x']);
+  polls.push(wait('z'));
+  await waiting('z');
+  await submit('for x', { requires: ['x'] });
+  expect((await polls[0])?.taskId).toBe('for x');
+  stop.abort();
+  await Promise.allSettled(polls);
+});
+
+test('a call about a task that nobody had is refused with its state', async () => {
+  const { bus, register, submit } = await openBus();
+  await register('w');
+  await submit('t');
+  const hold = { tenant, taskId: 't', name: 'w', lease: 'made-up' };
+  for (const call of [bus.ack(hold), bus.heartbeat(hold), bus.done(hold, 1), bus.failed(hold, 'why')])
+    await expect(call).rejects.toMatchObject({ code: 'wrong_state', details: { state: 'queued' } });
+});
+
 test('a bus belongs to its tenant', async () => {
   const { bus, register, submit } = await openBus();
   await Promise.all([register('w'), submit('t')]);

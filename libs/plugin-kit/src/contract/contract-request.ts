@@ -137,7 +137,8 @@ export interface PluginRequestMeta {
   signal: AbortSignal;
   /** The client's declared capabilities, e.g. `{elicitation: {}, sampling: {}}`; empty if it cannot be asked. */
   capabilities: Readonly<Record<string, unknown>>;
-  /** The client's responses to the `inputRequests` of the previous round, by key, with validated shape. */
+  /** The client's responses to the `inputRequests` of the previous round, by key: the shape is that of MCP, the answers are what
+   * the client sent. Validate them like other input. */
   inputs: Readonly<Record<string, Record<string, unknown>>>;
   /** The `state` of the previous round. */
   state?: unknown;

@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigError, envInteger } from '../config.ts';
 
@@ -28,7 +31,7 @@ export interface WorkspaceSettings {
   fileLimits: { bytes: number; files: number; tenantBytes: number };
 }
 
-/** The settings; undefined = off. Throws ConfigError where the folder is missing. */
+/** The settings; undefined = off. Makes the folder. Throws ConfigError where none is set, or it cannot be written. */
 export function workspacesOf(
   config: z.output<z.ZodObject<typeof envWorkspaces>>,
 ): WorkspaceSettings | undefined {
@@ -38,13 +41,27 @@ export function workspacesOf(
     throw new ConfigError(
       `HARNESS_WORKSPACES=${mode} needs HARNESS_FILES_DIR: set it to a folder that all gateways and workers share.`,
     );
+  requireWritable(filesDir);
   return {
     mode,
-    filesDir,
+    filesDir: resolve(filesDir),
     fileLimits: {
       bytes: config.HARNESS_THREAD_FILES_MB * mib,
       files: config.HARNESS_THREAD_FILES,
       tenantBytes: config.HARNESS_TENANT_FILES_MB * mib,
     },
   };
+}
+
+/** Each write would fail later, some after the model has answered. */
+function requireWritable(filesDir: string): void {
+  const probe = join(filesDir, `.probe-${randomUUID()}`);
+  try {
+    mkdirSync(filesDir, { recursive: true, mode: 0o700 });
+    writeFileSync(probe, '');
+    rmSync(probe);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new ConfigError(`HARNESS_FILES_DIR: files cannot be written in ${filesDir} (${code}).`, { cause });
+  }
 }

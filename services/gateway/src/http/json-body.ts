@@ -1,6 +1,13 @@
 /** The JSON parser of request bodies, for REST and MCP. */
 import { AppError } from '@harness/contracts';
 
+/** The refusal of text that is not JSON. */
+export class NotJson extends AppError {
+  constructor(cause: unknown) {
+    super('invalid_request', `The body is not JSON: ${(cause as Error).message}`, { cause });
+  }
+}
+
 /** Largest nesting of a body, levels: limits the recursion of code that walks through values. */
 const maxDepth = 100;
 
@@ -16,7 +23,7 @@ export function requireUtf8(contentType: string | undefined): void {
 
 /**
  * Parses a body. In the result every string is well-formed (half a surrogate pair becomes U+FFFD) and every
- * number is finite. Throws `invalid_request` for text that is not JSON, nested too deeply, has a number out
+ * number is finite. Throws NotJson, and `invalid_request` for text that is nested too deeply, has a number out
  * of range, or a field that could reach a prototype.
  */
 export function readJson(text: string): unknown {
@@ -24,7 +31,7 @@ export function readJson(text: string): unknown {
   try {
     value = JSON.parse(text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text);
   } catch (error) {
-    throw refusal(`The body is not JSON: ${(error as Error).message}`);
+    throw new NotJson(error);
   }
   return settled(value, maxDepth);
 }

@@ -50,19 +50,20 @@ export function isTrustedUrl(text: string): boolean {
 }
 
 /**
- * Whether the text is an http(s) origin without a path: the well-known paths of RFC 9728 start at the root.
- */
-export const isOrigin = (text: string): boolean => {
-  const url = URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
-};
-
-/**
- * Builds the settings; undefined without an issuer. Throws ConfigError when the public address cannot be
- * determined.
+ * Builds the settings; undefined without an issuer. Throws ConfigError for other settings without an issuer, and when the
+ * public address cannot be determined.
  */
 export function oauthSettingsOf(env: OAuthEnv): OAuthSettings | undefined {
-  if (env.HARNESS_OAUTH_ISSUER === undefined) return undefined;
+  if (env.HARNESS_OAUTH_ISSUER === undefined) {
+    const alone = (
+      ['HARNESS_OAUTH_AUDIENCE', 'HARNESS_OAUTH_JWKS_URL', 'HARNESS_OAUTH_TENANT'] as const
+    ).find((name) => env[name] !== undefined);
+    if (alone)
+      throw new ConfigError(
+        `${alone} is set, but HARNESS_OAUTH_ISSUER is not: no access token would be accepted.`,
+      );
+    return undefined;
+  }
   const audience = env.HARNESS_OAUTH_AUDIENCE;
   const publicUrl = publicUrlOf(env);
   const own = { rest: publicUrl, mcp: `${publicUrl}/mcp` };

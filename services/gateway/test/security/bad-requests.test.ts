@@ -40,6 +40,25 @@ test('JSON that is nested too deeply is refused at every endpoint as a client er
   }
 });
 
+test.each([
+  ['{"jsonrpc":"2.0","id":1,', -32700],
+  ['', -32700],
+  ['5', -32600],
+  ['[]', -32600],
+  ['{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600],
+  ['{"jsonrpc":"2.0","id":1}', -32600],
+  ['{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32600],
+])('the body %j at /mcp is refused with the code of JSON-RPC', async (body, code) => {
+  const { call } = await openGateway();
+  const headers = { accept: 'application/json, text/event-stream' };
+  const answer = await call('POST', '/mcp', { body, headers });
+  expect([answer.status, answer.body.error.code, answer.body.error.data]).toEqual([
+    400,
+    code,
+    { code: 'invalid_request' },
+  ]);
+});
+
 test('a refusal of a 2025 request has its id', async () => {
   const { call } = await openGateway({ plugins: [probe] });
   const headers = { accept: 'application/json, text/event-stream' };

@@ -38,5 +38,9 @@ test('npm run files: verify reads everything and fails for a damaged file; colle
     code: 1,
     output: expect.stringContaining(`damaged: ${sha256}`),
   });
+  await rm(filesDir, { recursive: true });
+  const all = await run('verify');
+  expect(all).toMatchObject({ code: 1, output: expect.stringMatching(/missing: [0-9a-f]{64}/) });
+  expect(all.output).toContain(filesDir);
   expect(await run('tidy')).toMatchObject({ code: 1, output: expect.stringContaining('verify|collect') });
 });

@@ -5,7 +5,8 @@
 local T = A.tenant
 local task = hash(taskKey(T, A.taskId))
 if not task.state then return answer('not_found') end
-if task.lease ~= A.lease then return answer('lease_lost') end
+local fault = leaseFault(task)
+if fault then return answer(fault) end
 if task.state ~= 'in_progress' then return refuse(task) end
 if task.worker ~= A.name then return answer('lease_lost') end
 seen(T, A.name)

@@ -2,7 +2,8 @@
 -- task gets the same one again, since the reply to its last poll may have been lost; the deadline stays. A
 -- new poll replaces an older one of the same worker.
 -- A: tenant, name, poll (its id), replica, replicaTtlMs, waitMs (0 = do not wait)
--- outcome: assigned {task} | waiting | nothing | not_registered | wrong_state {state, taskId}
+-- outcome: assigned {task} | waiting | nothing | not_registered | wrong_state {state, taskId} | too_many_sets {limit} (of
+--    labels of waiting workers)
 local T = A.tenant
 local name = workerKey(T, A.name)
 local worker = hash(name)
@@ -31,6 +32,10 @@ local task = pick(T, worker.labels)
 if not task and A.waitMs == 0 then
   moveWorker(T, A.name, 'idle')
   return answer('nothing')
+end
+if not task and isOneWaitingSetTooMany(T, worker.labels) then
+  moveWorker(T, A.name, 'idle')
+  return answer('too_many_sets', { limit = C.busMaxWaitingSets })
 end
 worker['until'] = now + A.waitMs
 redis.call('HSET', name, 'poll', A.poll, 'replica', A.replica, 'until', worker['until'])

@@ -21,7 +21,7 @@ const lua = scriptsBeside(import.meta.url, { confirmed: ['bus-poll', 'bus-leave'
 /** Polls of this gateway. */
 export interface BusPolls {
   /**
-   * Waits for a task; null when the time is over. Throws worker_not_found, wrong_state, turn_cancelled,
+   * Waits for a task; null when the time is over. Throws worker_not_found, wrong_state, bus_full, turn_cancelled,
    * unavailable.
    */
   poll(wish: BusPoll): Promise<BusAssignment | null>;
@@ -40,7 +40,8 @@ export interface BusPoll {
 }
 
 interface Polled {
-  outcome: 'assigned' | 'waiting' | 'nothing' | 'not_registered' | 'wrong_state';
+  outcome: 'assigned' | 'waiting' | 'nothing' | 'not_registered' | 'wrong_state' | 'too_many_sets';
+  limit?: number;
   task?: AssignedTask;
   state?: string;
   taskId?: string;
@@ -132,9 +133,20 @@ export function createBusPolls(deps: { scripts: Scripts; replicas: Replicas; log
   };
 }
 
-function assignmentIn({ outcome, task, state, taskId }: Polled, { name }: BusPoll): BusAssignment | null {
+/** The refusal of a wait with labels that no other waiting worker has. */
+export const tooManyWaitingSets = (limit = 0) =>
+  new AppError(
+    'bus_full',
+    `The waiting workers have ${limit} different sets of labels, the maximum. Register with the labels of another worker, or poll with timeoutMs 0.`,
+  );
+
+function assignmentIn(
+  { outcome, task, state, taskId, limit }: Polled,
+  { name }: BusPoll,
+): BusAssignment | null {
   if (task) return assignmentOf(task);
   if (outcome === 'nothing') return null;
+  if (outcome === 'too_many_sets') throw tooManyWaitingSets(limit);
   if (outcome === 'not_registered') {
     throw new AppError('worker_not_found', `There is no worker "${name}": call register_worker first.`);
   }

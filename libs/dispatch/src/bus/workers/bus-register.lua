@@ -2,10 +2,13 @@
 -- busSilentMs is removed for it. Again: only the labels change, and a lost worker becomes idle. A polling
 -- worker keeps its position, in the list of its new labels.
 -- A: tenant, name, labels
--- outcome: registered {state} | full {limit}
+-- outcome: registered {state} | full {limit} | too_many_sets {limit} (of labels of waiting workers)
 local name = workerKey(A.tenant, A.name)
 local worker = hash(name)
 local known = key('bws', A.tenant)
+if worker.state == 'polling' and worker.labels ~= A.labels and isOneWaitingSetTooMany(A.tenant, A.labels) then
+  return answer('too_many_sets', { limit = C.busMaxWaitingSets })
+end
 if not worker.name and redis.call('ZCARD', known) >= C.busMaxWorkers then
   local forgotten
   for _, one in ipairs(redis.call('ZRANGEBYSCORE', known, '-inf', now - C.busSilentMs, 'LIMIT', 0, 100)) do

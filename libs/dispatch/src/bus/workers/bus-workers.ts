@@ -18,6 +18,7 @@ import { type Scripts, scriptsBeside } from '../../redis/scripts.ts';
 import type { Bus } from '../bus-contract.ts';
 import type { BusAnswer, BusMoves } from '../bus-move.ts';
 import { busWorkerOf, labelsOf, labelsTextOf, readHashes } from '../bus-records.ts';
+import { tooManyWaitingSets } from './bus-polls.ts';
 
 const lua = scriptsBeside(import.meta.url, {
   confirmed: ['bus-register', 'bus-reset', 'bus-ack'],
@@ -41,6 +42,7 @@ export function createBusWorkers(deps: {
       if (answer.outcome === 'full') {
         throw new AppError('bus_full', `The bus has ${answer.limit} workers, its maximum; try again later.`);
       }
+      if (answer.outcome === 'too_many_sets') throw tooManyWaitingSets(answer.limit);
       return { state: answer.state as BusWorkerState, labels: labelsOf(text) };
     },
     ack: async (hold) => deadlineIn(await moves.move(lua['bus-ack'], hold)),

@@ -21,12 +21,12 @@ const resultSchemas: Readonly<Record<InputRequest['method'], z.ZodType>> = {
 };
 
 /**
- * Validates the client's result of a request to it. Throws `capability_missing` if it does not fit the
+ * Validates the client's result of a request to it. Throws `invalid_request` if it does not fit the
  * method.
  */
 export function readClientResult(method: InputRequest['method'], result: unknown): Record<string, unknown> {
   const parsed = resultSchemas[method].safeParse(result);
   if (parsed.success) return result as Record<string, unknown>;
   const problems = problemsOf(parsed.error);
-  throw new AppError('capability_missing', `The client's result of ${method} is not valid: ${problems}`);
+  throw new AppError('invalid_request', `The client's result of ${method} is not valid: ${problems}`);
 }

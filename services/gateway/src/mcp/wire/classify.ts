@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { AppError } from '@harness/contracts';
 import { type ModernCall, readModernCall } from '../modern/modern-call.ts';
 import { type Incoming, parseIncoming } from './json-rpc.ts';
 
@@ -23,11 +22,7 @@ export function classify(headers: IncomingHttpHeaders, body: unknown): McpPost {
 }
 
 function isModern({ 'mcp-protocol-version': version }: IncomingHttpHeaders, body: unknown): boolean {
-  if (Array.isArray(body))
-    throw new AppError(
-      'invalid_request',
-      'JSON-RPC batches are not accepted. Send each message in a request of its own.',
-    );
+  if (Array.isArray(body)) parseIncoming(body); // refuses a batch, whatever its version
   const meta = (body as { params?: { _meta?: unknown } } | null)?.params?._meta;
   if (typeof meta === 'object' && meta !== null && envelopeKey in meta) return true;
   return typeof version === 'string' && version >= '2026';

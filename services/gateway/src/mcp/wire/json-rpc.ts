@@ -1,6 +1,7 @@
 /** JSON-RPC 2.0 as MCP uses it: one message per request, never a batch. */
 import { AppError, type ErrorCode, isObject, toAppError } from '@harness/contracts';
 import type { Scrubber } from '@harness/runtime';
+import { NotJson } from '../../http/json-body.ts';
 
 /** Id of a JSON-RPC request. */
 export type RequestId = string | number;
@@ -35,25 +36,29 @@ export const rpcCodes = {
   capabilityMissing: -32021,
 } as const;
 
+/** The refusal of JSON that is no JSON-RPC message. */
+class NotMessage extends AppError {
+  constructor(message: string) {
+    super('invalid_request', message);
+  }
+}
+
 /** Parses one JSON-RPC message. Throws `invalid_request`. */
 export function parseIncoming(body: unknown): Incoming {
   if (Array.isArray(body))
-    throw new AppError(
-      'invalid_request',
-      'JSON-RPC batches are not accepted. Send each message in a request of its own.',
-    );
+    throw new NotMessage('JSON-RPC batches are not accepted. Send each message in a request of its own.');
   if (!isObject(body) || body.jsonrpc !== '2.0')
-    throw new AppError('invalid_request', 'The body must be one JSON-RPC 2.0 message.');
+    throw new NotMessage('The body must be one JSON-RPC 2.0 message.');
   const { id, method, params = {} } = body;
   const hasId = typeof id === 'string' || typeof id === 'number';
   if (typeof method !== 'string') {
     if (hasId && ('result' in body || 'error' in body)) return { kind: 'response', id, message: body };
-    throw new AppError('invalid_request', 'The message has neither a method nor a result.');
+    throw new NotMessage('The message has neither a method nor a result.');
   }
-  if (!isObject(params)) throw new AppError('invalid_request', '"params" must be an object.');
+  if (!isObject(params)) throw new NotMessage('"params" must be an object.');
   if (hasId) return { kind: 'request', id, method, params };
   if (id === undefined) return { kind: 'notification', method, params };
-  throw new AppError('invalid_request', '"id" must be a string or a number.');
+  throw new NotMessage('"id" must be a string or a number.');
 }
 
 /** The id of a request, also of a wrong one; null if it has none. */
@@ -94,6 +99,12 @@ const faults: Partial<Record<ErrorCode, number>> = {
   capability_missing: rpcCodes.capabilityMissing,
 };
 
+const rpcCodeOf = (error: AppError): number => {
+  if (error instanceof NotJson) return rpcCodes.parseError;
+  if (error instanceof NotMessage) return rpcCodes.invalidRequest;
+  return faults[error.code] ?? rpcCodes.internalError;
+};
+
 /**
  * Converts anything thrown into a JSON-RPC error. `data.code` is the code of the error table. The text of an
  * unexpected failure is never sent.
@@ -107,5 +118,5 @@ export const createFaultOf =
     const error = toAppError(thrown);
     const { message, code, details } = scrubber.json(error.toBody());
     const own = isObject(details) ? details : details === undefined ? {} : { details };
-    return { code: faults[error.code] ?? rpcCodes.internalError, message, data: { code, ...own } };
+    return { code: rpcCodeOf(error), message, data: { code, ...own } };
   };
